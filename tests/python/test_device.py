@@ -1,0 +1,79 @@
+"""The device analysis, one small function a case: which factory calls meet a tensor of another place."""
+
+import pytest
+
+from trl_lint.python.dataflow.device import device_mixes
+from trl_lint.python.module import PythonModule
+from trl_lint.sources import Source, SourceFile
+
+
+def mixes(body: str, parameters: str = "x: torch.Tensor, y, n, device"):
+    lines = "".join(f"    {line}\n" for line in body.strip("\n").split("\n"))
+    text = f"import torch\nimport torch.nn.functional as F\ndef f(self, {parameters}):\n{lines}"
+    parsed = PythonModule(Source(SourceFile("/p/train.py", text.encode()), "python"))
+    return [(mix.tier, mix.remedy) for mix in device_mixes(parsed, parsed.functions[0])]
+
+
+@pytest.mark.parametrize(
+    ("body", "tier", "remedy"),
+    [
+        ("torch.arange(n) + x", "param", "x.device"),
+        ("m = torch.ones(n, n)\nm = m.unsqueeze(0)\nreturn m * x", "param", "x.device"),
+        ("y = y.to(device)\nreturn torch.zeros(n, 2) - y", "placed", "device"),
+        ("y = y.cuda()\nreturn torch.zeros(n, 2) < y", "placed", "y.device"),
+        ("out = self.model(y).logits\nreturn torch.zeros(n, 2) == out", "model", "out.device"),
+        ("m = torch.zeros(n, 2)\nout = self.model(y)\nreturn m + out[0]", "model", ""),
+        ("m = torch.zeros(x.size(0))\nreturn torch.where(m > 0, x, y)", "param", "x.device"),
+        ("m = torch.zeros(x.size(0))\nreturn x.masked_fill(m.bool(), 0)", "param", "x.device"),
+        ("m = torch.zeros(n, 1)\nreturn torch.cat([x, m], dim=1)", "param", "x.device"),
+        ("t = torch.zeros(3)\nif n:\n    t = t + 1\nreturn t + x", "param", "x.device"),
+        ("t = torch.zeros(3)\nfor i in range(n):\n    t = x + t", "param", "x.device"),
+        ("idx = torch.zeros(3)\nreturn torch.gather(x, 1, idx)", "param", "x.device"),
+        ("t = torch.tensor([1.0, 2.0])\nreturn t * x", "param", "x.device"),
+        ("t = torch.zeros(n, 2)\nx += t", "param", "x.device"),
+        ("w = torch.ones(y.size(0), 1)\nz = y.unsqueeze(1)\nreturn w * y.masked_fill(z, 0)", "anchor", "y.device"),
+    ],
+)
+def test_a_cpu_tensor_that_meets_another_is_found(body, tier, remedy):
+    assert mixes(body) == [(tier, remedy)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "torch.arange(n, device=device) + x",
+        "torch.arange(n).to(device) + x",
+        "torch.arange(n).to(x) + x",
+        "torch.arange(n).to(x.device) + x",
+        "torch.arange(n).type_as(x) + x",
+        "torch.tensor(1.0) + x",
+        "torch.zeros(()) + x",
+        "torch.zeros(n, 2).sum() + x",
+        "torch.zeros_like(x) + x",
+        "x.new_zeros(n) + x",
+        "torch.zeros(n, 2) + y",
+        "torch.zeros(n, 2) + n",
+        "torch.zeros(n, 2) + torch.ones(n, 2)",
+        "x[torch.arange(n)]",
+        "x[0] = torch.zeros(3)",
+        "t = torch.zeros(n)\nt = t if n else t.to(device)\nreturn t + x",
+        "t = torch.zeros(n, 3)\nt[0] + x",
+        "t = torch.zeros(n)\nif not torch.cuda.is_available():\n    return t + x",
+        "torch.zeros(n, **kw) + x",
+        "torch.zeros(n, 2).cpu() + x.cpu()",
+        "x is torch.zeros(3)",
+        "for t in torch.arange(n):\n    t + x",
+    ],
+)
+def test_what_torch_allows_or_nobody_knows_is_silent(body):
+    assert mixes(body) == []
+
+
+def test_a_sibling_with_a_device_makes_an_unknown_meeting_worth_a_warning():
+    body = "a = torch.zeros(n, 2, device=device)\nb = torch.zeros(n, 2)\nreturn b * y.unsqueeze(0)"
+    assert mixes(body) == [("sibling", "y.device")]
+
+
+def test_sizes_carry_their_tensor_through_locals():
+    body = "length = y.size(1)\nz = y.long()\nreturn torch.arange(length) < z"
+    assert mixes(body) == [("anchor", "y.device")]

@@ -1,0 +1,80 @@
+import ast
+
+import pytest
+
+from trl_lint.python.module import PythonModule
+from trl_lint.python.values import ABSENT, UNKNOWN, argument, literal
+from trl_lint.sources import Source, SourceError, SourceFile
+
+
+def module(text: str) -> PythonModule:
+    return PythonModule(Source(SourceFile("/p/train.py", text.encode()), "python"))
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_spans_count_characters_under_every_line_end(newline):
+    parsed = module(newline.join(["# größe", 'x = "中文𝄞"; f(a)', ""]))
+    assert parsed.segment(parsed.calls[0]) == "f(a)"
+
+
+def test_form_feeds_do_not_break_lines():
+    parsed = module("x = 1\n\x0c\ny = '\x0b\x85'; f(a)\n")
+    assert parsed.segment(parsed.calls[0]) == "f(a)"
+
+
+@pytest.mark.parametrize(("text", "offset"), [("x = (\n", 4), ("a = 1\nb = = 2\n", 10), ("x = 1\0", 5)])
+def test_what_cannot_be_parsed_says_where(text, offset):
+    with pytest.raises(SourceError) as caught:
+        module(text)
+    assert abs(caught.value.offset - offset) <= 1
+
+
+def test_deep_nesting_is_an_error_and_no_crash():
+    with pytest.raises(SourceError):
+        module("(" * 20_000 + ")" * 20_000)
+
+
+def call(text: str) -> ast.Call:
+    return ast.parse(text).body[0].value
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("f(m, device_ids=[0])", [0]),
+        ("f(m, [0])", [0]),
+        ("f(m)", ABSENT),
+        ("f(m, **kw)", UNKNOWN),
+        ("f(*args)", UNKNOWN),
+        ("f(m, *args)", UNKNOWN),
+        ("f(m, device_ids=ids)", UNKNOWN),
+    ],
+)
+def test_arguments_are_known_absent_or_unknown(text, expected):
+    found = argument(call(text), "device_ids", 1)
+    assert (literal(found) if isinstance(found, ast.expr) else found) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("N = 0\nf(N)", 0),
+        ("N = 0\nN = 1\nf(N)", UNKNOWN),
+        ("def g(N):\n    f(N)\nN = 0", UNKNOWN),
+        ("N = 0\nN += 1\nf(N)", UNKNOWN),
+        ("f(-0.5)", -0.5),
+        ("f(g())", UNKNOWN),
+    ],
+)
+def test_a_name_with_one_literal_is_known(text, expected):
+    parsed = module(text)
+    outer = next(c for c in parsed.calls if ast.unparse(c.func) == "f")
+    assert parsed.value(outer.args[0]) == expected
+
+
+def test_surroundings():
+    parsed = module("class A:\n    def f(self):\n        if x:\n            g()\n")
+    g = parsed.calls[0]
+    assert parsed.function(g).name == "f"
+    assert parsed.class_of(g).name == "A"
+    assert ast.unparse(parsed.statement(g)) == "g()"

@@ -1,0 +1,1 @@
+"""Placement and distribution: which device, which process, which wrapper."""

@@ -1,0 +1,93 @@
+"""What a rule is. A rule declares what it needs and implements the hooks for it; all else comes from its page."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from trl_lint.finding import Finding, Fix, Location, Severity
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.knowledge.pages import Page
+    from trl_lint.project import Project
+    from trl_lint.project.documents import Document
+    from trl_lint.project.launches import Launch
+    from trl_lint.project.pins import Manifest
+    from trl_lint.python.module import PythonModule
+
+
+class Site:
+    """A call that a trigger matched, in its module and its project."""
+
+    __slots__ = ("call", "module", "project")
+
+    def __init__(self, call: ast.Call, module: PythonModule, project: Project) -> None:
+        self.call = call
+        self.module = module
+        self.project = project
+
+    @property
+    def location(self) -> Location:
+        return self.module.location(self.call)
+
+
+class Rule:
+    """A rule with its hooks. Override the hooks you need and declare the matching class attribute.
+
+    `triggers`   Python calls (see python/triage.py)         -> `is_candidate`, then `visit_Call`
+    `documents`  kinds of recognised config documents        -> `check_document`
+    `launches`   True to see every launch command            -> `check_launch`
+    `manifests`  True to see every file that pins packages   -> `check_manifest`
+    """
+
+    code: ClassVar[str]
+    triggers: ClassVar[tuple[str, ...]] = ()
+    needles: ClassVar[tuple[bytes, ...]] = ()
+    documents: ClassVar[tuple[str, ...]] = ()
+    launches: ClassVar[bool] = False
+    manifests: ClassVar[bool] = False
+
+    @property
+    def page(self) -> Page:
+        from trl_lint.knowledge.pages import page
+
+        return page(self.code)
+
+    # -- hooks ----------------------------------------------------------------------------------------------------
+
+    def is_candidate(self, site: Site) -> bool:
+        """Whether the call deserves a LibCST tree: everything that `ast` can rule out is ruled out here."""
+        return True
+
+    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+        """Confirm on the LibCST island of the call, word the message, build the edits."""
+        raise NotImplementedError
+
+    def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
+        raise NotImplementedError
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        raise NotImplementedError
+
+    def check_manifest(self, manifest: Manifest, project: Project) -> Iterator[Finding]:
+        raise NotImplementedError
+
+    # -- results --------------------------------------------------------------------------------------------------
+
+    def finding(
+        self,
+        location: Location,
+        message: str,
+        *,
+        severity: Severity | None = None,
+        related: tuple[Location, ...] = (),
+        fix: Fix | None = None,
+    ) -> Finding:
+        """A finding of this rule; the severity is its page's unless the evidence asks for another."""
+        return Finding(self.code, message, location, severity or self.page.severity, related, fix)
+
+    def __repr__(self) -> str:
+        return f"<{self.code}>"

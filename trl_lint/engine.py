@@ -1,0 +1,248 @@
+"""The one pipeline: discover -> read -> project -> rules -> suppress -> findings.
+
+A file costs what can be wrong in it: bytes are searched first, then `ast` is asked, and only the islands around a
+candidate reach LibCST. Readers of configs, pins and launches work the same way and import their parsers when needed.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from trl_lint.checks.registry import all_rules
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.finding import Finding, Location
+from trl_lint.project import Project, find_root
+from trl_lint.project.discovery import collect
+from trl_lint.python.triage import Triage
+from trl_lint.settings import Settings
+from trl_lint.sources import Files, Source, SourceError, SourceFile
+
+
+class Problem(NamedTuple):
+    """Something that kept the tool from its work; any of them makes the exit status 2."""
+
+    path: str
+    message: str
+
+
+class Result(NamedTuple):
+    findings: list[Finding]
+    problems: list[Problem]
+    files: Files
+    projects: list[Project]
+    checked: int
+
+
+def check(paths: Sequence[str], settings: Settings, overlays: dict[str, bytes] | None = None) -> Result:
+    """Check files and folders. `overlays` maps absolute paths to unsaved contents."""
+    enabled = gc.isenabled()
+    gc.disable()  # trees die by reference counting; collecting while they are built only costs
+    try:
+        return _Run(settings, overlays).check(paths)
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _Run:
+    def __init__(self, settings: Settings, overlays: dict[str, bytes] | None) -> None:
+        self.settings = settings
+        self.overlays = overlays or {}
+        self.files = Files(self.overlays)
+        self.rules = [rule for rule in all_rules() if settings.is_selected(rule.code)]
+        self.triage = Triage(self.rules)
+        self.problems: list[Problem] = []
+        self.findings: dict[str, list[Finding]] = {}
+        self._projects: dict[str, Project] = {}
+
+    def check(self, paths: Sequence[str]) -> Result:
+        found, missing = collect(paths, self.settings, self.overlays)
+        self.problems.extend(Problem(path, message) for path, message in missing)
+        for path, explicit in found:
+            self._check_path(path, explicit)
+        findings = self._suppressed(found)
+        findings.sort(key=lambda finding: finding.sort_key)
+        return Result(findings, self.problems, self.files, list(self._projects.values()), len(found))
+
+    def project(self, path: str) -> Project:
+        root = find_root(os.path.dirname(path))
+        project = self._projects.get(root)
+        if project is None:
+            project = self._projects[root] = Project(root, self.files, self.settings)
+        return project
+
+    # -- one file -------------------------------------------------------------------------------------------------
+
+    def _check_path(self, path: str, explicit: bool) -> None:
+        try:
+            file = self.files.get(path)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            if explicit:
+                self.problems.append(Problem(path, f"cannot be read: {reason}"))
+            else:
+                self._report_unparsed(path, f"cannot be read: {reason}", 0)
+            return
+        except SourceError as error:
+            self._report_unparsed(path, error.message, error.offset)
+            return
+        before = len(self.findings.get(path, ()))
+        self._check_file(file, explicit)
+        if len(self.findings.get(path, ())) == before and b"noqa" not in file.data:
+            self.files.forget(path)
+
+    def _check_file(self, file: SourceFile, explicit: bool) -> None:
+        path = file.path
+        for reader in (self._check_python, self._check_document, self._check_manifest, self._check_launches):
+            try:
+                reader(file, explicit)
+            except SourceError as error:
+                self._report_unparsed(path, error.message, error.offset)
+                return  # one clear line; what else cannot be read in this file follows from it
+
+    def _check_python(self, file: SourceFile, explicit: bool) -> None:
+        notebook = file.path.endswith(".ipynb")
+        if not notebook and not file.path.endswith((".py", ".pyi")):
+            return
+        active = self.triage.active(file.data)
+        if not active and not explicit:
+            return
+        if notebook:
+            from trl_lint.sources.notebook import python_source
+
+            source = python_source(file)  # type: ignore[arg-type]
+        else:
+            source = Source(file, "python")
+        self._check_module(source, active)
+
+    def _check_module(self, source: Source, active: set[Rule]) -> None:
+        from trl_lint.python.module import PythonModule
+
+        try:
+            module = PythonModule(source)
+        except SourceError as error:
+            if _libcst_parses(source.text):
+                return  # newer syntax than this interpreter's: nothing is wrong with the file
+            raise SourceError(error.message, source.file_offset(error.offset)) from None
+        project = self.project(source.path)
+        for rule, call in self.triage.candidates(module, active):
+            site = Site(call, module, project)
+            self._guarded(rule, source.path, lambda rule=rule, site=site: _visit(rule, site))  # type: ignore[misc]
+
+    def _check_document(self, file: SourceFile, explicit: bool) -> None:
+        if not file.path.endswith((".yaml", ".yml", ".json")):
+            return
+        rules = [rule for rule in self.rules if rule.documents]
+        if not rules:
+            return
+        from trl_lint.project.documents import read_document
+
+        document = read_document(file)
+        if document is None:
+            return
+        project = self.project(file.path)
+        for rule in rules:
+            if document.kind in rule.documents:
+                self._guarded(rule, file.path, lambda rule=rule: rule.check_document(document, project))  # type: ignore[misc]
+
+    def _check_manifest(self, file: SourceFile, explicit: bool) -> None:
+        from trl_lint.project.pins import is_manifest, read_manifest
+
+        rules = [rule for rule in self.rules if rule.manifests]
+        if not rules or not is_manifest(file.path):
+            return
+        manifest = read_manifest(file, self.files)
+        if manifest is None:
+            return
+        for location, message in manifest.problems:
+            self._report_unparsed(location.path, message, location.start, location.end)
+        project = self.project(file.path)
+        for rule in rules:
+            self._guarded(rule, file.path, lambda rule=rule: rule.check_manifest(manifest, project))  # type: ignore[misc]
+
+    def _check_launches(self, file: SourceFile, explicit: bool) -> None:
+        from trl_lint.project.launches import holds_launches, read_launches
+
+        rules = [rule for rule in self.rules if rule.launches]
+        if not rules or not holds_launches(file.path):
+            return
+        launches = read_launches(file)
+        if not launches:
+            return
+        project = self.project(file.path)
+        for launch in launches:
+            for rule in rules:
+                self._guarded(rule, file.path, lambda rule=rule, launch=launch: rule.check_launch(launch, project))  # type: ignore[misc]
+
+    # -- results --------------------------------------------------------------------------------------------------
+
+    def _guarded(self, rule: Rule, path: str, hook: Callable[[], Iterable[Finding]]) -> None:
+        """Run one hook; a rule that raises becomes one TRL003 finding, and the others go on."""
+        try:
+            for finding in hook():
+                if self.settings.is_enabled(finding.code, finding.location.path):
+                    self._add(finding)
+        except SourceError as error:
+            # LibCST refused an island that `ast` accepted: nothing can be confirmed, so nothing is said.
+            if os.environ.get("TRL_LINT_DEBUG"):
+                raise RuntimeError(f"{path}: {error.message}") from error
+        except Exception as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{os.path.basename(where.filename)}:{where.lineno}"
+            message = f"rule {rule.code} ({rule.page.name}) failed: {type(error).__name__}: {error} ({place})"
+            self._add(Finding("TRL003", message, Location(path, 0, 0), "error"))
+            self.problems.append(Problem(path, message))
+
+    def _report_unparsed(self, path: str, message: str, start: int, end: int | None = None) -> None:
+        finding = Finding("TRL001", message, Location(path, start, start if end is None else end), "error")
+        if self.settings.is_enabled("TRL001", path):
+            self._add(finding)
+
+    def _add(self, finding: Finding) -> None:
+        found = self.findings.setdefault(finding.location.path, [])
+        if finding not in found:
+            found.append(finding)
+
+    def _suppressed(self, found: list[tuple[str, bool]]) -> list[Finding]:
+        from trl_lint.suppress import apply
+
+        paths = {path for path, _ in found}
+        result = []
+        for path in sorted(paths | self.findings.keys()):
+            findings = self.findings.get(path, [])
+            try:
+                file = self.files.get(path) if findings or self.files.is_open(path) else None
+            except (OSError, SourceError):
+                file = None
+            if file is None or b"noqa" not in file.data:
+                result.extend(findings)
+            else:
+                result.extend(apply(findings, file, self.settings, self.project(path).environment))
+        return result
+
+
+def _visit(rule: Rule, site: Site) -> Iterator[Finding]:
+    if not rule.is_candidate(site):
+        return
+    import libcst as cst
+
+    from trl_lint.python.islands import island
+
+    node = island(site.module, site.call)
+    if isinstance(node, cst.Call):
+        yield from rule.visit_Call(node, site)
+
+
+def _libcst_parses(text: str) -> bool:
+    """Whether LibCST, which knows grammar newer than the running interpreter's, can parse the text."""
+    import libcst as cst
+
+    try:
+        cst.parse_module(text)
+    except Exception:  # it raises several types on hopeless input; all of them mean no
+        return False
+    return True

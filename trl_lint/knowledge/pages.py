@@ -1,0 +1,98 @@
+"""The rule pages: one Markdown file a rule, TOML front matter between `+++` lines, then fixed headings.
+
+The page is the single place for title, severity, impact, fix safety, versions, symptoms and references.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from typing import Any, NamedTuple
+
+from trl_lint.finding import Severity
+from trl_lint.knowledge import rules_dir
+
+PAGES_URL = "https://github.com/trl-lint/trl-lint/blob/main/rules/pages"
+IMPACTS = ("crash-at-start", "crash-later", "silent", "waste", "tool")
+FIXES = ("always", "sometimes", "none")
+_FRONT_MATTER = re.compile(r"\A\+\+\+\n(.*?)\n\+\+\+\n(.*)\Z", re.DOTALL)
+_FILE_NAME = re.compile(r"^([A-Z]+\d+)-([a-z0-9-]+)\.md$")
+
+
+class Symptom(NamedTuple):
+    """A regular expression over log lines, and what else a reader of logs should know about it."""
+
+    pattern: str
+    note: str
+
+
+class Page(NamedTuple):
+    code: str
+    name: str
+    title: str
+    severity: Severity
+    impact: str
+    fix: str
+    fix_safety: str
+    since: str
+    default: bool
+    versions: tuple[str, ...]
+    symptoms: tuple[Symptom, ...]
+    references: tuple[str, ...]
+    body: str
+
+    @property
+    def url(self) -> str:
+        return f"{PAGES_URL}/{self.code}-{self.name}.md"
+
+
+def page_files() -> dict[str, str]:
+    """Path of the page of every code."""
+    folder = os.path.join(rules_dir(), "pages")
+    found = {}
+    for name in sorted(os.listdir(folder)):
+        if match := _FILE_NAME.match(name):
+            found[match[1]] = os.path.join(folder, name)
+    return found
+
+
+@cache
+def page(code: str) -> Page:
+    """The page of a rule. Raises KeyError if it has none, ValueError if the page is malformed."""
+    path = page_files()[code]
+    with open(path, encoding="utf-8") as stream:
+        return read_page(stream.read(), path)
+
+
+def read_page(text: str, path: str) -> Page:
+    import tomli
+
+    match = _FRONT_MATTER.match(text)
+    file_name = _FILE_NAME.match(os.path.basename(path))
+    if match is None or file_name is None:
+        raise ValueError(f"{path}: no front matter between +++ lines")
+    try:
+        facts: dict[str, Any] = tomli.loads(match[1])
+        symptoms = facts["symptoms"]
+        return Page(
+            code=facts["code"],
+            name=file_name[2],
+            title=facts["title"],
+            severity=facts["severity"],
+            impact=facts["impact"],
+            fix=facts["fix"],
+            fix_safety=facts.get("fix_safety", ""),
+            since=facts["since"],
+            default=facts.get("default", True),
+            versions=tuple(facts["versions"]),
+            symptoms=() if symptoms == "none" else tuple(Symptom(s["pattern"], s.get("note", "")) for s in symptoms),
+            references=tuple(facts["references"]),
+            body=match[2].lstrip("\n"),
+        )
+    except (KeyError, TypeError, tomli.TOMLDecodeError) as error:
+        raise ValueError(f"{path}: front matter: {type(error).__name__}: {error}") from None
+
+
+def all_pages() -> list[Page]:
+    return [page(code) for code in sorted(page_files())]

@@ -1,0 +1,175 @@
+"""Statements in order, branches joined, loops run to a bounded fixed point. Expressions are the domain's business."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
+
+V = TypeVar("V")
+Env = dict[str, V]
+
+# A loop body settles after a few rounds, for a value only ever climbs towards unknown.
+_LOOP_ROUNDS = 3
+
+
+class Domain(Protocol[V]):
+    """What an analysis brings: values, how they join, and what an expression evaluates to."""
+
+    def evaluate(self, node: ast.expr, env: Env[V]) -> V: ...
+    def join(self, left: V, right: V) -> V: ...
+    def element(self, value: V) -> V:
+        """The value of one item of an iterable value."""
+        ...
+
+    def unknown(self) -> V: ...
+    def assigned(self, target: ast.expr, value: V, env: Env[V]) -> None:
+        """Called for a target that is no name (an item, an attribute of an unknown object)."""
+        ...
+
+    def enters(self, test: ast.expr, branch: bool) -> bool:
+        """Whether the analysis wants to see the branch of this test at all."""
+        ...
+
+
+class Interpreter(Generic[V]):
+    """Runs a function body over an environment that maps dotted names (`x`, `self.x`) to values."""
+
+    def __init__(self, domain: Domain[V]) -> None:
+        self.domain = domain
+
+    def run(self, body: Sequence[ast.stmt], env: Env[V]) -> Env[V] | None:
+        """Execute statements; the environment after them, or None where control cannot get past them."""
+        current: Env[V] | None = env
+        for statement in body:
+            if current is None:
+                return None
+            current = self._statement(statement, current)
+        return current
+
+    def _statement(self, node: ast.stmt, env: Env[V]) -> Env[V] | None:
+        evaluate = self.domain.evaluate
+        if isinstance(node, ast.Assign):
+            value = evaluate(node.value, env)
+            for target in node.targets:
+                self._assign(target, value, node.value, env)
+        elif isinstance(node, ast.AnnAssign):
+            if node.value is not None:
+                self._assign(node.target, evaluate(node.value, env), node.value, env)
+        elif isinstance(node, ast.AugAssign):
+            operation = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
+            self._assign(node.target, evaluate(operation, env), operation, env)
+        elif isinstance(node, (ast.Expr, ast.Return)):
+            if node.value is not None:
+                evaluate(node.value, env)
+            if isinstance(node, ast.Return):
+                return None
+        elif isinstance(node, (ast.Raise, ast.Continue, ast.Break)):
+            return None
+        elif isinstance(node, ast.If):
+            evaluate(node.test, env)
+            return self._branches(node, env)
+        elif isinstance(node, (ast.For, ast.AsyncFor)):
+            item = self.domain.element(evaluate(node.iter, env))
+            return self._loop(node, env, item)
+        elif isinstance(node, ast.While):
+            evaluate(node.test, env)
+            return self._loop(node, env, None)
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            for entry in node.items:
+                value = evaluate(entry.context_expr, env)
+                if entry.optional_vars is not None:
+                    self._assign(entry.optional_vars, value, None, env)
+            return self.run(node.body, env)
+        elif isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
+            return self._try(node, env)  # type: ignore[arg-type]
+        elif isinstance(node, ast.Match):
+            evaluate(node.subject, env)
+            ends = [self.run(case.body, dict(env)) for case in node.cases]
+            return self._joined([env, *ends])
+        elif isinstance(node, ast.Assert):
+            evaluate(node.test, env)
+        elif isinstance(node, ast.Delete):
+            for target in node.targets:
+                env.pop(dotted(target) or "", None)
+        return env
+
+    def _branches(self, node: ast.If, env: Env[V]) -> Env[V] | None:
+        ends: list[Env[V] | None] = []
+        for body, branch in ((node.body, True), (node.orelse, False)):
+            ends.append(self.run(body, dict(env)) if self.domain.enters(node.test, branch) else dict(env))
+        return self._joined(ends)
+
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: Env[V], item: V | None) -> Env[V] | None:
+        current = env
+        for _ in range(_LOOP_ROUNDS):
+            inside = dict(current)
+            if item is not None:
+                self._assign(node.target, item, None, inside)  # type: ignore[union-attr]
+            after = self._joined([dict(current), self.run(node.body, inside)])
+            if after is None or after == current:
+                break
+            current = after
+        return self.run(node.orelse, current)
+
+    def _try(self, node: ast.Try, env: Env[V]) -> Env[V] | None:
+        before = dict(env)
+        body = self.run([*node.body, *node.orelse], env)
+        # A handler may be entered after any statement of the body: it sees the join of before and after.
+        ends = [body]
+        for handler in node.handlers:
+            start = self._joined([dict(before), dict(body) if body is not None else None]) or dict(before)
+            ends.append(self.run(handler.body, start))
+        joined = self._joined(ends)
+        if node.finalbody:
+            return (
+                self.run(node.finalbody, joined if joined is not None else dict(before)) if joined is not None else None
+            )
+        return joined
+
+    def _joined(self, ends: Sequence[Env[V] | None]) -> Env[V] | None:
+        alive = [end for end in ends if end is not None]
+        if not alive:
+            return None
+        first, *rest = alive
+        for other in rest:
+            for name in first.keys() | other.keys():
+                if name in first and name in other:
+                    if first[name] != other[name]:
+                        first[name] = self.domain.join(first[name], other[name])
+                else:
+                    first[name] = self.domain.unknown()
+        return first
+
+    def _assign(self, target: ast.expr, value: V, source: ast.expr | None, env: Env[V]) -> None:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            values = source.elts if isinstance(source, (ast.Tuple, ast.List)) else ()
+            for index, item in enumerate(target.elts):
+                if isinstance(item, ast.Starred):
+                    item, part = item.value, self.domain.unknown()
+                elif len(values) == len(target.elts) and not isinstance(values[index], ast.Starred):
+                    part = self.domain.evaluate(values[index], env)
+                else:
+                    part = self.domain.element(value)
+                self._assign(item, part, None, env)
+            return
+        name = dotted(target)
+        if name is None:
+            self.domain.assigned(target, value, env)
+            return
+        prefix = name + "."
+        for other in [key for key in env if key.startswith(prefix)]:
+            del env[other]  # attributes of the object that had this name before
+        env[name] = value
+
+
+def dotted(node: ast.expr) -> str | None:
+    """The dotted name of `a.b.c`, None for anything else."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    parts.append(node.id)
+    return ".".join(reversed(parts))

@@ -1,0 +1,98 @@
+"""What names mean: imports and simple aliases of one module, as sets of possible origins.
+
+A name can have several origins (`try: from trl import X / except ImportError: from mylib import X`). They are kept as a
+set, so the answer never depends on the order of statements or of a hash.
+"""
+
+from __future__ import annotations
+
+import ast
+
+_NONE: frozenset[str] = frozenset()
+
+
+class Names:
+    """The import and alias table of a module. All scopes are merged: a second meaning makes a name uncertain."""
+
+    __slots__ = ("_aliases", "_bound", "_imports", "_other")
+
+    def __init__(self) -> None:
+        self._imports: dict[str, set[str]] = {}
+        self._aliases: dict[str, list[ast.expr]] = {}
+        self._other: set[str] = set()
+        self._bound: set[str] = set()
+
+    def add_import(self, node: ast.Import | ast.ImportFrom) -> None:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.asname:
+                    self._imports.setdefault(alias.asname, set()).add(alias.name)
+                else:
+                    top = alias.name.partition(".")[0]
+                    self._imports.setdefault(top, set()).add(top)
+            return
+        base = "." * node.level + (node.module or "")
+        for alias in node.names:
+            self._imports.setdefault(alias.asname or alias.name, set()).add(f"{base}.{alias.name}")
+
+    def add_assignment(self, target: ast.expr, value: ast.expr | None) -> None:
+        """Record `name = dotted.name` as an alias; any other value makes the name a local one."""
+        if not isinstance(target, ast.Name):
+            return
+        if isinstance(value, (ast.Name, ast.Attribute)):
+            self._aliases.setdefault(target.id, []).append(value)
+        else:
+            self._other.add(target.id)
+
+    def add_binding(self, name: str) -> None:
+        """Record that something else binds the name: a parameter, a loop variable, a definition."""
+        self._other.add(name)
+        self._bound.add(name)
+
+    def is_literal_only(self, name: str) -> bool:
+        """Whether plain assignments are all that binds the name (no parameter, loop or import of that name)."""
+        return name not in self._imports and name not in self._bound
+
+    def is_imported(self, name: str) -> bool:
+        return name in self._imports
+
+    def modules(self) -> set[str]:
+        """Top-level packages that the module imports anything from."""
+        return {origin.partition(".")[0] for origins in self._imports.values() for origin in origins}
+
+    def origins(self, node: ast.expr) -> frozenset[str]:
+        """Every dotted name the expression may stand for; empty where it is no name at all.
+
+        A name that is neither imported nor an alias stands for itself: `self.accelerator.prepare` -> itself.
+        """
+        return self._origins(node, 0)
+
+    def _origins(self, node: ast.expr, depth: int) -> frozenset[str]:
+        if depth > 16:
+            return _NONE
+        if isinstance(node, ast.Name):
+            found = set(self._imports.get(node.id, ()))
+            for value in self._aliases.get(node.id, ()):
+                if not (isinstance(value, ast.Name) and value.id == node.id):
+                    found |= self._origins(value, depth + 1)
+            return frozenset(found) or frozenset((node.id,))
+        if isinstance(node, ast.Attribute):
+            return frozenset(f"{base}.{node.attr}" for base in self._origins(node.value, depth + 1))
+        return _NONE
+
+    def is_certain(self, node: ast.expr) -> bool:
+        """Whether the expression has exactly one origin and no other binding of its first name exists."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return False
+        return node.id not in self._other and len(self.origins(node)) == 1
+
+
+def is_from(origin: str, dotted: str) -> bool:
+    """Whether an origin is the public name `dotted`, wherever inside the package it is imported from.
+
+    Libraries re-export (`trl.GRPOConfig` is `trl.trainer.grpo_config.GRPOConfig`): first and last part decide.
+    """
+    package, _, name = dotted.rpartition(".")
+    return origin.endswith("." + name) and origin.startswith(package.partition(".")[0] + ".")

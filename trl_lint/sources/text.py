@@ -1,0 +1,163 @@
+"""Text with places: decoding a file without losing a byte, and turning offsets into lines and columns."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+from bisect import bisect_right
+from typing import NamedTuple
+
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+_CODING_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_BLANK_OR_COMMENT = re.compile(rb"^[ \t\f]*(?:#.*)?$")
+
+
+class SourceError(Exception):
+    """A file cannot be read as what it claims to be; `offset` is where, in characters of the text (0 if unknown)."""
+
+    def __init__(self, message: str, offset: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+
+
+class Position(NamedTuple):
+    """1-based line and column (columns in characters); `cell` is the 1-based cell number in a notebook."""
+
+    line: int
+    column: int
+    cell: int | None = None
+
+
+class LineIndex:
+    """Offsets to lines and back. Line ends are those of Python's tokenizer: LF, CR LF and a lone CR."""
+
+    __slots__ = ("starts", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts = [0, *(m.end() for m in _NEWLINE.finditer(text))]
+
+    def position(self, offset: int) -> Position:
+        line = bisect_right(self.starts, offset)
+        return Position(line, offset - self.starts[line - 1] + 1)
+
+    def offset(self, line: int, column: int) -> int:
+        """The offset of a 1-based line and column; past the end of the text it is the end."""
+        if line > len(self.starts):
+            return len(self.text)
+        return min(self.starts[line - 1] + column - 1, len(self.text))
+
+    def line_range(self, line: int) -> tuple[int, int]:
+        """Start and end offset of a 1-based line, without its line end."""
+        start = self.starts[line - 1]
+        end = self.starts[line] if line < len(self.starts) else len(self.text)
+        return start, start + len(self.text[start:end].rstrip("\r\n"))
+
+    def line_text(self, line: int) -> str:
+        start, end = self.line_range(line)
+        return self.text[start:end]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+def python_encoding(data: bytes) -> str:
+    """The encoding a Python file declares (PEP 263), "utf-8" where it declares none."""
+    for line in data.split(b"\n", 2)[:2]:
+        if match := _CODING_COOKIE.match(line):
+            return match[1].decode("ascii", "replace")
+        if not _BLANK_OR_COMMENT.match(line.rstrip(b"\r")):
+            break
+    return "utf-8"
+
+
+class SourceFile:
+    """One file on disk: its bytes, its text, and how to go from the text back to the very same bytes.
+
+    `path` is absolute. `text` has no byte order mark and keeps its line ends; reading it raises SourceError.
+    """
+
+    __slots__ = ("_lines", "_text", "bom", "data", "encoding", "path")
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        self.data = data
+        self.bom = data.startswith(codecs.BOM_UTF8)
+        self.encoding = "utf-8"
+        self._text: str | None = None
+        self._lines: LineIndex | None = None
+
+    @property
+    def text(self) -> str:
+        if self._text is None:
+            self._text = self._decode()
+        return self._text
+
+    def _decode(self) -> str:
+        data = self.data[len(codecs.BOM_UTF8) :] if self.bom else self.data
+        if self.path.endswith((".py", ".pyi")) and not self.bom:
+            self.encoding = python_encoding(data)
+        try:
+            return data.decode(self.encoding)
+        except LookupError:
+            raise SourceError(f"unknown encoding {self.encoding!r}") from None
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            byte = data[error.start]
+            raise SourceError(f"not valid {self.encoding}: byte 0x{byte:02x} on line {line}") from None
+
+    def encode(self, text: str) -> bytes:
+        """The bytes of the file if its text were `text`. Raises UnicodeEncodeError if its encoding cannot hold it."""
+        return (codecs.BOM_UTF8 if self.bom else b"") + text.encode(self.encoding)
+
+    @property
+    def lines(self) -> LineIndex:
+        if self._lines is None:
+            self._lines = LineIndex(self.text)
+        return self._lines
+
+    def position(self, offset: int) -> Position:
+        """Where an offset is, as people count. Undecodable files have one place: their start."""
+        try:
+            return self.lines.position(offset)
+        except SourceError:
+            return Position(1, 1)
+
+
+class Files:
+    """The files of one run, each read once. `overlays` holds unsaved buffers (standard input, an editor)."""
+
+    def __init__(self, overlays: dict[str, bytes] | None = None) -> None:
+        self._overlays = overlays or {}
+        self._files: dict[str, SourceFile] = {}
+
+    def get(self, path: str) -> SourceFile:
+        """Read a file. Raises OSError where it cannot be read."""
+        file = self._files.get(path)
+        if file is None:
+            file = self._files[path] = open_file(path, self._overlays.get(path))
+        return file
+
+    def is_open(self, path: str) -> bool:
+        return path in self._files
+
+    def exists(self, path: str) -> bool:
+        return path in self._files or path in self._overlays or os.path.isfile(path)
+
+    def forget(self, path: str) -> None:
+        """Drop a file that holds nothing of interest, so a large tree does not stay in memory."""
+        self._files.pop(path, None)
+
+
+def open_file(path: str, data: bytes | None = None) -> SourceFile:
+    """A SourceFile for a path, of the class its kind needs."""
+    if data is None:
+        with open(path, "rb", buffering=0) as stream:
+            data = stream.read()
+    if path.endswith(".ipynb"):
+        from trl_lint.sources.notebook import NotebookFile
+
+        return NotebookFile(path, data)
+    return SourceFile(path, data)
