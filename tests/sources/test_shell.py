@@ -1,0 +1,309 @@
+"""Shell: what is known of each command, and what must stay a hole."""
+
+from __future__ import annotations
+
+import time
+from textwrap import dedent
+
+import pytest
+
+from trl_lint.sources import Source, SourceFile
+from trl_lint.sources.shell import Command, Word, commands, directives
+
+
+def source(text: str, path: str = "/project/scripts/run.sh") -> Source:
+    return Source(SourceFile(path, dedent(text).encode()), "shell")
+
+
+def read(text: str) -> list[Command]:
+    return commands(source(text))
+
+
+def texts(command: Command) -> list[str | None]:
+    return [word.text for word in command.words]
+
+
+def last(text: str) -> Command:
+    return read(text)[-1]
+
+
+# -- words --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("python train.py --lr 1e-6", ["python", "train.py", "--lr", "1e-6"]),
+        ("python train.py \\\n    --lr 1e-6 \\\n    --bf16", ["python", "train.py", "--lr", "1e-6", "--bf16"]),
+        ("python 'a b' \"c d\" e\\ f", ["python", "a b", "c d", "e f"]),
+        ("echo 'don'\\''t' \"say \\\"hi\\\"\" $'a\\tb'", ["echo", "don't", 'say "hi"', "a\tb"]),
+        ("echo x 'two\nlines'", ["echo", "x", "two\nlines"]),
+        ("verl a=[1,2] +b.c=null 'd={e: 1}'", ["verl", "a=[1,2]", "+b.c=null", "d={e: 1}"]),
+        ("echo ~/x *.py {1,2}", ["echo", None, None, None]),
+        ("> log python a.py", ["python", "a.py"]),
+        ("python a.py > log --late 2>&1", ["python", "a.py", "--late"]),
+        ('echo é "ü" x', ["echo", "é", "ü", "x"]),
+        ("python a.py --x \\\n", ["python", "a.py", "--x"]),
+        ("python a.py \\\n  `# why this` \\\n  --x 1", ["python", "a.py", "--x", "1"]),
+    ],
+)
+def test_words(text: str, expected: list[str | None]):
+    assert texts(last(text)) == expected
+    assert not last(text).errors
+
+
+def test_every_word_is_found_where_it_is_written():
+    text = 'é=1 CUDA_VISIBLE_DEVICES=0,1 python "train é.py" \\\n  --x=$LR # é\npython späť.py\n'
+    for command in read(text):
+        for word in command.words:
+            assert text[word.start : word.end] == word.raw
+    first, second = read(text)[-2:]
+    assert text[first.start : first.end].endswith("--x=$LR")
+    assert text[second.start : second.end] == "python späť.py"
+
+
+def test_windows_line_ends_continue_commands():
+    assert texts(last("python a.py \\\r\n  --x 1\r\n")) == ["python", "a.py", "--x", "1"]
+
+
+# -- variables ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "word", "expected"),
+    [
+        ("M=qwen", "$M", ["qwen"]),
+        ("M=qwen", "${M}-7b", ["qwen-7b"]),
+        ("M=qwen", '"  $M "', ["  qwen "]),
+        ("M=qwen", "'$M'", ["$M"]),
+        ("M=qwen", "${M:-llama}", ["qwen"]),
+        ("M=", "${M:-llama}", ["llama"]),
+        ("A=x; B=$A/y", "$B", ["x/y"]),
+        ("A=x; A+=y", "$A", ["xy"]),
+        ("N=2", "$((N * 4))", ["8"]),
+        ('ARGS="--a 1  --b"', "$ARGS", ["--a", "1", "--b"]),
+        ('ARGS="--a 1"', '"$ARGS"', ["--a 1"]),
+        ("E=", "$E", []),
+        ("E=", '"$E"', [""]),
+        ('A=(--x "1 2"); A+=(--y)', '"${A[@]}"', ["--x", "1 2", "--y"]),
+        ("readonly M=qwen", "$M", ["qwen"]),
+        ('export "M=qwen"', "$M", ["qwen"]),
+        ("M=qwen; unset M", "$M", [None]),
+        ("M=$1", "$M", [None]),
+        ("M=$(hostname)", "$M", [None]),
+        ("read M", "$M", [None]),
+        ("M=qwen; read -r M < name", "$M", [None]),
+        ("M=qwen; M[1]=x", "$M", [None]),
+        ("M=qwen; source other.sh", "$M", [None]),
+        ("M=qwen; source venv/bin/activate", "$M", ["qwen"]),
+        ('M=qwen; eval "$(conda shell.bash hook)"', "$M", ["qwen"]),
+        ('M=qwen; eval "$X"', "$M", [None]),
+        ("", "$M", [None]),
+        ("", "${M:-llama}", [None]),  # whoever starts the script may have set it
+        ("", '"$@"', [None]),
+        ("if [ $1 ]; then M=a; else M=b; fi", "$M", [None]),
+        ("[ $1 ] && M=a", "$M", [None]),
+        ("M=a; [ $1 ] || M=b", "$M", [None]),
+        ("for i in 1 2; do M=$i; done", "$M", [None]),
+        ("M=a; while read x; do M=$x; done < f", "$M", [None]),
+        ("case $1 in a) M=1;; *) M=2;; esac", "$M", [None]),
+        ("M=a; (M=b)", "$M", ["a"]),
+        ("M=a; echo x | read M", "$M", ["a"]),
+        ("M=a; f() { M=b; }; f", "$M", [None]),
+        ("M=a; f() { echo; }; f", "$M", ["a"]),
+    ],
+)
+def test_values(before: str, word: str, expected: list[str | None]):
+    assert texts(last(f"{before}\necho {word}"))[1:] == expected
+
+
+def test_inside_a_branch_its_own_values_are_known():
+    found = read("if [ $1 ]; then GPU=1; python a.py $GPU; fi\npython b.py $GPU")
+    assert [texts(command)[-1] for command in found] == ["1", None]
+
+
+def test_in_a_loop_a_value_of_the_round_before_is_not_guessed():
+    found = read("N=0\nfor i in a b; do python a.py $N; N=$((N + 1)); done")
+    assert texts(found[-1]) == ["python", "a.py", None]
+
+
+def test_a_function_sees_only_what_is_assigned_once():
+    found = read("A=1; B=1\nrun() { python a.py $A $B; }\nB=2\nrun")
+    assert texts(found[0]) == ["python", "a.py", "1", None]
+
+
+def test_holes_that_may_be_several_words_say_so():
+    several = {word.raw: word.several for word in last('python a.py $X "$X" "$@" $X/y *.py "${A[@]}"').words[2:]}
+    assert several == {"$X": True, '"$X"': False, '"$@"': True, "$X/y": False, "*.py": True, '"${A[@]}"': True}
+
+
+# -- environment --------------------------------------------------------------------------------------------------
+
+
+def test_what_the_program_sees():
+    command = last("A=1\nexport B=2\nC=3; export C\ndeclare -x D=4\nE=5 F=6 python a.py")
+    assert {name: word.text for name, word in command.env.items()} == {"A": "1", "B": "2", "C": "3", "D": "4"}
+    assert [name for name in command.env if command.env.exported(name)] == ["B", "C", "D"]
+    assert [(name, word.text) for name, word in command.assignments] == [("E", "5"), ("F", "6")]
+
+
+def test_set_a_exports_what_follows():
+    command = last("A=1\nset -a\nB=2\nset +a\nC=3\npython a.py")
+    assert [name for name in command.env if command.env.exported(name)] == ["B"]
+
+
+def test_the_environment_is_that_of_the_moment():
+    first, _, second = read("export G=0\npython a.py\nunset H\ntrue\nexport G=1\npython b.py")
+    assert (first.env["G"].text, second.env["G"].text) == ("0", "1")
+
+
+# -- structure ----------------------------------------------------------------------------------------------------
+
+
+def test_background_and_pipes():
+    found = read("trl vllm-serve &\ncat x | python a.py 2>&1 | tee log\npython b.py; (python c.py) &")
+    assert [texts(c)[-1] for c in found if c.background] == ["vllm-serve", "c.py"]
+    piped = found[2]
+    assert texts(piped) == ["python", "a.py"] and piped.piped_from and piped.pipes_to == ("tee",)
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("", ""),
+        ("cd work", "work"),
+        ("cd /data; cd run", "/data/run"),
+        ("cd work && true", "work"),
+        ("cd work || exit 1", "work"),
+        ("(cd work)", ""),
+        ("cd $HERE", None),
+        ("cd -", None),
+        ("if [ $1 ]; then cd work; fi", None),
+        ('cd "$(dirname "$0")"', "/project/scripts"),
+        ('D="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"; cd "$D"', "/project"),
+    ],
+)
+def test_working_directory(before: str, expected: str | None):
+    assert last(f"{before}\npython a.py").directory == expected
+
+
+def test_heredocs_are_kept_apart():
+    text = "python - <<'EOF' > log\nimport torch\nEOF\ncat <<EOF > a.yaml && python b.py\nlr: $LR\nEOF\n"
+    found = read(text)
+    assert [texts(command)[0] for command in found] == ["python", "cat", "python"]
+    (script,) = found[0].heredocs
+    assert script.text == text[script.start : script.end] == "import torch\n" and script.quoted
+    assert not found[1].heredocs[0].quoted
+    assert [redirect.target.text for redirect in found[1].redirects] == ["a.yaml"]
+
+
+def test_commands_in_quotes():
+    text = 'M=a\nexport G=1\nsrun -n 1 bash -c "cd x && H=2 python \\"b c.py\\" $M $N"\n'
+    inner = last(text)
+    assert texts(inner) == ["python", "b c.py", "a", None]
+    assert [word.text for word in inner.outer] == ["srun", "-n", "1", "bash", "-c"]
+    assert (inner.directory, inner.env["G"].text, dict(inner.assignments)["H"].text) == ("x", "1", "2")
+    assert [text[word.start : word.end] for word in inner.words] == ["python", '\\"b c.py\\"', "$M", "$N"]
+
+
+def test_commands_in_single_quotes_see_only_exported_variables():
+    assert texts(last("A=1; export B=2; bash -c 'python $A $B'")) == ["python", None, "2"]
+
+
+def test_another_machine_has_another_environment():
+    inner = last('export G=0,1\nssh node1 "python a.py"')
+    assert texts(inner) == ["python", "a.py"] and "G" not in inner.env and inner.directory is None
+
+
+def test_quoted_text_of_other_programs_is_no_command():
+    assert [texts(command)[0] for command in read("echo bash -c 'python a.py'")] == ["echo"]
+
+
+def test_commands_in_substitutions_are_read():
+    assert [texts(command)[0] for command in read('X="$(python a.py)"\necho `python b.py`')] == [
+        "python",
+        "python",
+        "echo",
+    ]
+
+
+# -- broken and huge input ----------------------------------------------------------------------------------------
+
+
+def test_an_unterminated_quote_costs_what_it_covers():
+    found = read('python a.py\nA=1\necho "no end\npython b.py\n')
+    assert texts(found[0]) == ["python", "a.py"] and not found[0].errors
+    assert all(command.errors for command in found[1:])
+
+
+def test_after_an_error_nothing_is_known():
+    found = read("export G=0 H=0\npython a.py )\npython b.py $G\npython c.py | | G=1\npython d.py $G\n")
+    assert {texts(command)[1]: texts(command)[-1] for command in found if len(command.words) > 2} == {
+        "b.py": None,
+        "d.py": None,
+    }
+
+
+def test_a_placeholder_is_an_error_of_its_command():
+    assert last("python a.py --data <your data> --x 1").errors
+    assert not last("python a.py < data > log").errors
+
+
+@pytest.mark.parametrize("text", ["", "\0", "\\", '"', "(" * 500, "$(" * 500, "if true; then " * 500, "\ud800"])
+def test_odd_input_is_read_without_an_exception(text: str):
+    file = SourceFile("/x.sh", b"")
+    assert isinstance(commands(Source(file, "shell", text)), list)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "export V{0}=é{0}\npython a.py --x $V{0}\n",
+        "if [ $A ]; then V{0}=1; python b.py; fi\n",
+        "f{0}() {{ V{0}=1; python b.py; }}\nf{0}\n",
+        "cat x | python b.py | tee $(date).log &\n",
+        "python a{0}.py && ",
+    ],
+)
+def test_time_grows_with_the_length_of_the_script(line: str):
+    def seconds(count: int) -> float:
+        text = "".join(line.format(i) for i in range(count)) + "true\n"
+        best = 9.0
+        for _ in range(3):
+            start = time.perf_counter()
+            found = read(text)
+            best = min(best, time.perf_counter() - start)
+        assert len(found) >= count
+        return best
+
+    # Twice for linear, four times for quadratic work; the margin is for a busy machine.
+    assert seconds(1600) < 3.2 * seconds(800) + 0.05
+
+
+# -- scheduler ----------------------------------------------------------------------------------------------------
+
+
+def test_directives_stand_before_the_first_command():
+    text = """\
+    #!/bin/bash
+    #SBATCH --job-name=grpo
+    #SBATCH --gres=gpu:4 --nodes 2   # a comment
+
+    # something else
+    #SBATCH -n 1
+    cd work
+    #SBATCH --gres=gpu:8
+    """
+    found = directives(source(text))
+    assert [(d.name, d.value) for d in found] == [
+        ("--job-name", "grpo"),
+        ("--gres", "gpu:4"),
+        ("--nodes", "2"),
+        ("-n", "1"),
+    ]
+    place = source(text).text[found[1].start : found[1].end]
+    assert place == "--gres=gpu:4"
+
+
+def test_a_word_knows_whether_it_is_known():
+    assert Word("x", "x", 0, 1).known and not Word(None, "$X", 0, 2).known

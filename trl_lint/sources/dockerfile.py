@@ -1,0 +1,196 @@
+"""Dockerfiles: the commands of RUN, CMD and ENTRYPOINT, with the variables of ENV.
+
+Docker joins lines in a way of its own: comments and blank lines may stand inside a continued instruction, blanks may
+follow the backslash, and a here-document may follow it all (Dockerfile reference, "escape", "here-documents").
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from trl_lint.sources import Source
+from trl_lint.sources.pieces import Pieces
+from trl_lint.sources.shell import Command, read_commands
+from trl_lint.sources.shell_state import State, Word
+
+_LINE = re.compile(r"[^\n]*(?:\n|\Z)")
+_INSTRUCTION = re.compile(r"[ \t]*([A-Za-z]+)(?=[ \t\r\n\\]|\Z)")
+_ESCAPE_DIRECTIVE = re.compile(
+    r"\A(?:[ \t]*#[ \t]*\w+[ \t]*=[^\n]*\n)*?[ \t]*#[ \t]*escape[ \t]*=[ \t]*([\\`])", re.IGNORECASE
+)
+_FLAGS = re.compile(r"(?:\s|\\\n)*(?:--[a-z][\w-]*(?:=\S*)?(?:\s|\\\n)+)*")
+_HEREDOC = re.compile(r"(?<!<)<<(-?)(['\"]?)([A-Za-z_]\w*)\2(?!<)")
+_JSON_STRING = r'"(?:[^"\\\n]|\\.)*"'
+_EXEC_FORM = re.compile(rf"\s*\[\s*(?:{_JSON_STRING}\s*(?:,\s*{_JSON_STRING}\s*)*)?\]\s*")
+_STRING = re.compile(_JSON_STRING)
+_OLD_ENV = re.compile(r"\s*([A-Za-z_]\w*)[ \t]+([^=\s].*)", re.DOTALL)
+_SHELLS = ("bash", "sh", "zsh", "dash")
+
+
+class Instruction(NamedTuple):
+    """One instruction: its name in capitals, the text behind it as the shell sees it, its here-documents."""
+
+    name: str
+    body: Pieces
+    heredocs: tuple[tuple[int, int], ...]
+
+
+def run_commands(source: Source) -> list[Command]:
+    """The commands of RUN, CMD and ENTRYPOINT, in order; their `directory` is one of the image, not of the host."""
+    found: list[Command] = []
+    state = State()
+    for instruction in instructions(source.text):
+        name = instruction.name
+        if name == "FROM":
+            state = State()
+        elif name == "ENV":
+            _read_environment(instruction.body, state, source.text)
+        elif name == "ARG":
+            # Whoever builds the image may give another value.
+            state.forget(re.findall(r"(?:\A|\s)([A-Za-z_]\w*)", instruction.body.text))
+        elif name == "WORKDIR":
+            here, target = state.directory, instruction.body.text.strip().strip("\"'")
+            known = here is not None and "$" not in target
+            state.change_directory(posixpath.normpath(posixpath.join(here or "", target)) if known else None)
+        elif name in ("RUN", "CMD", "ENTRYPOINT"):
+            mark = state.mark()
+            found.extend(_commands(instruction, state, source.text))
+            state.undo(mark)
+    return found
+
+
+def instructions(text: str) -> Iterator[Instruction]:
+    """The instructions of a Dockerfile."""
+    directive = _ESCAPE_DIRECTIVE.match(text)
+    escape = directive[1] if directive else "\\"
+    offset = 0
+    while offset < len(text):
+        line = _LINE.match(text, offset)
+        assert line is not None
+        match = _INSTRUCTION.match(text, offset, line.end())
+        if match is None:
+            offset = line.end()
+            continue
+        body = Pieces()
+        offset = _join(text, match.end(), line.end(), escape, body)
+        heredocs = []
+        if match[1].upper() in ("RUN", "COPY", "ADD"):
+            for heredoc in _HEREDOC.finditer(body.text):
+                start, end, offset = _heredoc(text, offset, heredoc[3], bool(heredoc[1]))
+                heredocs.append((start, end))
+                body_end = offset
+                if match[1].upper() == "RUN":
+                    body.copy(text, start, body_end)
+        yield Instruction(match[1].upper(), body, tuple(heredocs))
+
+
+def _join(text: str, start: int, end: int, escape: str, body: Pieces) -> int:
+    """Append an instruction's lines to `body`; returns the offset behind the last one."""
+    while True:
+        content = text[start:end].rstrip()
+        if not content.endswith(escape):
+            body.copy(text, start, end)
+            return end
+        body.copy(text, start, start + len(content) - 1)
+        body.put("\\\n", start + len(content) - 1, end)
+        while True:
+            if end >= len(text):
+                return end
+            line = _LINE.match(text, end)
+            assert line is not None
+            start, end = line.span()
+            stripped = line[0].strip()
+            if stripped and not stripped.startswith("#"):
+                break
+
+
+def _heredoc(text: str, offset: int, delimiter: str, tabs: bool) -> tuple[int, int, int]:
+    """Start and end of a here-document's body, and the offset behind its last line."""
+    start = offset
+    while offset < len(text):
+        line = _LINE.match(text, offset)
+        assert line is not None
+        content = line[0].rstrip("\r\n")
+        if (content.lstrip("\t") if tabs else content) == delimiter:
+            return start, offset, line.end()
+        offset = line.end()
+    return start, offset, offset
+
+
+def _read_environment(body: Pieces, state: State, text: str) -> None:
+    old = _OLD_ENV.fullmatch(body.text)
+    if old is not None:
+        start, end = body.start(old.start(2)), body.end(old.start(2) + len(old[2].rstrip()))
+        known = "$" not in old[2] and "\\" not in old[2]
+        state.set(old[1], Word(old[2].strip().strip("\"'") if known else None, text[start:end], start, end), True)
+        return
+    script = Pieces(body)
+    script.put("export ", 0, 0)
+    script.copy(body.text, 0, len(body.text))
+    read_commands(script.text, script, state, original=text)
+
+
+def _commands(instruction: Instruction, state: State, text: str) -> list[Command]:
+    body = instruction.body
+    flags = _FLAGS.match(body.text)
+    first = flags.end() if flags and instruction.name == "RUN" else 0
+    rest = body.text[first:]
+    if _EXEC_FORM.fullmatch(rest.replace("\\\n", "  ")):
+        return _exec_form(body, first, state, text)
+    heredoc = _HEREDOC.match(rest.lstrip())
+    if heredoc is not None and instruction.heredocs and rest.lstrip()[heredoc.end() :].split("\n", 1)[0].strip() == "":
+        return _heredoc_script(*instruction.heredocs[0], state, text)
+    script = Pieces(body)
+    script.copy(body.text, first, len(body.text))
+    return read_commands(script.text, script, state, original=text)
+
+
+def _heredoc_script(start: int, end: int, state: State, text: str) -> list[Command]:
+    """`RUN <<EOF`: the body itself is the script, for the interpreter of its first line."""
+    first = text[start:end].split("\n", 1)[0]
+    if first.startswith("#!") and not any(first.rstrip().endswith(shell) for shell in _SHELLS):
+        return []
+    script = Pieces()
+    script.copy(text, start, end)
+    return read_commands(script.text, script, state, original=text)
+
+
+def _exec_form(body: Pieces, first: int, state: State, text: str) -> list[Command]:
+    import json
+
+    words = []
+    try:
+        for match in _STRING.finditer(body.text, first):
+            start, end = body.start(match.start()), body.end(match.end())
+            words.append(Word(str(json.loads(match[0])), text[start:end], start, end))
+    except ValueError:
+        return []
+    if not words:
+        return []
+    command = Command(tuple(words), state.view(), state.directory, words[0].start, words[-1].end)
+    command.exec_form = True
+    return [command, *_shell_of(command, state, text)]
+
+
+def _shell_of(command: Command, state: State, text: str) -> list[Command]:
+    """The commands of `["bash", "-c", "…"]`."""
+    words = command.words
+    if (
+        len(words) < 3
+        or posixpath.basename(words[0].text or "") not in _SHELLS
+        or not (words[-2].text or "").endswith("c")
+    ):
+        return []
+    script = Pieces()
+    value = words[-1]
+    if value.raw[1:-1] == value.text:
+        script.copy(text, value.start + 1, value.end - 1)
+    else:
+        script.put(value.text or "", value.start, value.end)
+    found = read_commands(script.text, script, state, original=text)
+    for inner in found:
+        inner.outer = (*words[:-1], *inner.outer)
+    return found

@@ -1,0 +1,143 @@
+"""JSON with places, accepting exactly what `json.loads` accepts: no comments, no trailing commas, but NaN.
+
+DeepSpeed reads its own files more leniently (comments); transformers and accelerate do not, and they open them first.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from trl_lint.sources.nodes import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Value
+from trl_lint.sources.text import SourceError
+
+if TYPE_CHECKING:
+    from trl_lint.sources import Source
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_WORDS: dict[str, Value] = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "NaN": float("nan"),
+    "Infinity": float("inf"),
+    "-Infinity": float("-inf"),
+}
+_WORD = re.compile("|".join(_WORDS))
+
+
+def read_json(source: Source) -> Node:
+    """The root node of a JSON text. Raises SourceError with the place json.loads would stop at."""
+    return read_json_text(source.text)
+
+
+def read_json_text(text: str) -> Node:
+    """As `read_json`, for a text that is not yet a Source."""
+    start = _skip(text, 0)
+    root, end = _read_document(text, start)
+    end = _skip(text, end)
+    if end != len(text):
+        raise SourceError("not JSON: extra data", end)
+    return root
+
+
+def _skip(text: str, offset: int) -> int:
+    match = _SPACE.match(text, offset)
+    return match.end() if match else offset
+
+
+def _read_document(text: str, start: int) -> tuple[Node, int]:
+    """Read one value from `start` without recursion; the open collections are on a stack."""
+    stack: list[Mapping | Sequence] = []
+    keys: list[Scalar] = []
+    offset = start
+    while True:
+        # Here a value begins.
+        opening = text[offset : offset + 1]
+        if opening in ("{", "["):
+            if len(stack) >= MAX_DEPTH:
+                raise SourceError(f"nested more than {MAX_DEPTH} levels deep", offset)
+            node: Node = Mapping([], offset, offset) if opening == "{" else Sequence([], offset, offset)
+            offset = _skip(text, offset + 1)
+            if text[offset : offset + 1] != ("}" if opening == "{" else "]"):
+                stack.append(node)  # type: ignore[arg-type]
+                if isinstance(node, Mapping):
+                    key, offset = _key(text, offset)
+                    keys.append(key)
+                continue
+            offset += 1
+            node.end = offset
+        else:
+            node, offset = _scalar(text, offset)
+        # Here a value has ended: it goes into its collection, and closes those that end with it.
+        while stack:
+            parent = stack[-1]
+            offset = _skip(text, offset)
+            if isinstance(parent, Mapping):
+                parent.entries.append(Entry(keys.pop(), node))
+            else:
+                parent.items.append(node)
+            follower = text[offset : offset + 1]
+            if follower == ",":
+                comma = offset
+                offset = _skip(text, offset + 1)
+                if text[offset : offset + 1] in ("}", "]"):
+                    raise SourceError("not JSON: trailing comma", comma)
+                if isinstance(parent, Mapping):
+                    key, offset = _key(text, offset)
+                    keys.append(key)
+                break
+            if follower != ("}" if isinstance(parent, Mapping) else "]"):
+                raise SourceError("not JSON: expecting ',' delimiter", offset)
+            offset += 1
+            node = stack.pop()
+            node.end = offset
+        else:
+            return node, offset
+
+
+def _key(text: str, offset: int) -> tuple[Scalar, int]:
+    """A key and the offset of the value behind its colon."""
+    if text[offset : offset + 1] != '"':
+        raise SourceError("not JSON: expecting property name enclosed in double quotes", offset)
+    key, offset = _scalar(text, offset)
+    offset = _skip(text, offset)
+    if text[offset : offset + 1] != ":":
+        raise SourceError("not JSON: expecting ':' delimiter", offset)
+    return key, _skip(text, offset + 1)
+
+
+def _scalar(text: str, start: int) -> tuple[Scalar, int]:
+    value: Value
+    if text[start : start + 1] == '"':
+        value, end = _string(text, start)
+        return Scalar(value, text[start:end], True, start, end), end
+    if match := _WORD.match(text, start):
+        value = _WORDS[match[0]]
+    elif match := _NUMBER.match(text, start):
+        try:
+            value = float(match[0]) if match[2] or match[3] else int(match[1])
+        except ValueError:  # more digits than Python converts: json.loads fails too
+            raise SourceError("not JSON: too many digits", start) from None
+    else:
+        raise SourceError(f"not JSON: {_found(text, start)}", start)
+    return Scalar(value, match[0], False, start, match.end()), match.end()
+
+
+def _found(text: str, offset: int) -> str:
+    if offset >= len(text):
+        return "the text ends where a value is expected"
+    if text.startswith(("//", "/*", "#"), offset):
+        return "comments are not allowed"
+    return "expecting a value"
+
+
+def _string(text: str, start: int) -> tuple[str, int]:
+    from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
+
+    try:
+        value, end = scanstring(text, start + 1, True)
+    except JSONDecodeError as error:
+        raise SourceError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", min(error.pos, len(text))) from None
+    return value, end

@@ -1,0 +1,125 @@
+"""IPython's additions to Python in a notebook cell: `!command`, `%magic`, `%%cell magic`, `name?`.
+
+They count only where a logical line begins: a `%` at the start of a line inside brackets or a string is Python.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+# As in ruff: cell magics whose body is Python that runs (or is timed) in place.
+PYTHON_CELLS = frozenset(("capture", "debug", "ipytest", "prun", "pypy", "python", "python3", "time", "timeit"))
+SHELL_CELLS = frozenset(("bash", "sh", "shell", "system", "sx", "!"))
+_SHELL_WORDS = frozenset(("pip", "conda", "mamba", "micromamba", "uv"))
+_SHELL_PREFIXES = frozenset(("sx", "system"))
+
+_CELL = re.compile(r"\s*%%(?P<name>!|[\w.]+)(?P<rest>[^\r\n]*)(?:\r\n|\r|\n|\Z)")
+_MAGIC = re.compile(r"(?P<indent>[ \t]*)(?P<sign>!!?|%%?|\?\??)(?!=)")
+_ASSIGNED = re.compile(r"""(?P<indent>[ \t]*)(?P<target>[A-Za-z_][\w.,\[\] \t'"*]*=[ \t]*)(?P<sign>[!%])""")
+_HELP = re.compile(r"(?P<indent>[ \t]*)%{0,2}[\w.*]+\?\??[ \t]*(?=[\r\n]|\Z)")
+_REST = re.compile(r"(?:[^\r\n\\]|\\(?!\r|\n)|\\(?:\r\n|\r|\n))*")
+_WORD = re.compile(r"[ \t]*(?P<word>[\w.]+)[ \t]*")
+_STOP = re.compile(r"""["'#\[\](){}\\\r\n]""")
+_CLOSING = {
+    '"': re.compile(r'(?:[^"\\\r\n]|\\.)*"?', re.DOTALL),
+    "'": re.compile(r"(?:[^'\\\r\n]|\\.)*'?", re.DOTALL),
+    '"""': re.compile(r'(?:[^"\\]|\\.|"(?!""))*(?:""")?', re.DOTALL),
+    "'''": re.compile(r"(?:[^'\\]|\\.|'(?!''))*(?:''')?", re.DOTALL),
+}
+
+
+class CellMagic(NamedTuple):
+    """The `%%name` that a cell begins with; its first line ends at `end` (behind the line end)."""
+
+    name: str
+    end: int
+    is_python: bool
+    is_shell: bool
+
+
+class Magic(NamedTuple):
+    """A stretch that is no Python, and what stands for it. `shell_start` is where its shell command begins, if any."""
+
+    start: int
+    end: int
+    replacement: str
+    shell_start: int | None
+
+
+def cell_magic(text: str) -> CellMagic | None:
+    """The cell magic of a cell, None where it has none."""
+    match = _CELL.match(text)
+    if match is None:
+        return None
+    name = match["name"]
+    runs_shell = name in SHELL_CELLS or (name == "script" and match["rest"].split()[:1] in (["bash"], ["sh"]))
+    return CellMagic(name, match.end(), name in PYTHON_CELLS, runs_shell)
+
+
+def magics(text: str) -> list[Magic]:
+    """The stretches of a cell that only IPython understands, in order; a Python cell magic's line is one of them."""
+    if not any(sign in text for sign in "!%?"):
+        return []
+    found = []
+    offset = 0
+    while offset < len(text):
+        magic = _magic_at(text, offset)
+        if magic is not None:
+            found.append(magic)
+        offset = _next_logical_line(text, offset if magic is None else magic.end)
+    return found
+
+
+def _magic_at(text: str, offset: int) -> Magic | None:
+    if match := _ASSIGNED.match(text, offset):
+        # A call, and not a constant, because nothing is known about the value.
+        start = match.start("sign")
+        return Magic(start, _end(text, start), "input()", _shell_start(text, match["sign"], match.end()))
+    if match := _HELP.match(text, offset):
+        return Magic(match.end("indent"), match.end(), "pass", None)
+    if match := _MAGIC.match(text, offset):
+        start = match.end("indent")
+        return Magic(start, _end(text, start), "pass", _shell_start(text, match["sign"], match.end()))
+    return None
+
+
+def _end(text: str, offset: int) -> int:
+    """The end of a magic: of its line, or of the last line it is continued on with a backslash."""
+    match = _REST.match(text, offset)
+    return match.end() if match else len(text)
+
+
+def _shell_start(text: str, sign: str, offset: int) -> int | None:
+    if sign in ("!", "!!"):
+        return offset
+    word = _WORD.match(text, offset)
+    if sign != "%" or word is None:
+        return None
+    if word["word"] in _SHELL_WORDS:
+        return word.start("word")
+    return word.end() if word["word"] in _SHELL_PREFIXES else None
+
+
+def _next_logical_line(text: str, offset: int) -> int:
+    """The start of the next logical line: behind a line end that no bracket, string or backslash joins."""
+    depth = 0
+    while match := _STOP.search(text, offset):
+        sign, offset = match[0], match.end()
+        if sign in "\r\n":
+            if sign == "\r" and text.startswith("\n", offset):
+                offset += 1
+            if depth <= 0:
+                return offset
+        elif sign == "#":
+            while offset < len(text) and text[offset] not in "\r\n":
+                offset += 1
+        elif sign == "\\":
+            offset += 2 if text.startswith("\r\n", offset) else 1
+        elif sign in "\"'":
+            quote = sign * 3 if text.startswith(sign * 2, offset) else sign
+            closing = _CLOSING[quote].match(text, offset + len(quote) - 1)
+            offset = closing.end() if closing else len(text)
+        else:
+            depth += 1 if sign in "[({" else -1
+    return len(text)

@@ -1,0 +1,143 @@
+"""The one tree for YAML, JSON and TOML: values with the place of each in the text it was read from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+# Deep enough for every real configuration, shallow enough for a recursive reader of the tree.
+MAX_DEPTH = 200
+
+Value = str | int | float | bool | None
+
+
+class Scalar:
+    """A single value, as the program that reads the file will see it.
+
+    `raw` is the text from `start` to `end` (quotes included). What has no Python value of the types of `Value` (a date,
+    a value with a tag of its own) is a str. `tag` is the tag written in front of a YAML value (`!!float`, `!ENV`), else
+    "". `alias` says that the place holds a YAML alias (`*name`), so `raw` is the alias and not the value.
+    """
+
+    __slots__ = ("alias", "end", "quoted", "raw", "start", "tag", "value")
+
+    def __init__(
+        self, value: Value, raw: str, quoted: bool, start: int, end: int, tag: str = "", alias: bool = False
+    ) -> None:
+        self.value = value
+        self.raw = raw
+        self.quoted = quoted
+        self.start = start
+        self.end = end
+        self.tag = tag
+        self.alias = alias
+
+    def __repr__(self) -> str:
+        return f"Scalar({self.value!r}, {self.start}:{self.end})"
+
+
+class Entry(NamedTuple):
+    """One key of a mapping with its value."""
+
+    key: Scalar
+    value: Node
+
+
+class Mapping:
+    """Keys and values in the order of the text; a key that is written twice is there twice.
+
+    A YAML alias shares the list of `entries` with its anchor, so that a file of aliases stays as small as it is. The
+    sharing can be circular: whoever descends must remember the lists already seen (`walk` does).
+    """
+
+    __slots__ = ("alias", "end", "entries", "merged", "start", "tag")
+
+    def __init__(self, entries: list[Entry], start: int, end: int, tag: str = "", alias: bool = False) -> None:
+        self.entries = entries
+        self.start = start
+        self.end = end
+        self.tag = tag
+        self.alias = alias
+        self.merged: list[Mapping] = []
+
+    def entry(self, name: str) -> Entry | None:
+        """The entry a reader gets for a key: the last one written, else one taken in by a YAML merge key (`<<`)."""
+        seen: set[int] = set()
+        waiting = [self]
+        while waiting:
+            mapping = waiting.pop()
+            if id(mapping.entries) in seen:
+                continue
+            seen.add(id(mapping.entries))
+            for entry in reversed(mapping.entries):
+                if entry.key.value == name:
+                    return entry
+            waiting.extend(reversed(mapping.merged))
+        return None
+
+    def get(self, name: str) -> Node | None:
+        entry = self.entry(name)
+        return None if entry is None else entry.value
+
+    def keys(self) -> set[str]:
+        """The keys that are strings, merged ones not counted."""
+        return {entry.key.value for entry in self.entries if isinstance(entry.key.value, str)}
+
+    def __repr__(self) -> str:
+        return f"Mapping({len(self.entries)} entries, {self.start}:{self.end})"
+
+
+class Sequence:
+    """A list. A YAML alias shares `items` with its anchor, as the entries of a Mapping."""
+
+    __slots__ = ("alias", "end", "items", "start", "tag")
+
+    def __init__(self, items: list[Node], start: int, end: int, tag: str = "", alias: bool = False) -> None:
+        self.items = items
+        self.start = start
+        self.end = end
+        self.tag = tag
+        self.alias = alias
+
+    def __repr__(self) -> str:
+        return f"Sequence({len(self.items)} items, {self.start}:{self.end})"
+
+
+Node = Scalar | Mapping | Sequence
+
+
+def find(root: Node | None, path: str) -> Node | None:
+    """The node at a dotted path of keys (`"zero_optimization.stage"`), None where there is none."""
+    node: Node | None = root
+    for name in path.split("."):
+        if not isinstance(node, Mapping):
+            return None
+        node = node.get(name)
+    return node
+
+
+def value_of(node: Node | None) -> Value:
+    """The value of a scalar; None for everything else."""
+    return node.value if isinstance(node, Scalar) else None
+
+
+def walk(root: Node) -> Iterator[tuple[tuple[str, ...], Scalar]]:
+    """Every scalar value below a node with the path of keys that leads to it, in the order of the text.
+
+    The items of a list have the path of the list. What YAML aliases share is visited once, by its first path.
+    """
+    seen: set[int] = set()
+    waiting: list[tuple[tuple[str, ...], Node]] = [((), root)]
+    while waiting:
+        path, node = waiting.pop()
+        if isinstance(node, Scalar):
+            yield path, node
+            continue
+        children: list[Entry] | list[Node] = node.entries if isinstance(node, Mapping) else node.items
+        if id(children) in seen:
+            continue
+        seen.add(id(children))
+        if isinstance(node, Mapping):
+            waiting.extend(((*path, str(entry.key.value)), entry.value) for entry in reversed(node.entries))
+        else:
+            waiting.extend((path, item) for item in reversed(node.items))

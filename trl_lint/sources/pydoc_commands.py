@@ -1,0 +1,80 @@
+"""Commands that Python files tell their readers to type: in the module docstring and in the comments at the top."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from trl_lint.sources import Source
+from trl_lint.sources.pieces import Pieces
+from trl_lint.sources.shell import Command, read_commands
+
+_HEAD = re.compile(r"(?:[ \t\f]*(?:#[^\n]*)?\r?\n)*")
+_COMMENTS_AT_END = re.compile(r"[ \t\f]*#[^\n]*\Z")
+_DOCSTRING = re.compile(r"[rRuU]?(\"\"\"|''')(.*?)(?<!\\)\1", re.DOTALL)
+_LINE = re.compile(r"[^\n]*(?:\n|\Z)")
+_PROGRAMS = (
+    r"python(?:3(?:\.\d+)?)?|accelerate|torchrun|deepspeed|trl|vllm|uv|llamafactory-cli|swift|axolotl"
+    r"|nohup|srun|mpirun|env|poetry|ray"
+)
+_COMMAND = re.compile(rf"(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*(?:{_PROGRAMS})[ \t]+[\w./\"'$\\-]")
+_PROMPT = re.compile(r"[ \t]*(?:#+[ \t]?)?[ \t]*(?:[$>%][ \t]+)?(?:[-*][ \t]+)?`{0,2}")
+
+
+def documented_commands(source: Source) -> list[Command]:
+    """The commands in the module docstring and in the comments before the code, each read by itself."""
+    found = []
+    for start, end, commented in _regions(source.text):
+        for script in _scripts(source.text, start, end, commented):
+            found.extend(read_commands(script.text, script, original=source.text))
+    return found
+
+
+def _regions(text: str) -> Iterator[tuple[int, int, bool]]:
+    """The comments at the top, the docstring behind them, and the comments behind that."""
+    offset = 0
+    for _ in range(2):
+        head = _HEAD.match(text, offset)
+        assert head is not None
+        end = head.end()
+        if last := _COMMENTS_AT_END.match(text, end):
+            end = last.end()
+        if end > offset:
+            yield offset, end, True
+        docstring = _DOCSTRING.match(text, end)
+        if docstring is None:
+            return
+        yield docstring.start(2), docstring.end(2), False
+        offset = docstring.end()
+
+
+def _scripts(text: str, start: int, end: int, commented: bool) -> Iterator[Pieces]:
+    """Each line that begins with a command, with the lines it is continued on."""
+    script: Pieces | None = None
+    position = start
+    while position < end:
+        line = _LINE.match(text, position, end)
+        assert line is not None
+        position = max(line.end(), position + 1)
+        prompt = _PROMPT.match(text, line.start(), line.end())
+        first = prompt.end() if prompt else line.start()
+        content = text[first : line.end()]
+        if script is None:
+            if not _COMMAND.match(content):
+                continue
+            script = Pieces()
+        elif commented:
+            mark = re.compile(r"[ \t]*#?").match(text, line.start())
+            first = mark.end() if mark else line.start()
+        else:
+            first = line.start()
+        stripped = text[first : line.end()].rstrip()
+        quoted = text[first - 1 : first] == "`" and stripped.endswith("`")
+        script.copy(text, first, first + len(stripped) - (len(stripped) - len(stripped.rstrip("`")) if quoted else 0))
+        if stripped.endswith("\\"):
+            script.put("\n", first + len(stripped), line.end())
+            continue
+        yield script
+        script = None
+    if script is not None:
+        yield script

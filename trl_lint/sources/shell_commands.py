@@ -1,0 +1,275 @@
+"""Simple commands, assignments, redirections and builtins: what the leaves of a shell tree do."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.sources.pieces import Pieces
+from trl_lint.sources.shell import Command, Heredoc, Redirect
+from trl_lint.sources.shell_state import Array, State, Word
+from trl_lint.sources.shell_syntax import NAME, Offsets, appended, script_word
+from trl_lint.sources.shell_words import WordReader, inner_script
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAXIMUM_DEPTH = 120  # nesting that no person writes; deeper parts are left out instead of exhausting the stack
+
+# These start somewhere else, or with a cleaned environment: nothing known here holds there.
+_ELSEWHERE = frozenset({"docker", "podman", "kubectl", "ssh", "sudo", "ray", "enroot"})
+# Files that set up a shell or a Python environment and leave the variables of a launch alone.
+_HARMLESS_SOURCES = re.compile(
+    r"(?:^|/)(?:activate|\.?bashrc|\.bash_profile|\.?profile|conda\.sh|init\.sh|bash)$|/etc/profile"
+)
+_HARMLESS_EVAL = re.compile(r"\b(?:conda|mamba|micromamba|ssh-agent|pyenv|direnv|modulecmd)\b")
+_PLACEHOLDER = re.compile(r"(?<![<\w&])<[A-Za-z][\w ./-]*>")
+_OPERATORS = frozenset({"&&", "||"})
+
+
+class Tail(NamedTuple):
+    """What a redirection around a command adds to it."""
+
+    words: tuple[Node, ...] = ()
+    redirects: tuple[Redirect, ...] = ()
+    heredocs: tuple[Heredoc, ...] = ()
+    errors: bool = False
+
+
+class CommandReader(WordReader):
+    """What the simple commands of one shell text do; `commands` collects them."""
+
+    def __init__(
+        self, text: str, original: str, pieces: Pieces | None, state: State, script: str | None, depth: int = 0
+    ) -> None:
+        super().__init__(text, original, pieces, state, script)
+        self.commands: list[Command] = []
+        self.offsets = Offsets(text)
+        self.depth = depth
+        self.background = False
+        self.errors = False
+        self.functions: set[str] = set()
+
+    def span(self, node: Node) -> tuple[int, int]:
+        start, end = self.offsets(node.start_byte), self.offsets(node.end_byte)
+        # The place behind a node at the end of a Windows line is in front of both characters of the line end.
+        return start, end - 1 if end > start and self.text[end - 1 : end + 1] == "\r\n" else end
+
+    def read(self) -> None:
+        raise NotImplementedError
+
+    def nested(self, pieces: Pieces, state: State) -> CommandReader:
+        """A reader for a script inside a word of this one."""
+        raise NotImplementedError
+
+    def called(self) -> None:
+        """A function of the script, or a command nobody knows, has run."""
+        raise NotImplementedError
+
+    def assignments(self, node: Node, tail: Tail) -> None:
+        for child in node.named_children:
+            self.assignment(child, tail)
+
+    def assignment(self, node: Node, tail: Tail, exported: bool | None = None) -> None:
+        name, value, operator = self._read_assignment(node)
+        if name is None:
+            return
+        if operator == "+=":
+            value = appended(self.state.get(name), value)
+        self.state.set(name, value, exported)
+
+    def _read_assignment(self, node: Node) -> tuple[str | None, Word | Array, str]:
+        """Name, value and operator; the name is None (and its value forgotten) where one item of an array is set."""
+        name = node.child_by_field_name("name")
+        value = node.child_by_field_name("value")
+        operator = "+=" if any(child.type == "+=" for child in node.children) else "="
+        if name is None or name.type != "variable_name":
+            self.state.forget(NAME.findall(self.slice(name))[:1] if name is not None else ())
+            return None, self.hole(node), operator
+        if value is None:
+            _, end = self.span(node)
+            return self.slice(name), Word("", "", *self.place(end, end)), operator
+        if value.type == "array":
+            items = [child for child in value.named_children if child.type != "comment"]
+            return self.slice(name), Array(tuple(word for item in items for word in self.words(item))), operator
+        return self.slice(name), self.one_word(value), operator
+
+    def declaration(self, node: Node, tail: Tail) -> None:
+        keyword = node.children[0].type
+        flags = "".join(self.slice(child) for child in node.named_children if child.type == "word")
+        exported = True if keyword == "export" or "x" in flags else None
+        for child in node.named_children:
+            if child.type == "variable_assignment":
+                self.assignment(child, tail, exported)
+            elif child.type == "variable_name":
+                if "-n" in flags:
+                    self.state.export(self.slice(child), False)
+                elif exported:
+                    self.state.export(self.slice(child))
+            elif child.type != "word":
+                # `export "NAME=value"`: the grammar sees one string.
+                word = self.one_word(child)
+                name, equals, text = (word.text or "").partition("=")
+                if equals and NAME.fullmatch(name):
+                    self.state.set(name, word._replace(text=text), exported)
+                elif word.text is None:
+                    self.state.forget(NAME.findall(word.raw.partition("=")[0])[:1])
+
+    def unset(self, node: Node, tail: Tail) -> None:
+        for child in node.named_children:
+            if child.type == "variable_name":
+                self.state.set(self.slice(child), None, False)
+
+    def command(self, node: Node, tail: Tail) -> None:
+        assignments: list[tuple[str, Word]] = []
+        words: list[Word] = []
+        nodes: list[Node] = []
+        redirects = list(tail.redirects)
+        extra: list[Node] = []
+        pending: list[Node] = []
+        for child in node.children:
+            if child.type == "variable_assignment" and not words:
+                name, value, _ = self._read_assignment(child)
+                if name is not None:
+                    assignments.append((name, value if isinstance(value, Word) else self.hole(child)))
+            elif child.type in ("file_redirect", "herestring_redirect"):
+                self.redirect(child, extra, redirects)
+            elif child.type == "command_name":
+                pending.extend(child.children or [child])
+            else:
+                pending.append(child)
+            for part in (*pending, *extra):
+                self._add_words(part, words, nodes)
+            pending.clear()
+            extra.clear()
+        for part in tail.words:
+            self._add_words(part, words, nodes)
+        if not words:
+            return
+        start = min(self.span(node)[0], *(self.span(n)[0] for n in nodes[:1]))
+        end = max(self.span(n)[1] for n in nodes)
+        command = Command(tuple(words), self.state.view(), self.state.directory, *self.place(start, end))
+        command.assignments = tuple(assignments)
+        command.redirects = tuple(redirects)
+        command.heredocs = tail.heredocs
+        command.background = self.background
+        command.errors = self.errors or tail.errors or node.has_error or self._has_placeholder(node, redirects)
+        self.commands.append(command)
+        self._inner(command, nodes)
+        self._builtin(command)
+
+    def _has_placeholder(self, node: Node, redirects: list[Redirect]) -> bool:
+        """`--model <your model> --lr 1` is a redirection for a shell, and a blank to fill in for whoever wrote it."""
+        if not any(redirect.operator == "<" for redirect in redirects):
+            return False
+        start, end = self.span(node)
+        return _PLACEHOLDER.search(self.text, start, self.text.find("\n", end) + 1 or len(self.text)) is not None
+
+    def _add_words(self, node: Node, words: list[Word], nodes: list[Node]) -> None:
+        for word in self.words(node):
+            words.append(word)
+            nodes.append(node)
+
+    def _inner(self, command: Command, nodes: list[Node]) -> None:
+        """The commands inside `bash -c "…"` and `eval "…"`."""
+        index = script_word(command.words)
+        if index is None:
+            return
+        pieces = inner_script(self, nodes[index])
+        if pieces is None or self.depth >= MAXIMUM_DEPTH // 2:
+            return
+        inner = self.nested(pieces, self._inner_state(command))
+        inner.read()
+        for found in inner.commands:
+            found.outer = (*command.words[:index], *found.outer)
+            found.background = found.background or command.background
+            found.errors = found.errors or command.errors
+        self.commands.extend(inner.commands)
+
+    def _inner_state(self, command: Command) -> State:
+        state = State()
+        programs = {os.path.basename(word.text) for word in command.words if word.text}
+        if programs & _ELSEWHERE and command.words[0].text != "bash":
+            state.change_directory(None)
+            return state
+        evaluated = command.words[0].text == "eval"
+        for name, word in command.env.items():
+            if evaluated or command.env.exported(name):
+                state.set(name, word, command.env.exported(name))
+        for name, word in command.assignments:
+            state.set(name, word, True)
+        state.change_directory(command.directory)
+        return state
+
+    def _builtin(self, command: Command) -> None:
+        """What a command does to the variables and the working directory of the script itself."""
+        words = command.words
+        name = words[0].text
+        if name is None or name in self.functions:
+            self.called()
+        elif name in ("cd", "pushd"):
+            self._change_directory([word for word in words[1:] if word.text not in ("--", "-P", "-L")])
+        elif name == "popd":
+            self.state.change_directory(None)
+        elif name in ("source", "."):
+            if len(words) < 2 or not _HARMLESS_SOURCES.search(words[1].text or words[1].raw.strip("\"'")):
+                self.state.forget_all()
+        elif name == "eval":
+            if not _HARMLESS_EVAL.search("".join(word.raw for word in words)):
+                self.state.forget_all()
+        elif name == "set":
+            options = [word.text or "" for word in words[1:]]
+            if "allexport" in options or any(re.fullmatch(r"[-+]\w*a\w*", option) for option in options):
+                self.state.export_all = not any(option.startswith("+") for option in options)
+        elif name in ("read", "mapfile", "readarray", "getopts", "let"):
+            self.state.forget([n for word in words[1:] for n in NAME.findall(word.text or word.raw)])
+        elif name == "printf" and len(words) > 2 and words[1].text == "-v":
+            self.state.forget([words[2].text or ""])
+
+    def _change_directory(self, words: list[Word]) -> None:
+        here = self.state.directory
+        target = words[0].text if len(words) == 1 and not words[0].several else None
+        if target is None or target in ("", "-") or (here is None and not target.startswith("/")):
+            self.state.change_directory(None)
+        else:
+            path = os.path.normpath(os.path.join(here or "", target)).replace("\\", "/")
+            self.state.change_directory("" if path == "." else path)
+
+    def redirect(self, node: Node, words: list[Node], redirects: list[Redirect]) -> None:
+        """A redirection takes one word; the grammar hands it all that follow."""
+        operator = next((child.type for child in node.children if not child.is_named), ">")
+        targets = [child for child in node.named_children if child.type != "file_descriptor"]
+        if targets:
+            found = self.words(targets[0])
+            redirects.append(Redirect(operator, found[0] if found else self.hole(targets[0])))
+            words.extend(targets[1:])
+
+    def heredoc(
+        self,
+        node: Node,
+        words: list[Node],
+        redirects: list[Redirect],
+        heredocs: list[Heredoc],
+        following: list[tuple[str, Node]],
+    ) -> None:
+        quoted = False
+        operator = ""
+        for child in node.children:
+            field = child.type
+            if field == "heredoc_start":
+                quoted = self.slice(child)[:1] in ("'", '"', "\\")
+            elif field == "heredoc_body":
+                start, end = self.span(child)
+                heredocs.append(Heredoc(self.text[start:end], *self.place(start, end), quoted))
+            elif field in ("file_redirect", "herestring_redirect"):
+                self.redirect(child, words, redirects)
+            elif field == "pipeline":
+                following.extend(("|", part) for part in child.named_children)
+            elif field in _OPERATORS:
+                operator = field
+            elif operator and child.is_named:
+                following.append((operator, child))
+                operator = ""
+            elif field != "heredoc_end" and child.is_named and child.type != "ERROR":
+                words.append(child)

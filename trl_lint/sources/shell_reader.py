@@ -1,0 +1,303 @@
+"""The walk over a tree-sitter-bash tree: statements decide what is known where, simple commands are collected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trl_lint.sources.pieces import Pieces
+from trl_lint.sources.shell import Heredoc, Redirect
+from trl_lint.sources.shell_commands import MAXIMUM_DEPTH, CommandReader, Tail
+from trl_lint.sources.shell_state import WORKING_DIRECTORY, State
+from trl_lint.sources.shell_syntax import (
+    CHANGES_DIRECTORY,
+    OPENS_ANYTHING,
+    assigned_again,
+    assigned_in,
+    flatten,
+    is_ampersand,
+    is_broken,
+    printed_path,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tree_sitter import Node
+
+
+class Reader(CommandReader):
+    """Reads one shell text. `commands` holds the result after `read`; the state is left as the script leaves it."""
+
+    def __init__(
+        self, text: str, original: str, pieces: Pieces | None, state: State, script: str | None, depth: int = 0
+    ) -> None:
+        super().__init__(text, original, pieces, state, script, depth)
+        self._assigned_in_functions: set[str] = set()
+        self._assigned_again: set[str] = set()
+        self._functions_open_anything = False
+        self._opens_anything = False
+
+    def read(self) -> None:
+        import tree_sitter
+        import tree_sitter_bash
+
+        parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+        self._block(parser.parse(self.offsets.data).root_node.children)
+
+    # -- statements -----------------------------------------------------------------------------------------------
+
+    def _block(self, nodes: Sequence[Node]) -> None:
+        for index, node in enumerate(nodes):
+            if not node.is_named:
+                continue
+            background, errors = self.background, self.errors
+            self.background = background or is_ampersand(nodes, index + 1)
+            self.errors = errors or is_broken(nodes, index - 1) or is_broken(nodes, index + 1)
+            self._statement(node)
+            if node.has_error:
+                # It may hold more than what was read of it.
+                self._forget_assigned(self.slice(node))
+            self.background, self.errors = background, errors
+
+    def _statement(self, node: Node, tail: Tail | None = None) -> None:
+        method = _STATEMENTS.get(node.type)
+        if method is None:
+            return
+        if self.depth >= MAXIMUM_DEPTH:
+            self.state.forget_all()
+            return
+        self.depth += 1
+        method(self, node, tail or Tail())
+        self.depth -= 1
+
+    def _compound(self, node: Node, tail: Tail) -> None:
+        if node.children and node.children[0].type == "((":
+            self.state.forget(assigned_in(self.slice(node)))
+        else:
+            self._block(node.children)
+
+    def _subshell(self, node: Node, tail: Tail) -> None:
+        mark = self.state.mark()
+        self._block(node.children)
+        self.state.undo(mark)
+
+    def _negated(self, node: Node, tail: Tail) -> None:
+        for child in node.named_children:
+            self._statement(child, tail)
+
+    def _pipeline(self, node: Node, tail: Tail) -> None:
+        parts = [child for child in node.children if child.is_named]
+        starts = []
+        for index, child in enumerate(parts):
+            starts.append(len(self.commands))
+            mark = self.state.mark()
+            self._statement(child, tail if index == len(parts) - 1 else None)
+            self.state.undo(mark)  # every part runs in a process of its own
+        starts.append(len(self.commands))
+        self._connect(starts)
+
+    def _connect(self, starts: list[int]) -> None:
+        programs: list[str] = []
+        for index in range(len(starts) - 2, -1, -1):
+            part = self.commands[starts[index] : starts[index + 1]]
+            for command in part:
+                command.pipes_to += tuple(programs)
+                command.piped_from = command.piped_from or index > 0
+            programs.insert(0, (part[0].words[0].text or "?") if part and part[0].words else "?")
+
+    def _list(self, node: Node, tail: Tail) -> None:
+        operands, operators = flatten(node)
+        self._operands(operands, operators, tail)
+
+    def _operands(self, operands: list[Node], operators: list[str], tail: Tail) -> None:
+        self._statement(operands[0], tail if len(operands) == 1 else None)
+        mark = self.state.mark()
+        for index, operator in enumerate(operators, 1):
+            if operator == "||":
+                # Nobody knows how far the chain got, so what it changed is uncertain here.
+                self.state.blur(self.state.changed_since(mark))
+            self._statement(operands[index], tail if index == len(operators) else None)
+            if operator == "||" and index < len(operators):
+                self.state.blur(self.state.changed_since(mark))
+        self.state.blur(self.state.changed_since(mark))
+
+    def _branches(self, branches: Iterable[Sequence[Node]]) -> None:
+        changes = []
+        for branch in branches:
+            mark = self.state.mark()
+            self._block(branch)
+            changes.append(self.state.undo(mark))
+        for change in changes:
+            self.state.blur(change)
+
+    def _if(self, node: Node, tail: Tail) -> None:
+        body: list[Node] = []
+        condition: list[Node] = []
+        branches: list[Sequence[Node]] = [body]
+        part = condition
+        for child in node.children:
+            if child.type == "then":
+                part = body
+            elif child.type in ("elif_clause", "else_clause"):
+                branches.append(child.children)
+            else:
+                part.append(child)
+        self._block(condition)
+        self._branches(branches)
+
+    def _case(self, node: Node, tail: Tail) -> None:
+        self._branches([child.children for child in node.children if child.type == "case_item"])
+
+    def _loop(self, node: Node, tail: Tail) -> None:
+        variable = node.child_by_field_name("variable")
+        for value in node.children_by_field_name("value"):
+            self.fragments(value)
+        # A later round sees what an earlier one assigned.
+        self._forget_assigned(self.slice(node))
+        if variable is not None:
+            self.state.forget([self.slice(variable)])
+        self._branches([[child for child in node.children if child.type != "variable_name"]])
+
+    def _function(self, node: Node, tail: Tail) -> None:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is None or body is None:
+            return
+        self._count_assignments()
+        text = self.slice(body)
+        self.functions.add(self.slice(name))
+        assigned = assigned_in(text)
+        if CHANGES_DIRECTORY.search(text):
+            assigned.add(WORKING_DIRECTORY)
+        self._assigned_in_functions |= assigned
+        self._functions_open_anything |= OPENS_ANYTHING.search(text) is not None
+        mark = self.state.mark()
+        # It runs when it is called: only a variable that is assigned once keeps its value until then.
+        if self._opens_anything:
+            self.state.forget_all()
+        self.state.forget_known(self._assigned_again)
+        self._statement(body)
+        self.state.undo(mark)
+        # From here on it may be called at any time.
+        self.state.forget(n for n in assigned if self.state.get(n) is None)
+
+    def called(self) -> None:
+        if self._functions_open_anything:
+            self.state.forget_all()
+        self.state.forget_known(self._assigned_in_functions)
+
+    def _count_assignments(self) -> None:
+        if self._assigned_again:
+            return
+        self._assigned_again = assigned_again(self.text) | {WORKING_DIRECTORY}
+        self._opens_anything = OPENS_ANYTHING.search(self.text) is not None
+
+    def _error(self, node: Node, tail: Tail) -> None:
+        errors, self.errors = self.errors, True
+        self._block(node.children)
+        self.errors = errors
+        # The unreadable part may have assigned anything.
+        self.state.forget_all()
+
+    def _redirected(self, node: Node, tail: Tail) -> None:
+        body: Node | None = None
+        words: list[Node] = []
+        redirects: list[Redirect] = []
+        heredocs: list[Heredoc] = []
+        following: list[tuple[str, Node]] = []
+        errors = False
+        for child in node.children:
+            if child.type == "heredoc_redirect":
+                self.heredoc(child, words, redirects, heredocs, following)
+            elif child.type in ("file_redirect", "herestring_redirect"):
+                self.redirect(child, words, redirects)
+            elif child.is_named and body is None:
+                body = child
+            errors = errors or (child is not body and child.has_error)
+        extra = Tail(
+            (*tail.words, *words),
+            (*tail.redirects, *redirects),
+            (*tail.heredocs, *heredocs),
+            tail.errors or errors,
+        )
+        if body is None:
+            return
+        if not following:
+            self._statement(body, extra)
+        elif following[0][0] == "|":
+            start = len(self.commands)
+            self._statement(body, extra)
+            starts = [start, len(self.commands)]
+            for _, part in following:
+                mark = self.state.mark()
+                self._statement(part)
+                self.state.undo(mark)
+                starts.append(len(self.commands))
+            self._connect(starts)
+        else:
+            self._statement(body, extra)
+            self._follow(following)
+
+    def _follow(self, following: list[tuple[str, Node]]) -> None:
+        mark = self.state.mark()
+        for operator, part in following:
+            if operator == "||":
+                self.state.blur(self.state.changed_since(mark))
+            self._statement(part)
+        self.state.blur(self.state.changed_since(mark))
+
+    # -- substitutions --------------------------------------------------------------------------------------------
+
+    def substitute(self, node: Node) -> str | None:
+        if self.depth >= MAXIMUM_DEPTH:
+            return None
+        self.depth += 1
+        mark, count = self.state.mark(), len(self.commands)
+        self._block(node.children)
+        directory = self.state.directory
+        self.state.undo(mark)
+        self.depth -= 1
+        parts = node.named_children
+        found = self.commands[count:]
+        if len(parts) != 1 or not found or parts[0].type not in ("command", "list"):
+            return None
+        last = [word.text for word in found[-1].words]
+        if parts[0].type == "list" and last[0] != "pwd":
+            return None
+        return printed_path(last, directory)
+
+    def nested(self, pieces: Pieces, state: State) -> Reader:
+        return Reader(pieces.text, self.original, pieces, state, None, self.depth + 10)
+
+    def _forget_assigned(self, text: str) -> None:
+        if OPENS_ANYTHING.search(text):
+            self.state.forget_all()
+        else:
+            self.state.forget(assigned_in(text))
+        if CHANGES_DIRECTORY.search(text):
+            # `cd sub` in every round ends in sub/sub/…
+            self.state.change_directory(None)
+
+
+_STATEMENTS = {
+    "ERROR": Reader._error,
+    "c_style_for_statement": Reader._loop,
+    "case_statement": Reader._case,
+    "command": Reader.command,
+    "compound_statement": Reader._compound,
+    "declaration_command": Reader.declaration,
+    "do_group": Reader._compound,
+    "elif_clause": Reader._compound,
+    "else_clause": Reader._compound,
+    "for_statement": Reader._loop,
+    "function_definition": Reader._function,
+    "if_statement": Reader._if,
+    "list": Reader._list,
+    "negated_command": Reader._negated,
+    "pipeline": Reader._pipeline,
+    "redirected_statement": Reader._redirected,
+    "subshell": Reader._subshell,
+    "unset_command": Reader.unset,
+    "variable_assignment": Reader.assignment,
+    "variable_assignments": Reader.assignments,
+    "while_statement": Reader._loop,
+}

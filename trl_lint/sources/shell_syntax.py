@@ -1,0 +1,163 @@
+"""What can be said about a stretch of shell without a state: offsets, flattened lists, names it may assign."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from trl_lint.sources.shell_state import Array, Word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tree_sitter import Node
+
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+# Programs that run the rest of their words; only behind them `bash -c` is a command and not an argument.
+_RUNNERS = frozenset(
+    (
+        "apptainer", "chrt", "conda", "docker", "enroot", "env", "exec", "flock", "ionice", "kubectl", "mamba",
+        "micromamba", "mpiexec", "mpirun", "nice", "nohup", "numactl", "pixi", "podman", "poetry", "ray", "setsid",
+        "singularity", "srun", "ssh", "stdbuf", "sudo", "time", "timeout", "uv", "xargs",
+    )
+)  # fmt: skip
+
+NAME = re.compile(r"[A-Za-z_]\w*")
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]\n]*\])?(?:\+\+|--|[-+*/%|&^]?=)")
+_NAMING = re.compile(
+    r"\b(read|mapfile|readarray|getopts|unset|printf|let|export|declare|local|typeset|for|select)\b([^\n;|&]*)"
+)
+_KEEPING = frozenset({"export", "declare", "local", "typeset"})
+OPENS_ANYTHING = re.compile(r"(?:^|[\n;&|({]|\bthen|\bdo|\belse)\s*(?:source|\.|eval)\s")
+CHANGES_DIRECTORY = re.compile(r"\b(?:cd|pushd|popd)\b")
+
+# Errors for the grammar, not for a shell: a backslash that continues into nothing, and a comment in backquotes, which
+# people put between continued lines.
+_FINE_FOR_A_SHELL = re.compile(r"(?<!\\)\\(?=[ \t\r\n]*\Z)|(?<=[ \t])`#[^`\n]*`")
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+class Offsets:
+    """What tree-sitter parses (UTF-8, line ends LF) and the way back to characters."""
+
+    def __init__(self, text: str) -> None:
+        self._places: list[int] = []
+        self._shifts: list[int] = []
+        text = _FINE_FOR_A_SHELL.sub(_blank, text)
+        if text.isascii() and "\r" not in text:
+            self.data = text.encode()
+            return
+        shift = length = 0
+        for match in re.finditer(r"\r(?=\n)|[^\x00-\x7f]+", text):
+            run = match[0]
+            if run == "\r":  # a shell reads it as a character; people mean a line end
+                shift += 1
+                self._places.append(match.end() - shift)
+                self._shifts.append(shift)
+                continue
+            for index, char in enumerate(run):
+                length = len(char.encode("utf-8", "surrogatepass"))
+                shift -= length - 1
+                self._places.append(match.start() + index + 1 - shift)
+                self._shifts.append(shift)
+        self.data = text.replace("\r\n", "\n").encode("utf-8", "surrogatepass")
+
+    def __call__(self, byte: int) -> int:
+        index = bisect_right(self._places, byte)
+        return byte + (self._shifts[index - 1] if index else 0)
+
+
+def assigned_in(text: str) -> set[str]:
+    """Every name a stretch of shell may assign (rather too many than too few)."""
+    names = {match[1] for match in _ASSIGNED.finditer(text)}
+    for match in _NAMING.finditer(text):
+        names.update(NAME.findall(match[2]))
+    return names
+
+
+def assigned_again(text: str) -> set[str]:
+    """Every name that a script may assign more than once."""
+    once: set[str] = set()
+    again: set[str] = set()
+    for match in _ASSIGNED.finditer(text):
+        (again if match[1] in once else once).add(match[1])
+    for match in _NAMING.finditer(text):
+        if match[1] not in _KEEPING:
+            again.update(NAME.findall(match[2]))
+    return again
+
+
+def script_word(words: Sequence[Word]) -> int | None:
+    """The index of the word that holds a script of its own: behind `bash -c`, `eval`, `ssh host`."""
+    first = os.path.basename(words[0].text or "")
+    if first == "eval":
+        return 1 if len(words) == 2 else None
+    if first == "ssh" and len(words) > 2 and any(c.isspace() for c in words[-1].raw):
+        return len(words) - 1
+    if first not in _SHELLS and first not in _RUNNERS:
+        return None
+    for index, word in enumerate(words):
+        if os.path.basename(word.text or "") in _SHELLS:
+            for offset, option in enumerate(words[index + 1 :], index + 1):
+                text = option.text or ""
+                if not text.startswith("-"):
+                    return None
+                if not text.startswith("--") and text.endswith("c"):
+                    return offset + 1 if offset + 1 < len(words) else None
+            return None
+    return None
+
+
+def is_ampersand(nodes: Sequence[Node], index: int) -> bool:
+    return index < len(nodes) and nodes[index].type == "&"
+
+
+def is_broken(nodes: Sequence[Node], index: int) -> bool:
+    return 0 <= index < len(nodes) and nodes[index].type == "ERROR"
+
+
+def flatten(node: Node) -> tuple[list[Node], list[str]]:
+    """`a && b || c` is nested to the left, as deep as it is long: turn it into a row without recursion."""
+    operands: list[Node] = []
+    operators: list[str] = []
+    while node.type == "list" and node.child_count >= 3:
+        left, operator, right = node.children[0], node.children[1].type, node.children[-1]
+        operands.append(right)
+        operators.append(operator)
+        node = left
+    operands.append(node)
+    return operands[::-1], operators[::-1]
+
+
+def appended(old: Word | Array | None, new: Word | Array) -> Word | Array:
+    if isinstance(old, Array) and isinstance(new, Array):
+        return Array(old.items + new.items)
+    if isinstance(old, Word) and isinstance(new, Word) and old.text is not None and new.text is not None:
+        return new._replace(text=old.text + new.text)
+    place = new if isinstance(new, Word) else Word(None, "", 0, 0)
+    return Word(None, place.raw, place.start, place.end, True)
+
+
+def printed_path(words: list[str | None], directory: str | None) -> str | None:
+    """What the usual idioms for paths print: `dirname X`, `realpath X`, `basename X`, `pwd`."""
+    known = [word for word in words if word is not None]
+    if len(known) != len(words) or not known:
+        return None
+    program, arguments = known[0], [word for word in known[1:] if word not in ("--", "-f", "-P", "-e", "-m")]
+    if program == "pwd" and not arguments:
+        return directory if directory is not None and directory.startswith("/") else None
+    if len(arguments) != 1:
+        return None
+    path = arguments[0]
+    if program == "dirname":
+        return os.path.dirname(path) or "."
+    if program == "basename":
+        return os.path.basename(path)
+    if program in ("realpath", "readlink") and path.startswith("/"):
+        return os.path.normpath(path)
+    return None

@@ -1,0 +1,324 @@
+"""What the words of a command are: quotes, escapes and expansions of known values."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.sources.pieces import Pieces
+from trl_lint.sources.shell_state import Array, State, Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
+_ESCAPE_IN_STRING = re.compile(r"\\([$`\"\\\n])")
+_ANSI_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|[0-7]{1,3}|.)", re.DOTALL)
+_ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
+_GLOB = re.compile(r"(?<!\\)[*?]")
+_BRACES = re.compile(r"(?<!\\)(?<!\$)\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
+_EXPANSIONS = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})
+
+
+class Fragment(NamedTuple):
+    """A part of a word. `text` is None for a hole; `splits`: white space in it separates words."""
+
+    text: str | None
+    splits: bool = False
+
+
+HOLE = Fragment(None)
+SPLITTING_HOLE = Fragment(None, True)
+
+
+class WordReader:
+    """Turns the nodes of words into `Word`s, with the variables of a state."""
+
+    def __init__(self, text: str, original: str, pieces: Pieces | None, state: State, script: str | None) -> None:
+        self.text = text
+        self.original = original
+        self.pieces = pieces
+        self.state = state
+        self.script = script
+
+    def span(self, node: Node) -> tuple[int, int]:
+        raise NotImplementedError
+
+    def substitute(self, node: Node) -> str | None:
+        """Read the commands of a `$(…)`; what it prints, where that is known."""
+        raise NotImplementedError
+
+    def slice(self, node: Node) -> str:
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def place(self, start: int, end: int) -> tuple[int, int]:
+        """Offsets in this text as offsets in the text of the source."""
+        if self.pieces is None:
+            return start, end
+        return self.pieces.start(start), self.pieces.end(end)
+
+    def hole(self, node: Node) -> Word:
+        return self._word(node, None, True)
+
+    def _word(self, node: Node, text: str | None, several: bool = False) -> Word:
+        start, end = self.place(*self.span(node))
+        return Word(text, self.original[start:end], start, end, several)
+
+    def one_word(self, node: Node) -> Word:
+        """The value of an assignment: no splitting there."""
+        parts = self.fragments(node)
+        if any(part.text is None for part in parts):
+            return self._word(node, None)
+        return self._word(node, "".join(part.text or "" for part in parts))
+
+    def words(self, node: Node) -> list[Word]:
+        """The words a node stands for: one, or none or several where an unquoted value is split."""
+        if not node.is_named:
+            return []
+        items = self._array(node)
+        if items is not None:
+            return list(items)
+        parts = self.fragments(node)
+        if any(part.text is None for part in parts):
+            return [self._word(node, None, all(part.splits for part in parts))]
+        if not any(part.splits and (part.text == "" or _has_space(part.text)) for part in parts):
+            return [self._word(node, "".join(part.text or "" for part in parts))]
+        return [self._word(node, text) for text in _split(parts)]
+
+    def _array(self, node: Node) -> tuple[Word, ...] | None:
+        """The items that `"${A[@]}"` or `${A[@]}` stands for, if the array is known."""
+        if node.type == "string" and node.named_child_count == 1 and node.child_count == 3:
+            node = node.named_children[0]
+            if node.start_byte != node.parent.start_byte + 1:  # type: ignore[union-attr]
+                return None
+        name, index = _subscript(node)
+        if name is None or index is None or self.slice(index) != "@":
+            return None
+        value = self.state.get(self.slice(name))
+        return value.items if isinstance(value, Array) else None
+
+    # -- parts of words -------------------------------------------------------------------------------------------
+
+    def fragments(self, node: Node) -> list[Fragment]:
+        kind = node.type
+        if kind == "string":
+            return self._string(node)
+        if kind == "raw_string":
+            return [Fragment(self.slice(node)[1:-1])]
+        if kind == "ansi_c_string":
+            return [Fragment(_ANSI_ESCAPE.sub(_ansi, self.slice(node)[2:-1]))]
+        if kind == "concatenation":
+            if _BRACES.search(_without_quotes(self, node)):
+                self._visit(node)
+                return [SPLITTING_HOLE]
+            return [part for child in node.children for part in self.fragments(child)]
+        if kind in _EXPANSIONS:
+            return self.expansion(node, quoted=False)
+        if kind in ("ERROR", "process_substitution", "brace_expression", "translated_string") or node.child_count:
+            self._visit(node)
+            return [SPLITTING_HOLE]
+        text = self.slice(node)
+        if text.startswith("~") or _GLOB.search(text):
+            return [Fragment(None, not text.startswith("~"))]
+        return [Fragment(_ESCAPE.sub(_unescaped, text))]
+
+    def _visit(self, node: Node) -> None:
+        """Read the commands inside a node whose value nobody knows."""
+        for child in node.named_children:
+            if child.type in ("command_substitution", "process_substitution"):
+                self.substitute(child)
+            elif child.child_count:
+                self._visit(child)
+        if node.type == "process_substitution":
+            self.substitute(node)
+
+    def _string(self, node: Node) -> list[Fragment]:
+        parts: list[Fragment] = []
+        start, end = self.span(node)
+        position = start + 1
+        for child in node.named_children:
+            if child.type not in _EXPANSIONS:
+                continue
+            first, last = self.expansion_span(child)
+            if first > position:
+                parts.append(Fragment(_ESCAPE_IN_STRING.sub(_unescaped, self.text[position:first])))
+            parts.extend(self.expansion(child, quoted=True))
+            position = last
+        if end - 1 > position or not parts:
+            parts.append(Fragment(_ESCAPE_IN_STRING.sub(_unescaped, self.text[position : max(position, end - 1)])))
+        return parts
+
+    def expansion_span(self, node: Node) -> tuple[int, int]:
+        """The grammar counts the blanks before `$X` inside a string to the expansion."""
+        start, end = self.span(node)
+        text = self.text[start:end]
+        return start + len(text) - len(text.lstrip()), end
+
+    def expansion(self, node: Node, quoted: bool) -> list[Fragment]:
+        if node.type == "command_substitution":
+            return [Fragment(self.substitute(node), not quoted)]
+        if node.type == "arithmetic_expansion":
+            number = self._arithmetic(node.named_children[0]) if node.named_child_count == 1 else None
+            return [Fragment(None if number is None else str(number))]
+        return [Fragment(part.text, part.splits or not quoted) for part in self._parameter(node)]
+
+    def _parameter(self, node: Node) -> list[Fragment]:
+        name = node.named_children[0] if node.named_child_count else None
+        array, _ = _subscript(node)
+        if array is not None:
+            is_script = self.slice(array) == "BASH_SOURCE" and self.script is not None
+            return [Fragment(self.script) if is_script else SPLITTING_HOLE]
+        if name is None or name.type not in ("variable_name", "special_variable_name"):
+            self._visit(node)
+            return [HOLE]
+        text = self._variable(self.slice(name))
+        if self.slice(name) in ("@", "*"):
+            return [SPLITTING_HOLE]
+        rest = [child for child in node.children if child.end_byte > name.end_byte and child.type != "}"]
+        if node.type == "simple_expansion" or not rest:
+            before = [child.type for child in node.children if child.end_byte <= name.start_byte]
+            return [Fragment(text) if before in (["$"], ["${"]) or node.type == "simple_expansion" else HOLE]
+        return self._with_default(text, rest[0].type, rest[1:])
+
+    def _with_default(self, text: str | None, operator: str, operands: list[Node]) -> list[Fragment]:
+        """`${V:-d}`, `${V:+d}`, `${V:?message}`, and those without the colon."""
+        if text is None:
+            self._visit_all(operands)
+            return [HOLE]
+        is_set = bool(text) or not operator.startswith(":")
+        if operator in (":-", "-", ":=", "=", ":?", "?") and is_set:
+            return [Fragment(text)]
+        if operator in (":+", "+") and not is_set:
+            return [Fragment("")]
+        if operator in (":-", ":+", "+"):
+            return [part for child in operands for part in self.fragments(child)]
+        self._visit_all(operands)
+        return [HOLE]
+
+    def _visit_all(self, nodes: list[Node]) -> None:
+        for node in nodes:
+            self._visit(node)
+
+    def _variable(self, name: str) -> str | None:
+        """The value of a variable, None if it is not known."""
+        if name in ("0", "BASH_SOURCE"):
+            return self.script
+        if name == "PWD":
+            here = self.state.directory
+            return here if here is not None and here.startswith("/") else None
+        value = self.state.get(name)
+        if isinstance(value, Array):
+            return value.items[0].text if value.items else None
+        return value.text if value is not None else None
+
+    def _arithmetic(self, node: Node) -> int | None:
+        if node.type == "number":
+            text = self.slice(node)
+            return int(text) if text.isdecimal() and (text == "0" or text[0] != "0") else None
+        if node.type == "variable_name" or node.type == "simple_expansion":
+            text = self._variable(self.slice(node).lstrip(" $")) or ""
+            return int(text) if text.isdecimal() and len(text) < 16 else None
+        if node.type == "parenthesized_expression" and node.named_child_count == 1:
+            return self._arithmetic(node.named_children[0])
+        if node.type == "binary_expression" and node.child_count == 3:
+            left, operator, right = node.children
+            return _computed(self._arithmetic(left), operator.type, self._arithmetic(right))
+        return None
+
+
+def inner_script(reader: WordReader, node: Node) -> Pieces | None:
+    """The text of a word that is a script (`bash -c "…"`), with the places of its characters; None if unreadable."""
+    pieces = Pieces(reader.pieces)
+    start, end = reader.span(node)
+    if node.type == "raw_string":
+        pieces.copy(reader.text, start + 1, end - 1)
+        return pieces
+    if node.type != "string":
+        return None
+    position = start + 1
+    for child in node.named_children:
+        if child.type not in _EXPANSIONS:
+            continue
+        first, last = reader.expansion_span(child)
+        _copy_unescaped(pieces, reader.text, position, first)
+        value = reader.expansion(child, quoted=True)
+        known = all(part.text is not None for part in value)
+        # A name that nothing assigns stays a hole in the inner script.
+        pieces.put("".join(part.text or "" for part in value) if known else "${__unknown__}", first, last)
+        position = last
+    _copy_unescaped(pieces, reader.text, position, max(position, end - 1))
+    return pieces
+
+
+def _copy_unescaped(pieces: Pieces, text: str, start: int, end: int) -> None:
+    for match in _ESCAPE_IN_STRING.finditer(text, start, end):
+        pieces.copy(text, start, match.start())
+        pieces.put(match[1] if match[1] != "\n" else "", match.start(), match.end())
+        start = match.end()
+    pieces.copy(text, start, end)
+
+
+def _subscript(node: Node) -> tuple[Node | None, Node | None]:
+    """Array name and index of `${A[i]}` if there is nothing else in the braces."""
+    if node.type != "expansion" or node.child_count != 3 or node.children[1].type != "subscript":
+        return None, None
+    inner = node.children[1]
+    return inner.child_by_field_name("name"), inner.child_by_field_name("index")
+
+
+def _without_quotes(reader: WordReader, node: Node) -> str:
+    """The unquoted parts of a concatenation, quoted ones and expansions blanked: braces count only outside of them."""
+    hidden = [child.type in _EXPANSIONS or child.type.endswith("string") for child in node.children]
+    return "".join("_" if hide else reader.slice(child) for hide, child in zip(hidden, node.children, strict=True))
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return "" if match[1] == "\n" else match[1]
+
+
+def _ansi(match: re.Match[str]) -> str:
+    code = match[1]
+    if code[0] in "xu" and len(code) > 1:
+        return chr(int(code[1:], 16))
+    if code[0] in "01234567":
+        return chr(int(code, 8) & 0xFF)
+    return _ANSI.get(code, code)
+
+
+def _has_space(text: str | None) -> bool:
+    return text is not None and any(char.isspace() for char in text)
+
+
+def _split(parts: list[Fragment]) -> list[str]:
+    words: list[str] = []
+    current: list[str] | None = None
+    for part in parts:
+        text = part.text or ""
+        if not part.splits:
+            current = [*(current or []), text]
+            continue
+        pieces = re.split(r"\s+", text)
+        for index, piece in enumerate(pieces):
+            if index and current is not None:
+                words.append("".join(current))
+                current = None
+            if piece:
+                current = [*(current or []), piece]
+    if current is not None:
+        words.append("".join(current))
+    return words
+
+
+def _computed(left: int | None, operator: str, right: int | None) -> int | None:
+    if left is None or right is None:
+        return None
+    if operator == "+":
+        return left + right
+    if operator == "-":
+        return left - right
+    if operator == "*":
+        return left * right
+    if operator in ("/", "%") and right and left >= 0:
+        return left // right if operator == "/" else left % right
+    return None
