@@ -1,0 +1,410 @@
+"""From one command to the launch it is: program, script, arguments, GPUs, processes, files."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from trl_lint.finding import Location
+from trl_lint.project.launchers import (
+    FLAGS,
+    LAUNCHERS,
+    MODULE_LAUNCHERS,
+    PYTHON,
+    PYTHON_WITH_VALUE,
+    Peeled,
+    basename,
+    is_launcher,
+    option_name,
+    peel,
+)
+from trl_lint.python.values import ABSENT, UNKNOWN, Missing
+from trl_lint.sources import Source
+
+if TYPE_CHECKING:
+    from trl_lint.project.scheduler import Scheduler
+    from trl_lint.sources.shell import Command, Word
+
+# Names of variables and parameters that hold several options: `$EXTRA_ARGS`, `"$@"`.
+_SET_HOLE = re.compile(r"arg|opt|flag|extra|param|@|\*", re.IGNORECASE)
+
+
+class Launch:
+    """One command that starts a Python program, directly or through a launcher.
+
+    launcher       "python", "accelerate", "torchrun", "deepspeed", "trl", "vllm", "swift", "axolotl", …
+    launcher_word  the word that names it (the script itself where it is started as a program)
+    subcommand     of `trl`, `vllm`, `swift` …: "sft", "vllm-serve"; None for the others
+    options        the launcher's own options, `--num_processes` with `_` for `-`; a flag's value is its own word
+    script, module the program; `script_path` is its file if one, and only one, is found; `candidates` are all found
+    args           the words behind the program
+    env            variables the program sees and the text sets: name -> Word (text None: unknown)
+    visible_gpus   ids of the GPUs the text makes visible; None where the text does not say
+    visible_word   the word that says so
+    num_processes  processes that are started on one machine (accelerate: on all of them); None if unknown
+    config_file    absolute path of the accelerate config named by `--config_file`, if it exists
+    wrappers       programs taken off the front, outermost first (`srun`, `uv`, `bash`)
+    scheduler      what the `#SBATCH` lines of the same file ask for
+    """
+
+    __slots__ = (
+        "args",
+        "candidates",
+        "command",
+        "config_file",
+        "env",
+        "interpreter_options",
+        "is_documentation",
+        "launcher",
+        "launcher_word",
+        "module",
+        "num_processes",
+        "options",
+        "scheduler",
+        "script",
+        "source",
+        "subcommand",
+        "visible_gpus",
+        "visible_word",
+        "wrappers",
+    )
+
+    def __init__(self, launcher: str, launcher_word: Word, command: Command, source: Source) -> None:
+        self.launcher = launcher
+        self.launcher_word = launcher_word
+        self.command = command
+        self.source = source
+        self.script: Word | None = None
+        self.module: str | None = None
+        self.subcommand: str | None = None
+        self.candidates: tuple[str, ...] = ()
+        self.args: tuple[Word, ...] = ()
+        self.options: dict[str, Word] = {}
+        self.interpreter_options: tuple[Word, ...] = ()
+        self.env: dict[str, Word] = {}
+        self.visible_gpus: tuple[str, ...] | None = None
+        self.visible_word: Word | None = None
+        self.num_processes: int | None = None
+        self.wrappers: tuple[str, ...] = ()
+        self.config_file: str | None = None
+        self.scheduler: Scheduler | None = None
+        self.is_documentation = False
+
+    @property
+    def script_path(self) -> str | None:
+        return self.candidates[0] if len(self.candidates) == 1 else None
+
+    @property
+    def location(self) -> Location:
+        return self.source.location(self.command.start, self.command.end)
+
+    def flag(self, name: str) -> Word | Missing:
+        """The value of an argument of the script: `--x v` and `--x=v` give v, a bare `--x` gives itself.
+
+        The last one counts. ABSENT only if no word can hide it: with `"$@"` or `$EXTRA_ARGS` among the arguments the
+        answer is UNKNOWN.
+        """
+        found: Word | Missing = UNKNOWN if self._may_hide_flags() else ABSENT
+        for index, word in enumerate(self.args):
+            text = word.text
+            if text == name:
+                value = self.args[index + 1] if index + 1 < len(self.args) else None
+                is_value = value is not None and not (value.text or "").startswith("--")
+                found = value if is_value and value is not None else word
+            elif text is not None and text.startswith(name + "="):
+                found = _tail(word, len(name) + 1)
+            elif text is None and word.raw.startswith(name + "="):
+                found = word
+        return found
+
+    def _may_hide_flags(self) -> bool:
+        for index, word in enumerate(self.args):
+            if word.text is None and word.several:
+                before = self.args[index - 1].text if index else None
+                # `--lr $LR` is an option with its value; `--lr 1 $REST` may be anything, and so may "$@".
+                if before is None or not before.startswith("-") or "=" in before or _SET_HOLE.search(word.raw):
+                    return True
+        return False
+
+    def __repr__(self) -> str:
+        return f"Launch({self.launcher}, {self.module or (self.script.text if self.script else None)!r})"
+
+
+def launch_of(command: Command, source: Source) -> Launch | None:
+    """The launch a command is, None if it starts no Python program."""
+    peeled = peel(command.words)
+    if peeled is None or peeled.program >= len(command.words):
+        return None
+    words = command.words
+    index = peeled.program
+    name = basename(words[index])
+    if PYTHON.match(name):
+        launch = _python(command, source, index)
+    elif is_launcher(words, index):
+        launch = _launcher(command, source, name, index)
+    elif name.endswith(".py") and (peeled.wrappers[-1:] == ("uv",) or "/" in (words[index].text or "")):
+        launch = Launch("python", words[index], command, source)
+        _script(launch, index)
+    else:
+        launch = None
+    if launch is None:
+        return None
+    launch.wrappers = (*_outer_programs(command), *peeled.wrappers)
+    launch.env = _environment(command, peeled)
+    _read_gpus(launch)
+    launch.num_processes = _processes(launch)
+    _resolve(launch)
+    return launch
+
+
+def _outer_programs(command: Command) -> tuple[str, ...]:
+    """The programs around a command in quotes: `srun -n 1 bash -c "…"` -> srun, bash."""
+    if not command.outer:
+        return ()
+    peeled = peel(command.outer)
+    if peeled is None:
+        return tuple(basename(word) for word in command.outer[:1])
+    return (*peeled.wrappers, basename(command.outer[peeled.program]))
+
+
+def _python(command: Command, source: Source, index: int) -> Launch | None:
+    words = command.words
+    launch = Launch("python", words[index], command, source)
+    options: list[Word] = []
+    position = index + 1
+    while position < len(words):
+        text = words[position].text
+        if text is None and words[position].raw.startswith("-"):
+            return None
+        if text is None or not text.startswith("-"):
+            break
+        if text == "-m" and position + 1 < len(words):
+            launch.interpreter_options = tuple(options)
+            return _module(launch, position + 1)
+        if text in ("-", "-c") or (text.startswith("-c") and not text.startswith("--")):
+            return None
+        options.append(words[position])
+        if text in PYTHON_WITH_VALUE and position + 1 < len(words):
+            position += 1
+            options.append(words[position])
+        position += 1
+    launch.interpreter_options = tuple(options)
+    if position >= len(words):
+        return None
+    _script(launch, position)
+    return launch
+
+
+def _module(launch: Launch, index: int) -> Launch:
+    words = launch.command.words
+    word = words[index]
+    known = MODULE_LAUNCHERS.get(word.text or "")
+    if known is not None:
+        name, extra = known
+        return _launcher(launch.command, launch.source, name, index + extra, module=launch.launcher_word)
+    launch.module = word.text
+    launch.args = words[index + 1 :]
+    return launch
+
+
+def _script(launch: Launch, index: int) -> None:
+    launch.script = launch.command.words[index]
+    launch.args = launch.command.words[index + 1 :]
+
+
+def _launcher(command: Command, source: Source, name: str, index: int, module: Word | None = None) -> Launch:
+    words = command.words
+    launch = Launch(name, module or words[index], command, source)
+    subcommand = LAUNCHERS.get(name, ())
+    start = index + 1 + (len(subcommand) if module is None else 0)
+    flags = FLAGS.get(name)
+    if flags is None:
+        if name in ("trl", "swift", "axolotl", "llamafactory-cli") and start < len(words):
+            launch.subcommand = words[start].text
+            start += 1
+        elif subcommand:
+            launch.subcommand = subcommand[0]
+        launch.args = words[start:]
+        return launch
+    _read_options(launch, start, flags)
+    return launch
+
+
+def _read_options(launch: Launch, position: int, flags: frozenset[str]) -> None:
+    """The launcher's options up to the script. Behind a hole of several words only a `.py` file can be the script."""
+    words = launch.command.words
+    uncertain = False
+    while position < len(words):
+        word = words[position]
+        text = word.text
+        if text is None and word.raw.lstrip("\"'").startswith("-"):
+            # `--nproc_per_node=$N` is an option whose value nobody knows; `--$NAME` may be any.
+            name, equals, _ = word.raw.lstrip("\"'").partition("=")
+            if equals and "$" not in name:
+                launch.options[option_name(name)] = word
+            else:
+                uncertain = True
+        elif text is None and word.several and position + 1 < len(words):
+            uncertain = True
+        elif text is not None and text.startswith("-") and len(text) > 1:
+            name = option_name(text)
+            if "=" in text:
+                launch.options[name] = _tail(word, text.index("=") + 1)
+            elif name in flags:
+                launch.options[name] = word
+            elif position + 1 < len(words):
+                position += 1
+                launch.options[name] = words[position]
+        elif text is not None and uncertain and not _is_program(text, launch):
+            pass
+        else:
+            break
+        position += 1
+    if position >= len(words):
+        return
+    if "-m" in launch.options or "--module" in launch.options:
+        launch.module = words[position].text
+        launch.args = words[position + 1 :]
+    else:
+        _script(launch, position)
+
+
+def _is_program(text: str, launch: Launch) -> bool:
+    return text.endswith(".py") or "-m" in launch.options or "--module" in launch.options
+
+
+def _environment(command: Command, peeled: Peeled) -> dict[str, Word]:
+    variables: dict[str, Word] = {}
+    if not peeled.clean:
+        for name, word in command.env.items():
+            if command.env.exported(name):
+                variables[name] = word
+            else:
+                # Not exported: the program sees it only if it was inherited before.
+                variables[name] = word._replace(text=None)
+        variables.update(command.assignments)
+    variables.update(peeled.assignments)
+    return variables
+
+
+def _tail(word: Word, offset: int) -> Word:
+    """The part of a word behind `--name=`."""
+    text = word.text or ""
+    if word.raw[:offset] != text[:offset]:
+        return word._replace(text=text[offset:])
+    return word._replace(text=text[offset:], raw=word.raw[offset:], start=word.start + offset)
+
+
+def gpu_ids(text: str) -> tuple[str, ...] | None:
+    """The ids of a CUDA_VISIBLE_DEVICES value as CUDA reads it: the list ends at the first id that cannot be one.
+
+    None where the value is no list of ids (CUDA programming guide, "CUDA environment variables").
+    """
+    ids: list[str] = []
+    for part in text.split(","):
+        part = part.strip()
+        if part.startswith(("GPU-", "MIG-")) or part.isdecimal():
+            ids.append(part)
+        elif re.fullmatch(r"-\d+|", part) or part == "NoDevFiles":
+            break
+        else:
+            return None
+    return tuple(ids) if len(set(ids)) == len(ids) else None
+
+
+def _read_gpus(launch: Launch) -> None:
+    word = launch.env.get("CUDA_VISIBLE_DEVICES")
+    if launch.launcher == "accelerate" and (given := launch.options.get("--gpu_ids")) is not None:
+        if given.text == "all":
+            given = word
+        word = given
+    if launch.launcher == "deepspeed":
+        selecting = {"--include", "-i", "--exclude", "-e", "--num_gpus", "--num_nodes", "--hostfile", "-H"}
+        if selecting & launch.options.keys():
+            # Its own selection makes deepspeed ignore the variable.
+            word = launch.options.get("--include", launch.options.get("-i"))
+            match = re.fullmatch(r"(?:localhost|127\.0\.0\.1|worker-0):([\d,]+)", word.text or "") if word else None
+            launch.visible_gpus = gpu_ids(match[1]) if match else None
+            launch.visible_word = word if match else None
+            return
+    if word is not None and word.text is not None:
+        launch.visible_gpus = gpu_ids(word.text)
+        launch.visible_word = word
+
+
+def _processes(launch: Launch) -> int | None:
+    options = launch.options
+    if launch.launcher == "python":
+        return 1
+    if launch.launcher == "accelerate":
+        return _number(options.get("--num_processes"))
+    if launch.launcher == "torchrun":
+        word = options.get("--nproc_per_node")
+        hidden = any(word.text is None and word.several for word in launch.command.words)
+        return _number(word) if word is not None else (None if hidden else 1)
+    if launch.launcher == "deepspeed":
+        if "--include" in options or "-i" in options:
+            return len(launch.visible_gpus) if launch.visible_gpus else None
+        return _number(options.get("--num_gpus"))
+    if launch.launcher == "swift":
+        return _number(launch.env.get("NPROC_PER_NODE"))
+    return None
+
+
+def _number(word: Word | None) -> int | None:
+    return int(word.text) if word is not None and word.text is not None and word.text.isdecimal() else None
+
+
+def _resolve(launch: Launch) -> None:
+    word = launch.script
+    if word is not None and word.text:
+        launch.candidates = tuple(existing(launch, word.text))
+    elif launch.module:
+        stem = launch.module.replace(".", "/")
+        names = (f"{stem}.py", f"{stem}/__main__.py", f"src/{stem}.py", f"src/{stem}/__main__.py")
+        launch.candidates = tuple(dict.fromkeys(path for name in names for path in existing(launch, name)))
+    config = launch.options.get("--config_file") if launch.launcher == "accelerate" else None
+    if config is not None and config.text:
+        paths = existing(launch, config.text)
+        launch.config_file = paths[0] if len(paths) == 1 else None
+
+
+def existing(launch: Launch, name: str) -> list[str]:
+    """The files a relative name may mean: from the working directory if it is known, else from every likely place."""
+    in_image = launch.source.language == "dockerfile"
+    directory = launch.command.directory
+    if in_image:
+        # Folders of the image are not folders of the host; below the working directory the layouts usually agree.
+        if name.startswith("/"):
+            if not directory or not name.startswith(directory.rstrip("/") + "/"):
+                return []
+            name = name[len(directory.rstrip("/")) + 1 :]
+        directory = None
+    if os.path.isabs(name) or (directory and os.path.isabs(directory)):
+        path = os.path.normpath(os.path.join(directory or "", name))
+        return [path] if os.path.isfile(path) else []
+    found: list[str] = []
+    bases = _bases(launch.source.path)
+    for base in bases:
+        path = os.path.normpath(os.path.join(base, directory or "", name))
+        # `../train.py` must not lead out of the project.
+        if path not in found and path.startswith(bases[-1].rstrip(os.sep) + os.sep) and os.path.isfile(path):
+            found.append(path)
+    return found
+
+
+def _bases(path: str) -> list[str]:
+    """The folders a command may be typed in: that of its file, and all above it up to the root of the project."""
+    from trl_lint.project import find_root
+
+    folder = os.path.dirname(path)
+    root = find_root(folder)
+    bases = [folder]
+    while folder != root and len(bases) < 20:
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            break
+        folder = parent
+        bases.append(folder)
+    return bases

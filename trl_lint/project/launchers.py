@@ -1,0 +1,229 @@
+"""The programs that start training or serving, and the programs people put in front of them.
+
+Which options take a value follows the programs' own parsers: `commands/launch.py` of accelerate (read in 1.15.0, with
+flags that older releases had), `distributed/run.py` of torch, `launcher/runner.py` of deepspeed, the manuals of the
+wrappers.
+Option names are compared with `_` for `-`, as accelerate and torchrun accept both.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from trl_lint.sources.shell import Word
+
+PYTHON = re.compile(r"python(?:\d(?:\.\d+)*)?(?:\.exe)?\Z")
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+class Wrapper(NamedTuple):
+    """A program that runs the rest of its words: its subcommand, the options that take a value, leading arguments."""
+
+    subcommand: tuple[str, ...] = ()  # several names for one word are joined by "|"
+    with_value: frozenset[str] = frozenset()
+    arguments: int = 0
+    separator: bool = False  # the program to run stands behind `--`
+
+
+_MPI = _names(
+    "-n -np --np -H --host -hosts --hostfile -machinefile -x -map-by --map-by -bind-to --bind-to -ppn -wdir"
+    " -mca --mca -genv -env"
+)
+_TWO_VALUES = _names("-mca --mca -genv -env")
+
+_CONTAINER = Wrapper(
+    ("exec|run",), _names("-B --bind --env --env-file -H --home --pwd --workdir -W --overlay --mount --network"), 1
+)
+
+WRAPPERS: dict[str, Wrapper] = {
+    "apptainer": _CONTAINER,
+    "command": Wrapper(),
+    "conda": Wrapper(("run",), _names("-n --name -p --prefix --cwd")),
+    "exec": Wrapper((), _names("-a")),
+    "env": Wrapper((), _names("-u --unset -C --chdir")),
+    "ionice": Wrapper((), _names("-c --class -n --classdata")),
+    "mamba": Wrapper(("run",), _names("-n --name -p --prefix --cwd")),
+    "micromamba": Wrapper(("run",), _names("-n --name -p --prefix --cwd")),
+    "mpiexec": Wrapper((), _MPI),
+    "mpirun": Wrapper((), _MPI),
+    "nice": Wrapper((), _names("-n --adjustment")),
+    "nohup": Wrapper(),
+    "nsys": Wrapper(("profile",), _names("-o --output -t --trace -w -c -y -d")),
+    "numactl": Wrapper((), _names("-C --physcpubind -N --cpunodebind -m --membind -i --interleave -p --preferred")),
+    "pdm": Wrapper(("run",)),
+    "pipenv": Wrapper(("run",)),
+    "pixi": Wrapper(("run",), _names("-e --environment --manifest-path")),
+    "poetry": Wrapper(("run",)),
+    "ray": Wrapper(("job", "submit"), separator=True),
+    "setsid": Wrapper(),
+    "singularity": _CONTAINER,
+    "srun": Wrapper(
+        (),
+        _names(
+            "-A -c -C -d -D -e -i -J -m -M -n -N -o -p -q -r -t -w -x --account --chdir --container-image"
+            " --container-mounts --container-name --container-workdir --cpu-bind --cpus-per-gpu --cpus-per-task"
+            " --error --export --gpu-bind --gpus --gpus-per-node --gpus-per-task --gres --input --jobid --job-name"
+            " --kill-on-bad-exit --mem --mem-per-cpu --mem-per-gpu --mpi --nodelist --nodes --ntasks"
+            " --ntasks-per-node --output --partition --qos --relative --signal --time --wait"
+        ),
+    ),
+    "stdbuf": Wrapper((), _names("-i -o -e --input --output --error")),
+    "sudo": Wrapper((), _names("-u --user -g --group")),
+    "taskset": Wrapper((), frozenset(), 1),
+    "time": Wrapper((), _names("-f -o --format --output")),
+    "timeout": Wrapper((), _names("-k --kill-after -s --signal"), 1),
+    "uv": Wrapper(
+        ("run",),
+        _names(
+            "--with --with-editable --with-requirements --python -p --extra --group --only-group --no-group --index"
+            " --index-url --default-index --extra-index-url --find-links -f --env-file --project --directory"
+            " --package --cache-dir --config-file --index-strategy --prerelease --resolution --link-mode"
+            " --exclude-newer --torch-backend"
+        ),
+    ),
+}  # fmt: skip
+
+# Programs that start one process per task of their own: what they run is not one plain process.
+MULTI_TASK = _names("srun mpirun mpiexec")
+
+LAUNCHERS = {
+    "accelerate": ("launch",),
+    "axolotl": (),
+    "deepspeed": (),
+    "llamafactory-cli": (),
+    "openrlhf": (),
+    "swift": (),
+    "torchrun": (),
+    "trl": (),
+    "vllm": ("serve",),
+}  # fmt: skip
+
+# Modules that are launchers themselves: `python -m torch.distributed.run`.
+MODULE_LAUNCHERS = {
+    "accelerate.commands.launch": ("accelerate", 0),
+    "accelerate.commands.accelerate_cli": ("accelerate", 1),
+    "deepspeed.launcher.runner": ("deepspeed", 0),
+    "torch.distributed.launch": ("torchrun", 0),
+    "torch.distributed.run": ("torchrun", 0),
+    "trl.cli": ("trl", 0),
+    "vllm.entrypoints.openai.api_server": ("vllm", 0),
+}
+
+# Options without a value. `-m` of a launcher says that the script is a module.
+FLAGS = {
+    "accelerate": _names(
+        "-h --help -q --quiet --cpu --multi_gpu --tpu --use_mps_device --use_xpu --ipex --use_deepspeed --use_fsdp"
+        " --use_megatron_lm --use_parallelism_config --enable_cpu_affinity --dynamo_use_fullgraph --dynamo_use_dynamic"
+        " --dynamo_use_regional_compilation --same_network -m --module --no_python --tpu_cluster --no_tpu_cluster"
+        " --tpu_use_sudo --tpu_use_cluster --downcast_bf16 --fp8_use_autocast_during_eval --fp16 --debug"
+    ),
+    "torchrun": _names(
+        "-h --help --standalone -m --module --no_python --run_path --use_env --use_agent_store --virtual_local_rank"
+    ),
+    "deepspeed": _names(
+        "-h --help --module --no_python --no_local_rank --no_ssh --no_ssh_check --force_multi --save_pid"
+        " --elastic_training --bind_cores_to_rank --use_pdsh -v --version"
+    ),
+}
+
+# Options of the interpreter: these take a value as the next word.
+PYTHON_WITH_VALUE = _names("-W -X --check-hash-based-pycs")
+
+
+def basename(word: Word) -> str:
+    return os.path.basename(word.text) if word.text else ""
+
+
+def option_name(text: str) -> str:
+    """`--nproc-per-node=2` and `--nproc_per_node` are the same option."""
+    name = text.partition("=")[0]
+    return name[:2] + name[2:].replace("-", "_")
+
+
+def is_launcher(words: Sequence[Word], index: int) -> bool:
+    """Whether a launcher with its subcommand stands at `index`."""
+    name = basename(words[index])
+    if PYTHON.match(name):
+        return True
+    subcommand = LAUNCHERS.get(name)
+    if subcommand is None:
+        return False
+    following = tuple(word.text for word in words[index + 1 : index + 1 + len(subcommand)])
+    return following == subcommand
+
+
+class Peeled(NamedTuple):
+    """What is left of a command when its wrappers are taken off; `words[program]` is the program itself."""
+
+    program: int
+    wrappers: tuple[str, ...]
+    assignments: tuple[tuple[str, Word], ...]
+    clean: bool  # the environment of the script does not reach the program
+
+
+def peel(words: Sequence[Word]) -> Peeled | None:
+    """Take `nohup`, `env A=1`, `srun -n 1`, `uv run` … off the front. None if nothing is left to be understood."""
+    index = 0
+    wrappers: list[str] = []
+    assignments: list[tuple[str, Word]] = []
+    clean = False
+    while index < len(words):
+        name = basename(words[index])
+        wrapper = _wrapper(words, index, name)
+        if wrapper is None:
+            return Peeled(index, tuple(wrappers), tuple(assignments), clean)
+        wrappers.append(name)
+        clean = clean or name in ("sudo", "ray")
+        index += 1 + len(wrapper.subcommand)
+        skipped = wrapper.arguments
+        while index < len(words):
+            text = words[index].text
+            if wrapper.separator:
+                index += 1
+                if text == "--":
+                    break
+                continue
+            if text is None:
+                if skipped:
+                    skipped -= 1
+                elif not words[index].several and not words[index].raw.startswith("-"):
+                    return None
+                index += 1  # options that nobody knows
+            elif text == "--":
+                index += 1
+                break
+            elif text.startswith("-") and len(text) > 1:
+                clean = clean or (name == "env" and text in ("-i", "-", "--ignore-environment"))
+                index += 1 + (text in wrapper.with_value) + (text in _TWO_VALUES)
+            elif name in ("env", "sudo") and re.match(r"[A-Za-z_]\w*=", text):
+                assignments.append(_assignment(words[index]))
+                index += 1
+            elif skipped:
+                skipped -= 1
+                index += 1
+            else:
+                break
+    return None
+
+
+def _wrapper(words: Sequence[Word], index: int, name: str) -> Wrapper | None:
+    wrapper = WRAPPERS.get(name)
+    if wrapper is None:
+        return None
+    following = [word.text for word in words[index + 1 : index + 1 + len(wrapper.subcommand)]]
+    matches = [text in names.split("|") for text, names in zip(following, wrapper.subcommand, strict=False)]
+    return wrapper if all(matches) and len(matches) == len(wrapper.subcommand) else None
+
+
+def _assignment(word: Word) -> tuple[str, Word]:
+    name, _, value = (word.text or "").partition("=")
+    offset = len(name) + 1 if word.raw.startswith(name + "=") else 0
+    return name, word._replace(text=value, raw=word.raw[offset:], start=word.start + offset)

@@ -1,0 +1,120 @@
+"""Launches: the commands that start training or serving, wherever a project writes them down.
+
+Scripts, SLURM files, Makefiles, Dockerfiles, workflows and notebooks say what is run; Markdown, module docstrings and
+leading comments say what people are told to run, and are marked as documentation.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.project.launch import Launch, launch_of
+from trl_lint.project.scheduler import Scheduler, read_scheduler
+from trl_lint.sources import Source, SourceFile
+
+if TYPE_CHECKING:
+    from trl_lint.sources.shell import Command
+
+__all__ = ["Launch", "Scheduler", "holds_launches", "launch_of", "read_launches"]
+
+_SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".zsh")
+_MAKEFILES = frozenset({"Makefile", "makefile", "GNUmakefile"})
+_DOCKERFILE = re.compile(r"(?:Dockerfile|Containerfile)(?:[._-].*)?\Z|.*\.(?:dockerfile|Dockerfile)\Z")
+_SHEBANG = re.compile(rb"#![^\n]*\b(?:ba|z|da|k)?sh\b")
+# Nothing is parsed in a file that names no launcher.
+_CANDIDATE = re.compile(
+    rb"python|\.py\b|accelerate|torchrun|deepspeed|\btrl[ \t\\]|vllm|llamafactory|\bswift[ \t\\]|axolotl|openrlhf"
+)
+
+
+def holds_launches(path: str) -> bool:
+    """Whether a file of this name can hold launches; a file without a suffix may be a shell script."""
+    name = os.path.basename(path)
+    if name.endswith((*_SHELL_SUFFIXES, ".py", ".md", ".markdown", ".ipynb", ".mk")) or "." not in name:
+        return True
+    if name.endswith((".yml", ".yaml")):
+        from trl_lint.sources.workflow import is_workflow
+
+        return is_workflow(path)
+    return _DOCKERFILE.match(name) is not None
+
+
+def read_launches(file: SourceFile) -> list[Launch]:
+    """Every launch written in a file, in the order of the text. Raises SourceError if the file cannot be decoded."""
+    if _CANDIDATE.search(file.data) is None:
+        return []
+    found: list[Launch] = []
+    for source, commands, is_documentation in _command_sources(file):
+        scheduler = read_scheduler(source) if source.language == "shell" and not is_documentation else None
+        for command in commands:
+            launch = launch_of(command, source)
+            if launch is not None:
+                launch.is_documentation = is_documentation
+                launch.scheduler = scheduler
+                found.append(launch)
+    return found
+
+
+def _command_sources(file: SourceFile) -> Iterator[tuple[Source, list[Command], bool]]:
+    name = os.path.basename(file.path)
+    if name.endswith(".py"):
+        from trl_lint.sources.pydoc_commands import documented_commands
+
+        source = Source(file, "python")
+        yield source, documented_commands(source), True
+    elif name.endswith((".md", ".markdown")):
+        from trl_lint.sources.markdown import fences
+        from trl_lint.sources.shell import commands
+
+        for fence in fences(Source(file, "markdown")):
+            if fence.language == "shell":
+                yield fence, commands(fence), True
+    elif name.endswith(".ipynb"):
+        from trl_lint.sources.notebook import shell_lines
+
+        for line in shell_lines(file):
+            if _CANDIDATE.search(line.text.encode("utf-8", "replace")):
+                yield line, _notebook_commands(line), False
+    else:
+        yield from _whole_file(file, name)
+
+
+def _whole_file(file: SourceFile, name: str) -> Iterator[tuple[Source, list[Command], bool]]:
+    if name in _MAKEFILES or name.endswith(".mk"):
+        from trl_lint.sources.makefile import recipe_commands
+
+        source = Source(file, "makefile")
+        yield source, recipe_commands(source), False
+    elif _DOCKERFILE.match(name):
+        from trl_lint.sources.dockerfile import run_commands
+
+        source = Source(file, "dockerfile")
+        yield source, run_commands(source), False
+    elif name.endswith((".yml", ".yaml")):
+        from trl_lint.sources.workflow import step_commands
+
+        source = Source(file, "yaml")
+        yield source, step_commands(source), False
+    elif name.endswith(_SHELL_SUFFIXES) or _SHEBANG.match(file.data):
+        from trl_lint.sources.shell import commands
+
+        source = Source(file, "shell")
+        yield source, commands(source), False
+
+
+def _notebook_commands(source: Source) -> list[Command]:
+    """The commands of a `!` line. IPython fills in `{name}` before the shell starts, so that is a hole."""
+    from trl_lint.sources.pieces import Pieces
+    from trl_lint.sources.shell import read_commands
+
+    text = Pieces()
+    position = 0
+    for match in re.finditer(r"(?<!\$)\{[A-Za-z_][^{}\n,]*\}", source.text):
+        text.copy(source.text, position, match.start())
+        text.put("${__unknown__}", match.start(), match.end())
+        position = match.end()
+    text.copy(source.text, position, len(source.text))
+    return read_commands(text.text, text, original=source.text)
