@@ -1,0 +1,139 @@
+"""The pin rules where a fixture would say less than a line of code: levels, places, fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from trl_lint.checks.pins import known_bad_release, outside_supported_range, unpinned_package
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding
+from trl_lint.project import Project
+from trl_lint.project.pins import read_manifest
+from trl_lint.settings import Settings
+from trl_lint.sources import Files
+
+KNOWN_BAD, RANGE, UNPINNED = known_bad_release.rule, outside_supported_range.rule, unpinned_package.rule
+
+
+def check(
+    rule: Rule, root: Path, files: Mapping[str, str], path: str = "requirements.txt", targets: Mapping[str, str] = {}
+) -> list[Finding]:
+    for name, text in files.items():
+        place = root / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    settings = Settings(str(root))
+    settings.targets = dict(targets)
+    project = Project(str(root), Files(), settings)
+    manifest = read_manifest(project.files.get(str(root / path)), project.files)
+    assert manifest is not None
+    return list(rule.check_manifest(manifest, project))
+
+
+def levels(findings: list[Finding]) -> list[str]:
+    return [finding.severity for finding in findings]
+
+
+@pytest.mark.parametrize(
+    ("torch", "severity"),
+    [("torch==2.5.1", ["error"]), ("torch>=2.3", ["warning"]), ("torch", ["warning"]), ("torch<2.4", []), ("", [])],
+)
+def test_level_follows_what_the_pins_prove(tmp_path: Path, torch: str, severity: list[str]):
+    assert levels(check(KNOWN_BAD, tmp_path, {"requirements.txt": f"deepspeed==0.14.0\n{torch}\n"})) == severity
+
+
+def test_finding_names_the_other_pin(tmp_path: Path):
+    (finding,) = check(KNOWN_BAD, tmp_path, {"requirements.txt": "deepspeed==0.14.0\ntorch==2.5.1\n"})
+    assert finding.location.start == 0
+    assert [location.message for location in finding.related] == ["torch is pinned here"]
+    assert finding.related[0].start == len("deepspeed==0.14.0\n")
+
+
+def test_an_exact_pin_decides_what_a_bare_name_can_be(tmp_path: Path):
+    """vLLM 0.4.2 brings torch 2.3.0, so the newest torch is out of the question."""
+    assert check(KNOWN_BAD, tmp_path, {"requirements.txt": "deepspeed==0.13.5\ntorch\nvllm==0.4.2\n"}) == []
+
+
+def test_target_is_judged_against_the_pins(tmp_path: Path):
+    files = {"requirements.txt": "vllm==0.7.2\n", "train.py": "from trl import GRPOTrainer\n"}
+    assert check(KNOWN_BAD, tmp_path, files) == []
+    (finding,) = check(KNOWN_BAD, tmp_path, files, targets={"trl": "0.19.0"})
+    assert "worker_extension_cls" in finding.message
+
+
+@pytest.mark.parametrize("vllm", ["0.6.6.post1", "0.7.1"])
+def test_main_branch_with_a_vllm_that_no_main_worked_with(tmp_path: Path, vllm: str):
+    text = f"trl @ git+https://github.com/huggingface/trl.git@main\nvllm=={vllm}\n"
+    files = {"requirements.txt": text, "train.py": "from trl import GRPOTrainer\n"}
+    assert levels(check(KNOWN_BAD, tmp_path, files)) == ["warning"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "trl @ git+https://github.com/huggingface/trl.git@main\nvllm==0.7.2\n",
+        "trl @ git+https://github.com/huggingface/trl.git@v0.9.6\nvllm==0.6.3\n",
+        "trl @ git+https://github.com/huggingface/trl.git@1c35a48\nvllm==0.7.1\n",
+    ],
+)
+def test_a_fixed_commit_or_a_vllm_of_some_main_is_unknown(tmp_path: Path, text: str):
+    files = {"requirements.txt": text, "train.py": "from trl import GRPOTrainer\n"}
+    assert check(KNOWN_BAD, tmp_path, files) == []
+
+
+def test_an_exact_pin_moves_to_the_nearest_release(tmp_path: Path):
+    (finding,) = check(RANGE, tmp_path, {"requirements.txt": "vllm==0.33.0\ntrl==0.29.0\n"})
+    assert finding.fix is not None
+    assert (finding.fix.edits[0].content, finding.fix.applicability) == ("==0.12.0", "safe")
+
+
+def test_fix_is_unsafe_where_the_other_pin_is_a_range(tmp_path: Path):
+    (finding,) = check(RANGE, tmp_path, {"requirements.txt": "trl>=0.24,<0.26\nvllm==0.9.0\n"})
+    assert finding.fix is not None
+    assert (finding.fix.edits[0].content, finding.fix.applicability) == ("==0.10.2", "unsafe")
+
+
+def test_only_what_pip_refuses_is_an_error(tmp_path: Path):
+    together = {"requirements.txt": "vllm==0.7.2\ntorch==2.6.0\n"}
+    assert levels(check(RANGE, tmp_path / "a", together)) == ["error"]
+    apart = {
+        "requirements.txt": "torch==2.6.0\n",
+        "pyproject.toml": '[project]\nname = "x"\nversion = "1"\ndependencies = ["vllm==0.7.2"]\n',
+    }
+    assert levels(check(RANGE, tmp_path / "b", apart)) == ["warning"]
+    locked = '[[package]]\nname = "vllm"\nversion = "0.7.2"\n\n[[package]]\nname = "torch"\nversion = "2.6.0"\n'
+    assert levels(check(RANGE, tmp_path / "c", {"uv.lock": locked}, "uv.lock")) == ["warning"]
+
+
+def test_lock_is_the_place_where_it_decides(tmp_path: Path):
+    locked = '[[package]]\nname = "vllm"\nversion = "0.7.2"\n\n[[package]]\nname = "torch"\nversion = "2.6.0"\n'
+    files = {"uv.lock": locked, "requirements.txt": "vllm==0.7.2\ntorch\n"}
+    assert check(RANGE, tmp_path, files) == []
+    assert len(check(RANGE, tmp_path, files, "uv.lock")) == 1
+
+
+def test_every_allowed_release_must_miss_the_range(tmp_path: Path):
+    """Of trl>=0.23 some release supports vLLM 0.10.2: pip finds it, and the pair is possible."""
+    assert check(RANGE, tmp_path, {"requirements.txt": "trl[vllm]>=0.23,<0.30\nvllm==0.10.2\n"}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("trl\n", ["warning"]), ("trl>=0.9\n", ["info"]), ("trl==0.24.0\n", []), ("trl<1\n", []), ("trl~=0.24.0\n", []),
+        ("trl!=0.24.0\n", ["info"]), ("vllm\n", []), ("vllm\npeft\n", ["warning"]), ("trl[vllm]==0.24.0\nvllm\n", []),
+    ],
+)  # fmt: skip
+def test_unpinned_in_requirements(tmp_path: Path, text: str, severity: list[str]):
+    assert levels(check(UNPINNED, tmp_path, {"requirements.txt": text})) == severity
+
+
+def test_unpinned_beside_a_package_that_others_install(tmp_path: Path):
+    files = {
+        "requirements.txt": "trl\n",
+        "setup.py": 'from setuptools import setup\nsetup(name="tools", version="1")\n',
+    }
+    assert levels(check(UNPINNED, tmp_path, files)) == ["info"]

@@ -1,0 +1,131 @@
+"""The compatibility tables: well formed, and every advisory fires where it should and is silent after its cure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from trl_lint.checks.pins.known_bad_release import rule
+from trl_lint.finding import SEVERITIES, Finding
+from trl_lint.knowledge.compat import Advisory, advisories, dependents, ranges, requirement
+from trl_lint.knowledge.pages import IMPACTS
+from trl_lint.knowledge.releases import allowed, known_packages, parse_specifier, parse_version
+from trl_lint.project import Project
+from trl_lint.project.pins import read_manifest
+from trl_lint.settings import Settings
+from trl_lint.sources import Files
+
+ADVISORIES = [pytest.param(advisory, id=advisory.id) for advisory in advisories()]
+
+
+def findings(folder: Path, advisory: Advisory, pins: dict[str, str]) -> list[Finding]:
+    """What the rule says about these exact pins, in a project that does what the advisory is about."""
+    (folder / "requirements.txt").write_text("".join(f"{name}=={version}\n" for name, version in pins.items()))
+    (folder / "train.py").write_text("".join(f"import {word}\n" for word in advisory.uses) or "import trl\n")
+    if advisory.document is not None:
+        (folder / "a.yaml").write_text(f"num_processes: 2\n{advisory.document.key}: {advisory.document.value}\n")
+        (folder / "run.sh").write_text("accelerate launch --config_file a.yaml train.py\n")
+    project = Project(str(folder), Files(), Settings(str(folder)))
+    manifest = read_manifest(project.files.get(str(folder / "requirements.txt")), project.files)
+    assert manifest is not None
+    return [f for f in rule.check_manifest(manifest, project) if f.message.startswith(advisory.title)]
+
+
+def newest_allowed(package: str, specifier: str) -> str:
+    found = allowed(package, specifier)
+    assert found, f"no known release of {package} in {specifier}"
+    return str(found[-1])
+
+
+@pytest.mark.parametrize("advisory", ADVISORIES)
+def test_advisory_is_well_formed(advisory: Advisory):
+    assert advisory.severity in SEVERITIES
+    assert advisory.impact in IMPACTS
+    assert set(advisory.packages) | set(advisory.unless) <= set(known_packages())
+    assert advisory.fix and set(advisory.fix) <= set(advisory.packages)
+    assert all(parse_specifier(s) for s in [*advisory.packages.values(), *advisory.fix.values()])
+    assert advisory.evidence and all(urlsplit(url).scheme == "https" for url in advisory.evidence)
+    assert not advisory.title.endswith(".") and not advisory.message.endswith(".")
+
+
+def test_ids_are_unique():
+    assert len({advisory.id for advisory in advisories()}) == len(advisories())
+
+
+@pytest.mark.parametrize("advisory", ADVISORIES)
+def test_advisory_fires_on_a_combination_it_is_about(advisory: Advisory, tmp_path: Path):
+    pins = {name: newest_allowed(name, specifier) for name, specifier in advisory.packages.items()}
+    (finding,) = findings(tmp_path, advisory, pins)
+    assert finding.severity == advisory.severity
+
+
+@pytest.mark.parametrize("advisory", ADVISORIES)
+def test_advisory_fires_at_the_lower_end_too(advisory: Advisory, tmp_path: Path):
+    pins = {name: str((allowed(name, specifier) or ())[0]) for name, specifier in advisory.packages.items()}
+    assert len(findings(tmp_path, advisory, pins)) == 1
+
+
+@pytest.mark.parametrize("advisory", ADVISORIES)
+def test_advisory_is_silent_after_each_of_its_cures(advisory: Advisory, tmp_path: Path):
+    pins = {name: newest_allowed(name, specifier) for name, specifier in advisory.packages.items()}
+    for name, specifier in advisory.fix.items():
+        cured = {**pins, name: newest_allowed(name, specifier)}
+        assert findings(tmp_path, advisory, cured) == [], f"{name}{specifier} does not cure it"
+
+
+@pytest.mark.parametrize("advisory", [param for param in ADVISORIES if param.values[0].uses])
+def test_advisory_about_a_trainer_needs_its_use(advisory: Advisory, tmp_path: Path):
+    pins = {name: newest_allowed(name, specifier) for name, specifier in advisory.packages.items()}
+    assert findings(tmp_path, advisory._replace(uses=()), pins) == []
+
+
+@pytest.mark.parametrize("advisory", [param for param in ADVISORIES if param.values[0].unless])
+def test_advisory_is_lifted_by_another_package(advisory: Advisory, tmp_path: Path):
+    pins = {name: newest_allowed(name, specifier) for name, specifier in advisory.packages.items()}
+    lifted = {name: newest_allowed(name, specifier) for name, specifier in advisory.unless.items()}
+    assert findings(tmp_path, advisory, {**pins, **lifted}) == []
+
+
+def test_ranges_are_readable_and_meet_a_release():
+    for row in ranges():
+        assert row.package in known_packages(), row
+        assert allowed(row.package, row.releases), f"no known release of {row.package} in {row.releases}"
+        for name, specifier in row.requires.items():
+            assert allowed(name, specifier), f"{row.package} {row.releases}: no known release of {name} in {specifier}"
+
+
+def test_one_row_per_release_dependency_and_extra():
+    seen: dict[tuple[str, str, str, str], str] = {}
+    for row in ranges():
+        for version in allowed(row.package, row.releases) or ():
+            for name in row.requires:
+                key = (row.package, str(version), name, row.extra)
+                assert key not in seen, f"{key}: {seen.get(key)} and {row.releases}"
+                seen[key] = row.releases
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "dependency", "extras", "wanted"),
+    [
+        ("trl", "0.15.2", "vllm", (), ("==0.7.2", False)),
+        ("trl", "0.15.2", "vllm", ("vllm",), ("==0.7.2", True)),
+        ("trl", "1.16.0", "vllm", (), (">=0.22.0,<=0.31.0", False)),
+        ("trl", "0.14.0", "vllm", (), None),
+        ("trl", "0.12.2", "transformers", (), ("<4.47.0", True)),
+        ("vllm", "0.7.3", "ray", (), ("==2.40.0", True)),
+        ("vllm", "0.8.4", "torch", (), None),
+        ("openrlhf", "0.5.8", "deepspeed", (), ("==0.16.3", True)),
+        ("verl", "0.2", "vllm", (), ("<=0.6.3", True)),
+    ],
+)
+def test_requirement(package: str, version: str, dependency: str, extras: tuple[str, ...], wanted: object):
+    parsed = parse_version(version)
+    assert parsed is not None
+    assert requirement(package, parsed, dependency, frozenset(extras)) == wanted
+
+
+def test_dependents():
+    assert set(dependents("torch")) == {"vllm"}
+    assert {"trl", "openrlhf", "verl"} <= set(dependents("vllm"))

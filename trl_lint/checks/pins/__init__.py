@@ -1,0 +1,1 @@
+"""Rules about which releases a project pins."""

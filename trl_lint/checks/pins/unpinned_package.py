@@ -1,0 +1,108 @@
+"""TRL203: a package whose releases break their callers every few weeks, without an upper bound.
+
+Only where the file decides what gets installed: a library that asks for `trl>=0.9` in its metadata is right not to cap.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from trl_lint.checks.pins._views import View, edit_specifier, requested_extras
+from trl_lint.checks.pins.outside_supported_range import read_conflict
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding, Severity
+from trl_lint.knowledge.compat import dependents, requirement
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+    from trl_lint.project.pins import Manifest, Pin
+
+# Releases that remove or re-default something come monthly or faster; torch, numpy or peft announce theirs long before.
+FAST_MOVING = ("trl", "vllm", "verl", "openrlhf")
+_UPPER_BOUND = re.compile(r"(?:^|[,|]\s*)(?:===|==|~=|<=|<)")
+# Beside one of these, a package is there to train; vLLM alone serves, or evaluates.
+_TRAINING = frozenset(("trl", "verl", "openrlhf", "deepspeed", "accelerate", "peft"))
+_PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg")
+
+
+class UnpinnedPackage(Rule):
+    code: ClassVar[str] = "TRL203"
+    manifests: ClassVar[bool] = True
+
+    def check_manifest(self, manifest: Manifest, project: Project) -> Iterator[Finding]:
+        names = {pin.package for pin in manifest.pins}
+        if names.isdisjoint(FAST_MOVING) or names.isdisjoint(_TRAINING):
+            return
+        view = View(manifest, project)
+        for name in FAST_MOVING:
+            if name not in view.names or is_bounded(name, view):
+                continue
+            for pin in view.reported(name):
+                severity = judge_pin(pin, manifest, project)
+                if severity is not None:
+                    yield self._report(pin, severity, view)
+
+    def _report(self, pin: Pin, severity: Severity, view: View) -> Finding:
+        package = view.package(pin.package)
+        newest = package.resolved
+        message = (
+            f"{pin.package}{pin.specifier} installs whatever release is newest on the day; "
+            "its releases remove arguments and change defaults every few weeks"
+        )
+        if newest is not None:
+            message += f" (newest known: {newest})"
+        fix = edit_specifier(pin, f"=={newest}", "unsafe") if newest is not None else None
+        return self.finding(pin.location, f"{message}. Pin the release you tested", severity=severity, fix=fix)
+
+
+def is_bounded(name: str, view: View) -> bool:
+    """Whether something else decides the release: a lock, a constraint, a target, another package's requirement."""
+    package = view.package(name)
+    if package.is_own or package.source in ("lock", "target") or _UPPER_BOUND.search(package.specifier):
+        return True
+    for other in dependents(name):
+        provider = view.package(other)
+        if not view.is_mentioned(other) or provider.resolved is None or provider.source == "assumed":
+            continue
+        needed = requirement(other, provider.resolved, name, requested_extras(provider))
+        if needed is not None and needed[1] and _UPPER_BOUND.search(needed[0]):
+            return True
+        if read_conflict(other, name, view) is not None:
+            return True  # TRL202 names the range the pin should have
+    return False
+
+
+def judge_pin(pin: Pin, manifest: Manifest, project: Project) -> Severity | None:
+    """How much a pin without an upper bound matters where it stands; None: not at all.
+
+    A warning only for what an application is installed from; a stated minimum shows that somebody thought about it.
+    """
+    if pin.kind in ("inert", "url", "constraint", "group", "extra") or _UPPER_BOUND.search(pin.specifier):
+        return None
+    if manifest.kind in ("requirements", "conda"):
+        if pin.specifier or is_library(manifest.path, project) or not is_main(manifest):
+            return "info" if not (pin.specifier and is_library(manifest.path, project)) else None
+        return "warning"
+    if manifest.kind in ("notebook", "pep723", "dockerfile", "shell", "makefile"):
+        return None if pin.specifier else "info"
+    return None
+
+
+def is_main(manifest: Manifest) -> bool:
+    return manifest.kind == "conda" or os.path.basename(manifest.path).lower() == "requirements.txt"
+
+
+def is_library(path: str, project: Project) -> bool:
+    """Whether the folder of a manifest builds a package that others install."""
+    from trl_lint.project.folders import read_quietly
+
+    folder = os.path.dirname(path)
+    candidates = (os.path.join(folder, name) for name in _PACKAGING)
+    found = (read_quietly(candidate, project.files) for candidate in candidates if project.files.exists(candidate))
+    return any(manifest is not None and manifest.project for manifest in found)
+
+
+rule = UnpinnedPackage()

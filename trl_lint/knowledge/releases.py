@@ -1,0 +1,123 @@
+"""Known releases of the packages the rules are about, from `rules/releases/<package>.txt`.
+
+One release a line: `1.16.0 2026-10-15`, with ` yanked` behind it where the index says so; the date is left out where
+the index does not tell it. Thousands of lines are read as text; only what a question needs becomes a `Version`.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.knowledge import rules_dir
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
+
+
+class Release(NamedTuple):
+    """A release; `date` is ISO 8601 or ""."""
+
+    version: str
+    date: str
+    yanked: bool
+
+
+def known_packages() -> list[str]:
+    """Packages with a list of releases."""
+    return sorted(name[:-4] for name in os.listdir(os.path.join(rules_dir(), "releases")) if name.endswith(".txt"))
+
+
+@cache
+def releases(package: str) -> tuple[Release, ...]:
+    """The known releases of a package (its PEP 503 name), oldest first; empty if nothing is known."""
+    path = os.path.join(rules_dir(), "releases", f"{package}.txt")
+    try:
+        with open(path, encoding="utf-8") as stream:
+            lines = stream.read().splitlines()
+    except OSError:
+        return ()
+    return tuple(_read_line(line) for line in lines if line and not line.startswith("#"))
+
+
+def _read_line(line: str) -> Release:
+    version, *rest = line.split()
+    yanked = "yanked" in rest
+    return Release(version, next((word for word in rest if word != "yanked"), ""), yanked)
+
+
+@lru_cache(maxsize=4096)
+def parse_version(text: str) -> Version | None:
+    """The version a text spells, None if it is not one."""
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def parse_specifier(text: str) -> SpecifierSet | None:
+    """A specifier set, None if it is none. Local labels (`+cu121`) are dropped: the lists of releases have none."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    clauses = [
+        clause.split("+", 1)[0] if not clause.strip().startswith("===") else clause for clause in text.split(",")
+    ]
+    try:
+        return SpecifierSet(",".join(clauses))
+    except InvalidSpecifier:
+        return None
+
+
+@cache
+def versions(package: str) -> tuple[Version, ...]:
+    """Every known release as a Version, oldest first, pre-releases and yanked ones included."""
+    found = (parse_version(release.version) for release in releases(package))
+    return tuple(sorted(version for version in found if version is not None))
+
+
+@cache
+def installable(package: str) -> tuple[Version, ...]:
+    """The releases pip would take when nothing asks for a pre-release or a yanked one, oldest first."""
+    yanked = {release.version for release in releases(package) if release.yanked}
+    return tuple(
+        v for v in versions(package) if not v.is_prerelease and str(v) not in yanked and v.public not in yanked
+    )
+
+
+def newest(package: str) -> Version | None:
+    """The newest known final release, None if nothing is known about the package."""
+    found = installable(package)
+    return found[-1] if found else None
+
+
+@lru_cache(maxsize=4096)
+def allowed(package: str, specifier: str) -> tuple[Version, ...] | None:
+    """The known releases a specifier allows, oldest first, as pip chooses them; None if nothing is known.
+
+    Pre-releases count only if the specifier names one or nothing else fits, a yanked release only if `==` asks for it.
+    """
+    specifiers = parse_specifier(specifier)
+    if specifiers is None or not releases(package):
+        return None
+    if not specifier:
+        return installable(package)
+    if specifiers.prereleases:
+        pool = tuple(version for version in versions(package) if not _is_yanked(package, version))
+    else:
+        pool = installable(package)
+    found = tuple(version for version in pool if specifiers.contains(version, prereleases=True))
+    if found:
+        return found
+    # pip takes a yanked or a pre-release only where nothing else can satisfy the requirement.
+    exact = any(clause.operator in ("==", "===") and not clause.version.endswith(".*") for clause in specifiers)
+    rest = [v for v in versions(package) if specifiers.contains(v, prereleases=True)]
+    return tuple(v for v in rest if exact or not _is_yanked(package, v))
+
+
+def _is_yanked(package: str, version: Version) -> bool:
+    return any(release.yanked and release.version == str(version) for release in releases(package))

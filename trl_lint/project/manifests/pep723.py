@@ -1,0 +1,73 @@
+"""The `# /// script` block of a Python file (PEP 723), whatever its line ends."""
+
+from __future__ import annotations
+
+import re
+
+from trl_lint.project.manifests import Collected
+from trl_lint.project.manifests.pyproject import add_list, mark_sources
+from trl_lint.project.pins import Manifest
+from trl_lint.sources import LineIndex, Source, SourceError, SourceFile
+from trl_lint.sources.nodes import find, value_of
+from trl_lint.sources.toml import read_toml
+
+# The expression of PEP 723 with `\r?`: as printed there it finds no block in a file with CR LF line ends.
+_BLOCK = re.compile(
+    r"^# /// script[ \t]*(?:\r\n|\r|\n)(?P<content>(?:^#(?:| .*)(?:\r\n|\r|\n))+?)^# ///[ \t]*(?=\r|\n|\Z)",
+    re.MULTILINE,
+)
+_PREFIX = re.compile(r"# ?")
+
+
+class CommentSource(Source):
+    """The TOML inside a block of comment lines; offsets lead back to the file."""
+
+    __slots__ = ("_origins", "_starts")
+
+    def __init__(self, file: SourceFile, start: int, end: int) -> None:
+        content = file.text[start:end]
+        parts: list[str] = []
+        self._starts: list[int] = []
+        self._origins: list[int] = []
+        length = 0
+        index = LineIndex(content)
+        for number, line_start in enumerate(index.starts):
+            line_end = index.starts[number + 1] if number + 1 < len(index.starts) else len(content)
+            line = content[line_start:line_end]
+            prefix = _PREFIX.match(line)
+            skipped = prefix.end() if prefix else 0
+            self._starts.append(length)
+            self._origins.append(start + line_start + skipped)
+            parts.append(line[skipped:])
+            length += len(line) - skipped
+        super().__init__(file, "toml", "".join(parts))
+
+    def file_offset(self, offset: int) -> int:
+        from bisect import bisect_right
+
+        line = max(0, bisect_right(self._starts, offset) - 1)
+        return self._origins[line] + offset - self._starts[line]
+
+
+def script_block(file: SourceFile) -> CommentSource | None:
+    """The block of a script, None where there is none; two of them are an error by PEP 723, so one is enough."""
+    match = _BLOCK.search(file.text)
+    return CommentSource(file, match.start("content"), match.end("content")) if match else None
+
+
+def read(file: SourceFile) -> Manifest | None:
+    source = script_block(file)
+    if source is None:
+        return None
+    try:
+        root = read_toml(source)
+    except SourceError as error:
+        raise SourceError(f"script block: {error.message}", source.file_offset(error.offset)) from None
+    collected = Collected(source)
+    add_list(find(root, "dependencies"), collected, "requirement")
+    pins = mark_sources(collected, find(root, "tool.uv.sources"))
+    if not pins and not collected.problems:
+        return None
+    python = value_of(find(root, "requires-python"))
+    requires = python if isinstance(python, str) else None
+    return Manifest(file.path, "pep723", tuple(pins), requires, tuple(collected.problems))

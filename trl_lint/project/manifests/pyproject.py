@@ -1,0 +1,137 @@
+"""pyproject.toml: PEP 621 and PEP 735 dependencies, and the tables of Poetry, uv and PDM."""
+
+from __future__ import annotations
+
+import os
+
+from trl_lint.project.manifests import Collected
+from trl_lint.project.manifests.own_version import find_version, version_in_file
+from trl_lint.project.manifests.poetry import pin_from_poetry
+from trl_lint.project.pins import Kind, Manifest, Pin
+from trl_lint.sources import Files, Source, SourceFile
+from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, find, value_of
+from trl_lint.sources.requirements import normalised
+from trl_lint.sources.toml import read_toml
+
+_ELSEWHERE = ("git", "path", "url", "workspace")
+
+
+def read(file: SourceFile, files: Files) -> Manifest | None:
+    source = Source(file, "toml")
+    root = read_toml(source)
+    collected = Collected(source)
+    collect_lists(root, collected)
+    _collect_poetry(root, collected)
+    pins = mark_sources(collected, find(root, "tool.uv.sources"))
+    project, version = _project(root, os.path.dirname(file.path), files)
+    python = value_of(find(root, "project.requires-python"))
+    if not pins and not collected.problems and not project:
+        return None
+    problems = tuple(collected.problems)
+    requires = python if isinstance(python, str) else None
+    return Manifest(file.path, "pyproject", tuple(pins), requires, problems, project, version)
+
+
+def collect_lists(root: Mapping, collected: Collected) -> None:
+    """Everything that is written as a list of PEP 508 strings."""
+    add_list(find(root, "project.dependencies"), collected, "requirement")
+    for name, node in _entries(find(root, "project.optional-dependencies")):
+        add_list(node, collected, "extra", name)
+    groups = find(root, "dependency-groups")
+    for name, _ in _entries(groups):
+        _add_group(groups, name, name, collected, set())
+    add_list(find(root, "tool.uv.dev-dependencies"), collected, "group", "dev")
+    add_list(find(root, "tool.uv.constraint-dependencies"), collected, "constraint")
+    for name, node in _entries(find(root, "tool.pdm.dev-dependencies")):
+        add_list(node, collected, "group", name)
+
+
+def add_list(node: Node | None, collected: Collected, kind: Kind, group: str = "") -> None:
+    if isinstance(node, Sequence):
+        for item in node.items:
+            add_string(item, collected, kind, group)
+
+
+def add_string(item: Node, collected: Collected, kind: Kind, group: str = "") -> None:
+    """A TOML string that is a requirement; one spelled with escapes is left out, it has no plain span."""
+    if isinstance(item, Scalar) and isinstance(item.value, str):
+        inner = item.raw.find(item.value)
+        if inner > 0:
+            collected.add(item.start + inner, item.start + inner + len(item.value), kind, group)
+
+
+def _add_group(groups: Node | None, name: str, into: str, collected: Collected, seen: set[str]) -> None:
+    """The requirements of a dependency group and of the groups it includes (PEP 735), each group once."""
+    wanted = normalised(name)
+    if wanted in seen:
+        return
+    seen.add(wanted)
+    for key, node in _entries(groups):
+        if normalised(key) != wanted or not isinstance(node, Sequence):
+            continue
+        for item in node.items:
+            included = value_of(item.get("include-group")) if isinstance(item, Mapping) else None
+            if isinstance(included, str):
+                _add_group(groups, included, into, collected, seen)
+            else:
+                add_string(item, collected, "group", into)
+
+
+def _collect_poetry(root: Mapping, collected: Collected) -> None:
+    poetry = find(root, "tool.poetry")
+    if not isinstance(poetry, Mapping):
+        return
+    tables: list[tuple[str, Kind, Node | None]] = [
+        ("", "requirement", poetry.get("dependencies")),
+        ("dev", "group", poetry.get("dev-dependencies")),
+    ]
+    for name, group in _entries(poetry.get("group")):
+        tables.append((name, "group", find(group, "dependencies")))
+    for group_name, kind, table in tables:
+        if not isinstance(table, Mapping):
+            continue
+        for entry in table.entries:
+            pin = pin_from_poetry(collected.source, entry, kind, group_name)
+            if pin is not None:
+                collected.pins.append(pin)
+
+
+def mark_sources(collected: Collected, sources: Node | None) -> list[Pin]:
+    """The pins, those that `[tool.uv.sources]` takes from elsewhere as what they are: not a release."""
+    elsewhere = {
+        normalised(name)
+        for name, node in _entries(sources)
+        if any(isinstance(part, Mapping) and any(part.get(key) for key in _ELSEWHERE) for part in _parts(node))
+    }
+    return [
+        pin._replace(kind="url", specifier="", specifier_location=None, url="tool.uv.sources")
+        if pin.package in elsewhere
+        else pin
+        for pin in collected.pins
+    ]
+
+
+def _parts(node: Node) -> list[Node]:
+    return node.items if isinstance(node, Sequence) else [node]
+
+
+def _entries(node: Node | None) -> list[tuple[str, Node]]:
+    if not isinstance(node, Mapping):
+        return []
+    return [(str(entry.key.value), entry.value) for entry in node.entries]
+
+
+def _project(root: Mapping, folder: str, files: Files) -> tuple[str, str]:
+    """Name and version of the package this file builds."""
+    name = value_of(find(root, "project.name")) or value_of(find(root, "tool.poetry.name"))
+    if not isinstance(name, str):
+        return "", ""
+    version = value_of(find(root, "project.version")) or value_of(find(root, "tool.poetry.version"))
+    if isinstance(version, str) and version:
+        return normalised(name), version
+    path = value_of(find(root, "tool.setuptools.dynamic.version.file")) or value_of(
+        find(root, "tool.hatch.version.path")
+    )
+    if isinstance(path, str) and (found := version_in_file(os.path.normpath(os.path.join(folder, path)), files)):
+        return normalised(name), found
+    return normalised(name), find_version(folder, normalised(name), files)

@@ -1,0 +1,55 @@
+"""requirements.txt and constraints files, with the files they include."""
+
+from __future__ import annotations
+
+import os
+
+from trl_lint.project.manifests import pin_of
+from trl_lint.project.pins import Kind, Manifest, Pin
+from trl_lint.sources import Files, Source, SourceError, SourceFile
+from trl_lint.sources.requirements import RequirementsText, read_requirements
+
+# Deeper nesting of `-r` than this is a loop that renames itself (a symlink), not a project.
+MAX_DEPTH = 10
+
+
+def read(file: SourceFile, files: Files, kind: str) -> Manifest | None:
+    """The pins of a requirements file and of all it includes. A file that includes itself is read once."""
+    nul = file.data.find(b"\0")
+    if nul >= 0:
+        raise SourceError("not a text file: it holds a NUL byte", len(file.data[:nul].decode("utf-8", "replace")))
+    text = read_requirements(file.text)
+    if not looks_like_requirements(text):
+        return None
+    source = Source(file, "requirements")
+    pins: list[Pin] = []
+    _collect(source, text, files, "constraint" if kind == "constraints" else "requirement", pins, {file.path}, 0)
+    problems = tuple((source.location(start, end), message) for start, end, message in text.problems)
+    if not pins and not problems:
+        return None
+    return Manifest(file.path, kind, tuple(pins), problems=problems)
+
+
+def looks_like_requirements(text: RequirementsText) -> bool:
+    """Whether a file is meant for pip: prose and `conda list` exports share its name, and most of their lines fail."""
+    return len(text.problems) <= (len(text.requirements) + len(text.includes)) // 2
+
+
+def _collect(
+    source: Source, text: RequirementsText, files: Files, kind: Kind, pins: list[Pin], seen: set[str], depth: int
+) -> None:
+    pins.extend(pin_of(source, requirement, kind) for requirement in text.requirements)
+    if depth == MAX_DEPTH:
+        return
+    for include in text.includes:
+        path = os.path.normpath(os.path.join(os.path.dirname(source.path), include.path))
+        if path in seen or "://" in include.path:
+            continue
+        seen.add(path)
+        try:
+            file = files.get(path)
+            included = read_requirements(file.text)
+        except (OSError, SourceError):
+            continue  # made by a build step, perhaps; a broken file is reported where it is checked itself
+        inner: Kind = "constraint" if include.is_constraint else kind
+        _collect(Source(file, "requirements"), included, files, inner, pins, seen, depth + 1)
