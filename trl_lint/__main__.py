@@ -1,0 +1,23 @@
+"""`trl-lint` and `python -m trl_lint`."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    if sys.argv[1:] in (["--version"], ["-V"]):  # asked often, by tools that wait: nothing else is loaded for it
+        from trl_lint import __version__
+
+        print(f"trl-lint {__version__}")
+        return 0
+    from trl_lint.cli import main as run
+
+    return run(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    if not getattr(sys.flags, "safe_path", False):
+        # `python -m` puts the working folder first on the path: the project's yaml.py would be imported for PyYAML.
+        del sys.path[0]
+    sys.exit(main())

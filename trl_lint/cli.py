@@ -1,0 +1,161 @@
+"""The command line, in ruff's vocabulary and with ruff's manners."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from trl_lint import __version__
+from trl_lint.reports import FORMATS
+from trl_lint.selection import nearest
+
+COMMANDS = ("check", "rule")
+
+_DESCRIPTION = "Check reinforcement-learning training projects before they run."
+_EPILOG = """\
+commands:
+  trl-lint [check] PATH...   check files and folders (the default; without PATH, the current folder)
+  trl-lint rule [CODE]       explain a rule
+
+exit status: 0 nothing found, 1 something found, 2 the tool could not do its work
+"""
+
+
+class UsageError(Exception):
+    """A command line that makes no sense; the text says why."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        if message.startswith("unrecognized arguments: "):
+            unknown = message.partition(": ")[2].split()[0]
+            guess = nearest(unknown.partition("=")[0], self._option_string_actions) if unknown.startswith("-") else ""
+            message = f"unexpected argument `{unknown}`" + (f"; did you mean `{guess}`?" if guess else "")
+        raise UsageError(message)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit status. Never raises for what a user or a file did wrong."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        # A console that cannot show a character gets it written out, not a traceback.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        status = _run(arguments)
+        sys.stdout.flush()
+        return status
+    except UsageError as error:
+        print(f"trl-lint: {error}\nFor help, try `trl-lint --help`.", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("trl-lint: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError as error:
+        # Whoever read our output has seen enough. Python would complain once more when it closes the stream.
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        return getattr(error, "status", 0)
+
+
+def _run(arguments: list[str]) -> int:
+    command = "check"
+    if arguments and arguments[0] in COMMANDS:
+        command = arguments.pop(0)
+    if command == "rule":
+        from trl_lint.commands.rule import run as run_rule
+
+        return run_rule(rule_parser().parse_args(arguments))
+    from trl_lint.commands.check import run as run_check
+
+    # An optional value would swallow the path behind it, so a bare `--add-noqa` has an empty one.
+    arguments = ["--add-noqa=" if argument == "--add-noqa" else argument for argument in arguments]
+    return run_check(check_parser().parse_intermixed_args(arguments))
+
+
+def rule_parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="trl-lint rule", description="Explain a rule, or all of them.", allow_abbrev=False)
+    parser.add_argument("rule", nargs="?", metavar="CODE", help="a code such as TRL101, or the name of a rule")
+    parser.add_argument("--all", action="store_true", help="explain every rule")
+    parser.add_argument(
+        "--output-format", default="text", choices=("text", "json"), metavar="FORMAT", help="text or json"
+    )
+    return parser
+
+
+def check_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="trl-lint",
+        usage="trl-lint [check] [options] [PATH...]",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders; `-` reads standard input")
+    parser.add_argument("-V", "--version", action="version", version=f"trl-lint {__version__}")
+    _add_fixes(parser.add_argument_group("fixes"))
+    _add_rules(parser.add_argument_group("rules"))
+    _add_files(parser.add_argument_group("files"))
+    _add_suppressions(parser.add_argument_group("suppressions"))
+    _add_output(parser.add_argument_group("output"))
+    _add_settings(parser.add_argument_group("settings"))
+    return parser
+
+
+def _add_fixes(group: argparse._ArgumentGroup) -> None:
+    flag = argparse.BooleanOptionalAction
+    group.add_argument("--fix", action=flag, default=None, help="repair what can be repaired safely")
+    group.add_argument("--unsafe-fixes", action=flag, default=None, help="also with fixes that may change behaviour")
+    group.add_argument("--show-fixes", action=flag, default=None, help="list the fixes that were made")
+    group.add_argument("--diff", action="store_true", help="write nothing; print what --fix would change")
+    group.add_argument("--exit-non-zero-on-fix", action="store_true", help="exit with 1 if anything was repaired")
+
+
+def _add_rules(group: argparse._ArgumentGroup) -> None:
+    codes = {"action": "append", "metavar": "CODES"}
+    group.add_argument("--select", **codes, help="rules to run: codes, prefixes (TRL1), ALL")  # type: ignore[arg-type]
+    group.add_argument("--ignore", **codes, help="rules not to run")  # type: ignore[arg-type]
+    group.add_argument("--extend-select", **codes, help="rules to run besides those selected")  # type: ignore[arg-type]
+    group.add_argument(
+        "--per-file-ignores", action="append", metavar="PATTERN:CODES", help="rules not to run on some files"
+    )
+    group.add_argument(
+        "--target", action="append", metavar="PACKAGE==VERSION", help="judge as if this release were pinned"
+    )
+
+
+def _add_files(group: argparse._ArgumentGroup) -> None:
+    patterns = {"action": "append", "metavar": "PATTERNS"}
+    group.add_argument("--exclude", **patterns, help="leave these out, instead of the usual ones")  # type: ignore[arg-type]
+    group.add_argument("--extend-exclude", **patterns, help="leave these out as well")  # type: ignore[arg-type]
+    group.add_argument("--force-exclude", action="store_true", help="leave them out even if named on the command line")
+    group.add_argument("--stdin-filename", metavar="NAME", help="the name of the file that comes from standard input")
+
+
+def _add_suppressions(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--add-noqa", metavar="REASON", help="add `# noqa` for every finding; REASON may be left out")
+    group.add_argument("--baseline", metavar="FILE", help="show only findings that are not in this baseline")
+    group.add_argument("--write-baseline", action="store_true", help="write all findings to the baseline and exit")
+
+
+def _add_output(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--output-format", metavar="FORMAT", help=f"{', '.join(FORMATS)} (default: full)")
+    group.add_argument("--output-file", metavar="FILE", help="write the report to a file")
+    group.add_argument("--statistics", action="store_true", help="show counts by rule")
+    group.add_argument("--exit-zero", action="store_true", help="exit with 0 even if something is found")
+    group.add_argument(
+        "--color", choices=("auto", "always", "never"), default="auto", metavar="WHEN", help="auto, always or never"
+    )
+    group.add_argument("-q", "--quiet", action="store_true", help="print findings only")
+    group.add_argument("-s", "--silent", action="store_true", help="print nothing")
+    group.add_argument("-v", "--verbose", action="store_true", help="say more about the run")
+
+
+def _add_settings(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--config", metavar="FILE", help="read settings from this pyproject.toml or trl-lint.toml")
+    group.add_argument("--isolated", action="store_true", help="read no settings")
+    group.add_argument("-n", "--no-cache", action="store_true", help="accepted for habit's sake")

@@ -1,0 +1,1 @@
+"""What the sub-commands do. Parsing of the command line is in cli.py."""

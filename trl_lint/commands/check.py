@@ -1,0 +1,389 @@
+"""`trl-lint check`: settle the settings, run the engine, repair, report."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+from trl_lint.cli import UsageError
+from trl_lint.commands.fixes import fix_list, write_diff
+from trl_lint.commands.options import group_by_settings, read_options, target_hints
+from trl_lint.finding import Edit, Finding
+from trl_lint.reports import Report, counted, visible, write
+from trl_lint.reports.colors import wants_color
+from trl_lint.settings import Settings
+from trl_lint.settings_file import SettingsError
+from trl_lint.sources import SourceError
+from trl_lint.sources.text import Files, SourceFile
+
+if TYPE_CHECKING:
+    from trl_lint.baseline import Baseline
+    from trl_lint.engine import Result
+    from trl_lint.fixes.repair import Refusal
+
+# As wide as the excerpts get where no terminal says otherwise.
+_WIDTH = 160
+_STDIN_NAME = "stdin.py"
+
+
+class Group(NamedTuple):
+    """Named paths under one set of settings, with the baseline that holds for them."""
+
+    settings: Settings
+    paths: list[str]
+    baseline: Baseline | None
+
+
+class Outcome(NamedTuple):
+    """What one run over all groups came to. `findings` are those to show."""
+
+    findings: list[Finding]
+    problems: list[tuple[str, str]]
+    environment: dict[str, Mapping[str, str | None]]
+    contents: dict[str, bytes]
+    changed: dict[str, bytes]
+    before: dict[str, SourceFile]
+    fixed: list[Finding]
+    refused: list[Refusal]
+    in_baseline: int
+    checked: int
+
+    def files(self) -> Files:
+        """The files as they are now, repaired ones in their new form."""
+        return Files(self.contents)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check what the command line asks for; the exit status. Raises UsageError."""
+    try:
+        return _Run(args).run()
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
+
+
+class _Run:
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args = args
+        self.options = read_options(args)
+        self.paths: list[str] = args.paths or ["."]
+        self.overlays: dict[str, bytes] = {}
+        self.shown_as: dict[str, str] = {}
+        self.stdin_path: str | None = None
+        if "-" in self.paths:
+            self._read_stdin()
+        elif args.stdin_filename is not None:
+            raise UsageError("`--stdin-filename` needs `-` as the path")
+        self.settings, self.groups = self._groups()
+        self.problems: list[tuple[str, str]] = []
+
+    def _read_stdin(self) -> None:
+        if len(self.paths) > 1:
+            raise UsageError("`-` cannot be combined with other paths")
+        name = self.args.stdin_filename
+        path = self.stdin_path = os.path.abspath(name or _STDIN_NAME)
+        stream = getattr(sys.stdin, "buffer", None)
+        self.overlays[path] = stream.read() if stream is not None else sys.stdin.read().encode()
+        if name is None:
+            self.shown_as[path] = "-"
+        self.paths = [path]
+
+    def _groups(self) -> tuple[Settings, list[Group]]:
+        found = group_by_settings(self.paths, self.options, self.args)
+        return found[0][0], [Group(settings, paths, self._baseline(settings)) for settings, paths in found]
+
+    def _baseline(self, settings: Settings) -> Baseline | None:
+        if settings.baseline is None or self.args.write_baseline:
+            return None
+        from trl_lint.baseline import BaselineError, read_baseline
+
+        try:
+            return read_baseline(settings.baseline)
+        except BaselineError as error:
+            raise UsageError(str(error)) from None
+
+    def run(self) -> int:
+        for hint in target_hints(self.options.targets):
+            self.say(hint)
+        if self.args.write_baseline or self.args.add_noqa is not None:
+            return self._write_suppressions()
+        start = time.perf_counter()
+        is_fixing = self.settings.fix or self.args.diff
+        from trl_lint.commands.progress import progress
+
+        with progress(quiet=self.args.quiet or self.args.silent):
+            outcome = self._repaired() if is_fixing else self._checked()
+        self.problems += outcome.problems
+        if self.args.verbose:
+            for group in self.groups:
+                self.say(f"settings: {group.settings.config or 'defaults'}")
+            self.say(f"{counted(outcome.checked, 'file')} in {time.perf_counter() - start:.2f} s")
+        if self.args.diff:
+            return self._show_diff(outcome)
+        if self.settings.fix:
+            outcome = self._written(outcome)
+        status = self._status(outcome)
+        try:
+            self._report(outcome)
+            sys.stdout.flush()
+        except BrokenPipeError as error:
+            error.status = status  # type: ignore[attr-defined]
+            raise
+        return status
+
+    # -- running --------------------------------------------------------------------------------------------------
+
+    def _check_group(self, group: Group, contents: dict[str, bytes]) -> Result:
+        from trl_lint.engine import check
+
+        return check(group.paths, group.settings, {**self.overlays, **contents})
+
+    def _checked(self, contents: dict[str, bytes] | None = None) -> Outcome:
+        results = [(group, self._check_group(group, contents or {})) for group in self.groups]
+        return self._outcome(results, contents or {}, {}, {}, [], [])
+
+    def _repaired(self) -> Outcome:
+        from trl_lint.fixes.repair import repair
+        from trl_lint.fixes.write import unwritable
+
+        contents: dict[str, bytes] = {}
+        before: dict[str, SourceFile] = {}
+        fixed: list[Finding] = []
+        refused: list[Refusal] = []
+        closed: dict[str, str | None] = {}
+
+        def is_open(path: str) -> bool:
+            if path not in closed:
+                closed[path] = None if self.args.diff or path in self.overlays else unwritable(path)
+            return closed[path] is None
+
+        results = []
+        for group in self.groups:
+            done = repair(
+                lambda new, group=group: self._check_group(group, {**contents, **new}),  # type: ignore[misc]
+                lambda result, group=group: [  # type: ignore[misc]
+                    finding
+                    for finding in _shown(group, result)
+                    if finding.fix is None or _are_open(finding.fix.edits, is_open)
+                ],
+                group.settings.unsafe_fixes,
+            )
+            contents.update(done.changed)
+            before.update({path: file for path, file in done.before.items() if path not in before})
+            fixed += done.fixed
+            refused += done.refused
+            results.append((group, done.result))
+        self.problems += [(path, reason) for path, reason in closed.items() if reason is not None]
+        return self._outcome(results, contents, contents, before, fixed, refused)
+
+    def _outcome(
+        self,
+        results: Sequence[tuple[Group, Result]],
+        contents: dict[str, bytes],
+        changed: dict[str, bytes],
+        before: dict[str, SourceFile],
+        fixed: list[Finding],
+        refused: list[Refusal],
+    ) -> Outcome:
+        findings: list[Finding] = []
+        problems: list[tuple[str, str]] = []
+        hidden = 0
+        for group, result in results:
+            shown = _shown(group, result)
+            hidden += len(result.findings) - len(shown)
+            findings += shown
+            problems += [(path, message) for path, message in result.problems if (path, message) not in problems]
+        findings = sorted(dict.fromkeys(findings), key=lambda finding: finding.sort_key)
+        environment = _environment(results) if self.settings.output_format == "json" else {}
+        checked = sum(result.checked for _, result in results)
+        everything = {**self.overlays, **contents}
+        return Outcome(findings, problems, environment, everything, changed, before, fixed, refused, hidden, checked)
+
+    # -- repairing ------------------------------------------------------------------------------------------------
+
+    def _written(self, outcome: Outcome) -> Outcome:
+        """Put the repaired files in place; what could not be written is checked again as it is."""
+        from trl_lint.fixes.write import WriteError, write_file
+
+        failed = []
+        for path, data in sorted(outcome.changed.items()):
+            if path == self.stdin_path:
+                continue
+            try:
+                write_file(path, data, outcome.before[path].data)
+            except WriteError as error:
+                failed.append(path)
+                self.problems.append((path, str(error)))
+        # A refusal knows where its finding was then; later repairs may have moved it.
+        report = self._report_of(outcome, sys.stderr)
+        now = {(f.code, f.location.path, f.message): f.location for f in outcome.findings}
+        for finding, reason in outcome.refused:
+            place = now.get((finding.code, finding.location.path, finding.message), finding.location)
+            self.say(f"{report.place(place)}: the fix of {finding.code} was not made: {reason}")
+        if not failed:
+            return outcome
+        written = {path: data for path, data in outcome.changed.items() if path not in failed}
+        fixed = [f for f in outcome.fixed if f.fix and not any(edit.path in failed for edit in f.fix.edits)]
+        return self._checked(written)._replace(fixed=fixed, changed=written)
+
+    def _show_diff(self, outcome: Outcome) -> int:
+        stream, close = self._output()
+        report = self._report_of(outcome, stream)
+        if not self.args.silent:
+            write_diff(outcome.changed, outcome.before, report, stream)
+        if close:
+            stream.close()
+        if self.settings.show_fixes and outcome.fixed:
+            self.say(fix_list(outcome.fixed, report).rstrip("\n"), prefix="")
+        found = f"Would fix {counted(len(outcome.fixed), 'problem')}." if outcome.fixed else "No fixes to make."
+        self.say(found, prefix="")
+        self._say_problems()
+        if self._failed(outcome):
+            return 2
+        return 1 if outcome.changed and not self.args.exit_zero else 0
+
+    # -- reporting ------------------------------------------------------------------------------------------------
+
+    def say(self, message: str, prefix: str = "trl-lint: ") -> None:
+        """A line on standard error, unless the user wants silence."""
+        if not (self.args.silent or self.args.quiet):
+            print(prefix + message, file=sys.stderr)
+
+    def _say_problems(self) -> None:
+        report = Report([], [], Files(), os.getcwd(), shown_as=self.shown_as)
+        for path, message in self.problems:
+            if not self.args.silent:
+                print(f"trl-lint: {visible(report.path(path))}: {visible(message)}", file=sys.stderr)
+
+    def _output(self) -> tuple[TextIO, bool]:
+        """The stream for the report, and whether it is ours to close."""
+        if self.args.output_file is not None:
+            try:
+                return open(self.args.output_file, "w", encoding="utf-8", errors="backslashreplace"), True
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise UsageError(f"{self.args.output_file}: cannot be written: {reason}") from None
+        # The repaired text of standard input goes to standard output, so nothing else may.
+        return (sys.stderr if self.stdin_path and self.settings.fix else sys.stdout), False
+
+    def _report_of(self, outcome: Outcome, stream: TextIO) -> Report:
+        import shutil
+
+        is_terminal = stream.isatty()
+        color = wants_color(self.args.color, stream)
+        columns = shutil.get_terminal_size((_WIDTH, 24)).columns if is_terminal or os.environ.get("COLUMNS") else _WIDTH
+        return Report(
+            findings=outcome.findings,
+            problems=self.problems,
+            files=outcome.files(),
+            cwd=os.getcwd(),
+            environment=outcome.environment,
+            shown_as=self.shown_as,
+            unsafe_fixes=self.settings.unsafe_fixes,
+            color=color,
+            links=is_terminal and color,
+            width=columns,
+            fixed=len(outcome.fixed),
+            in_baseline=outcome.in_baseline,
+            summary=not self.args.quiet,
+        )
+
+    def _report(self, outcome: Outcome) -> None:
+        if self.stdin_path is not None and self.settings.fix:
+            _write_bytes(outcome.contents[self.stdin_path])
+        self._say_problems()
+        if self.args.silent and self.args.output_file is None:
+            return
+        stream, close = self._output()
+        report = self._report_of(outcome, stream)
+        name = self.settings.output_format
+        if self.settings.show_fixes and outcome.fixed and name != "json":
+            stream.write(fix_list(outcome.fixed, report))
+        if self.args.statistics:
+            from trl_lint.commands.statistics import write_statistics
+
+            write_statistics(report, name, stream)
+        else:
+            write(name, report, stream)
+        if close:
+            stream.close()
+
+    # -- exit status ----------------------------------------------------------------------------------------------
+
+    def _failed(self, outcome: Outcome) -> bool:
+        return bool(self.problems) or any(finding.code == "TRL003" for finding in outcome.findings)
+
+    def _status(self, outcome: Outcome) -> int:
+        if self._failed(outcome):
+            return 2
+        if self.args.exit_zero:
+            return 0
+        return 1 if outcome.findings or (outcome.fixed and self.args.exit_non_zero_on_fix) else 0
+
+    # -- suppressions ---------------------------------------------------------------------------------------------
+
+    def _write_suppressions(self) -> int:
+        from trl_lint.commands.suppressions import add_noqas, write_baseline
+
+        outcome = self._checked()
+        self.problems += outcome.problems
+        self._say_problems()
+        if self.args.write_baseline:
+            path = self.settings.baseline
+            if path is None:
+                raise UsageError("`--write-baseline` needs `--baseline FILE` or the setting `baseline`")
+            write_baseline(path, outcome.findings, outcome.files())
+            self.say(f"Wrote {counted(len(outcome.findings), 'finding')} to {path}.", prefix="")
+        else:
+            if self.stdin_path is not None:
+                raise UsageError("`--add-noqa` needs files it can write")
+            report = self._report_of(outcome, sys.stderr)
+            added, left = add_noqas(outcome.findings, report, self.args.add_noqa)
+            for place, reason in left:
+                self.say(f"{place}: {reason}")
+            self.say(f"Added {counted(added, 'noqa comment')}.", prefix="")
+        return 2 if self._failed(outcome) else 0
+
+
+def _are_open(edits: Iterable[Edit], is_open: Callable[[str], bool]) -> bool:
+    # Every file is asked, so that each closed one is reported and not only the first.
+    answers = [is_open(edit.path) for edit in edits]
+    return all(answers)
+
+
+def _shown(group: Group, result: Result) -> list[Finding]:
+    if group.baseline is None:
+        return list(result.findings)
+    return group.baseline.new(result.findings, result.files)
+
+
+def _environment(results: Iterable[tuple[Group, Result]]) -> dict[str, Mapping[str, str | None]]:
+    """What the projects pin of the packages anything is known about, as their root folders see it."""
+    from trl_lint.knowledge.releases import known_packages
+
+    found: dict[str, Mapping[str, str | None]] = {}
+    for _, result in results:
+        for project in result.projects:
+            try:
+                environment = project.environment(os.path.join(project.root, "_"))
+                packages = [environment.package(name) for name in known_packages()]
+            except (OSError, SourceError):
+                continue
+            for package in packages:
+                if package.source not in ("assumed", "unknown") or package.pins:
+                    resolved = None if package.resolved is None else str(package.resolved)
+                    facts = {"specifier": package.specifier, "resolved": resolved, "source": package.source}
+                    found.setdefault(package.name, facts)
+    return found
+
+
+def _write_bytes(data: bytes) -> None:
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(data.decode("utf-8", "backslashreplace"))
+    else:
+        sys.stdout.flush()
+        buffer.write(data)

@@ -1,0 +1,97 @@
+"""From the parsed command line to Options and Settings."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+from trl_lint.cli import UsageError
+from trl_lint.reports import FORMATS
+from trl_lint.selection import SelectorError, nearest, read_selectors
+from trl_lint.settings import (
+    Options,
+    PerFileIgnore,
+    Settings,
+    per_file_ignore,
+    settings_for,
+)
+from trl_lint.settings_file import SettingsError, read_targets, unknown_targets
+
+
+def read_options(args: argparse.Namespace) -> Options:
+    """What the command line says. Raises UsageError."""
+    if args.output_format is not None and args.output_format not in FORMATS:
+        guess = nearest(args.output_format, FORMATS)
+        hint = f"; did you mean `{guess}`?" if guess else f"; choose from {', '.join(FORMATS)}"
+        raise UsageError(f"unknown output format `{args.output_format}`{hint}")
+    try:
+        targets = read_targets(args.target or ())
+    except SettingsError as error:
+        raise UsageError(f"--target: {error}") from None
+    return Options(
+        select=_codes(args.select, "--select"),
+        ignore=_codes(args.ignore, "--ignore"),
+        extend_select=_codes(args.extend_select, "--extend-select") or (),
+        per_file_ignores=_per_file_ignores(args.per_file_ignores),
+        exclude=_patterns(args.exclude),
+        extend_exclude=_patterns(args.extend_exclude) or (),
+        force_exclude=args.force_exclude,
+        targets=targets,
+        baseline=args.baseline,
+        output_format=args.output_format,
+        fix=args.fix,
+        unsafe_fixes=args.unsafe_fixes,
+        show_fixes=args.show_fixes,
+    )
+
+
+def _codes(values: Sequence[str] | None, option: str) -> tuple[str, ...] | None:
+    try:
+        return None if values is None else read_selectors(values)
+    except SelectorError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def _patterns(values: Sequence[str] | None) -> tuple[str, ...] | None:
+    if values is None:
+        return None
+    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def _per_file_ignores(values: Sequence[str] | None) -> tuple[PerFileIgnore, ...] | None:
+    """`tests/*:TRL103,TRL2` as often as needed; a value may also hold several such pairs, separated by commas."""
+    if values is None:
+        return None
+    codes: dict[str, list[str]] = {}
+    for value in values:
+        pattern = None
+        for part in filter(None, (part.strip() for part in value.split(","))):
+            before, colon, code = part.rpartition(":")
+            if colon:
+                pattern = before.strip()
+            if not pattern:
+                raise UsageError(f"--per-file-ignores: `{value}` is not of the form PATTERN:CODES")
+            codes.setdefault(pattern, []).append(code)
+    found = []
+    for pattern, selectors in codes.items():
+        found.append(per_file_ignore(pattern, _codes(selectors, "--per-file-ignores") or (), os.getcwd()))
+    return tuple(found)
+
+
+def group_by_settings(
+    paths: Sequence[str], options: Options, args: argparse.Namespace
+) -> list[tuple[Settings, list[str]]]:
+    """Settings for the paths. Raises SettingsError, or UsageError for options that exclude each other."""
+    if args.config is not None and args.isolated:
+        raise UsageError("`--config` and `--isolated` exclude each other")
+    return settings_for(paths, options, args.config, args.isolated)
+
+
+def target_hints(targets: Iterable[str]) -> Iterator[str]:
+    """A line for each target that no rule can use, because a misspelt one would silently do nothing."""
+    if not targets:
+        return
+    for name, guess in unknown_targets(targets):
+        hint = f"; did you mean `{guess}`?" if guess else ""
+        yield f"--target: no release of `{name}` is known, so nothing depends on it{hint}"

@@ -1,0 +1,91 @@
+"""`trl-lint rule`: the page of a rule, for people or for programs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from trl_lint.cli import UsageError
+from trl_lint.knowledge.pages import Page, all_pages, page
+from trl_lint.selection import known_codes, nearest
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print one page, all pages, or (without arguments) a list of the rules."""
+    if args.all:
+        chosen = all_pages()
+    elif args.rule is None:
+        _list_rules(args.output_format == "json")
+        return 0
+    else:
+        chosen = [_find(args.rule)]
+    if args.output_format == "json":
+        facts = [page_facts(found) for found in chosen]
+        _print_json(facts if args.all else facts[0])
+    else:
+        sys.stdout.write("\n".join(page_text(found) for found in chosen))
+    return 0
+
+
+def _find(name: str) -> Page:
+    if name.upper() in known_codes():
+        return page(name.upper())
+    by_name = {found.name: found for found in all_pages()}
+    if name in by_name:
+        return by_name[name]
+    guess = nearest(name, [*known_codes(), *by_name])
+    raise UsageError(f"no rule `{name}`" + (f"; did you mean `{guess}`?" if guess else ""))
+
+
+def _list_rules(as_json: bool) -> None:
+    pages = all_pages()
+    if as_json:
+        _print_json([page_facts(found) for found in pages])
+        return
+    width = max((len(found.name) for found in pages), default=0)
+    for found in pages:
+        print(f"{found.code}  {found.name:<{width}}  {found.severity:<7}  {found.title}")
+
+
+def page_facts(found: Page) -> dict[str, Any]:
+    """A page as JSON has it."""
+    return {
+        "code": found.code,
+        "name": found.name,
+        "title": found.title,
+        "severity": found.severity,
+        "impact": found.impact,
+        "fix": found.fix,
+        "fix_safety": found.fix_safety,
+        "since": found.since,
+        "default": found.default,
+        "versions": list(found.versions),
+        "symptoms": [symptom._asdict() for symptom in found.symptoms],
+        "references": list(found.references),
+        "explanation": found.body,
+        "url": found.url,
+    }
+
+
+def page_text(found: Page) -> str:
+    """A page as Markdown: a heading, the facts of its front matter, its body."""
+    fix = found.fix if found.fix == "none" else f"{found.fix}, {found.fix_safety}"
+    facts = [
+        f"* level: {found.severity}",
+        f"* impact: {found.impact.replace('-', ' ')}",
+        f"* fix: {fix}",
+        f"* since: {found.since}" + ("" if found.default else ", off unless selected"),
+    ]
+    if found.versions:
+        facts.append(f"* versions: {', '.join(found.versions)}")
+    parts = [f"# {found.title} ({found.code}, {found.name})\n", "\n".join(facts) + "\n", found.body.rstrip("\n") + "\n"]
+    if found.references:
+        parts.append("## References\n\n" + "\n".join(f"* <{url}>" for url in found.references) + "\n")
+    return "\n".join(parts)
+
+
+def _print_json(value: object) -> None:
+    import json
+
+    print(json.dumps(value, indent=2))

@@ -1,0 +1,110 @@
+"""Applying text edits: which fixes go together, and what a text becomes."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+
+from trl_lint.finding import Edit, Finding, Fix
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+def by_path(edits: Iterable[Edit]) -> dict[str, list[Edit]]:
+    """Edits of each file in the order of their places, each once. Insertions at one place keep their order."""
+    found: dict[str, list[Edit]] = {}
+    for edit in edits:
+        edits_of_file = found.setdefault(edit.path, [])
+        if edit not in edits_of_file:
+            edits_of_file.append(edit)
+    return {path: sorted(group, key=lambda edit: (edit.start, edit.end)) for path, group in found.items()}
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    """The text after edits that are sorted and do not overlap. New lines end as the lines of the text do."""
+    line_end = _LINE_END.search(text)
+    parts = []
+    last = 0
+    for edit in edits:
+        content = edit.content
+        if line_end is not None and line_end[0] != "\n":
+            content = _LINE_END.sub(line_end[0], content)
+        parts += [text[last : edit.start], content]
+        last = edit.end
+    return "".join([*parts, text[last:]])
+
+
+def is_sound(fix: Fix, lengths: dict[str, int]) -> bool:
+    """Whether the edits of a fix lie inside their files and do not overlap one another."""
+    for path, edits in by_path(fix.edits).items():
+        last = 0
+        for edit in edits:
+            if not last <= edit.start <= edit.end <= lengths.get(path, -1):
+                return False
+            last = edit.end
+    return bool(fix.edits)
+
+
+def compatible(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings whose fixes can be applied at once: the first come first, a fix that touches another waits.
+
+    A fix is all or nothing, so one edit too close keeps all of its edits back. Two fixes may share the very same edit,
+    such as an import both need.
+    """
+    chosen: list[Finding] = []
+    taken: dict[str, list[Edit]] = {}
+    for finding in findings:
+        assert finding.fix is not None
+        groups = by_path(finding.fix.edits)
+        if any(_collides(edit, taken.get(path, ())) for path, edits in groups.items() for edit in edits):
+            continue
+        chosen.append(finding)
+        for path, edits in groups.items():
+            taken.setdefault(path, []).extend(edits)
+    return chosen
+
+
+def _collides(edit: Edit, others: Iterable[Edit]) -> bool:
+    return any(edit != other and edit.start <= other.end and other.start <= edit.end for other in others)
+
+
+class Moves:
+    """Where places of a text are after edits that are sorted and do not overlap."""
+
+    __slots__ = ("_edits", "_ends", "_shifts")
+
+    def __init__(self, edits: Sequence[Edit], line_end: str = "\n") -> None:
+        self._edits = [e if line_end == "\n" else e._replace(content=_LINE_END.sub(line_end, e.content)) for e in edits]
+        self._ends = [edit.end for edit in self._edits]
+        self._shifts = [0]
+        for edit in self._edits:
+            self._shifts.append(self._shifts[-1] + len(edit.content) - (edit.end - edit.start))
+
+    def start(self, offset: int) -> int:
+        """The new place of an offset; inside a replaced stretch it is the start of the new content."""
+        index = bisect_right(self._ends, offset)
+        if index and self._edits[index - 1].start == offset == self._edits[index - 1].end:
+            index -= 1  # what begins where something was inserted may include the insertion
+        if index < len(self._edits) and self._edits[index].start < offset:
+            return self._edits[index].start + self._shifts[index]
+        return offset + self._shifts[index]
+
+    def end(self, offset: int) -> int:
+        """The new place of the end of a stretch; inside a replaced stretch it is the end of the new content."""
+        index = bisect_right(self._ends, offset)
+        if index < len(self._edits) and self._edits[index].start < offset:
+            return self._edits[index].end + self._shifts[index + 1]
+        return offset + self._shifts[index]
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """The stretches of the new text that are new content."""
+        return [
+            (edit.start + shift, edit.start + shift + len(edit.content))
+            for edit, shift in zip(self._edits, self._shifts, strict=False)
+        ]
+
+
+def moves(text: str, edits: Sequence[Edit]) -> Moves:
+    line_end = _LINE_END.search(text)
+    return Moves(edits, line_end[0] if line_end else "\n")

@@ -1,0 +1,182 @@
+"""The loop: apply what goes together, check again, keep only what is proved, until nothing is left to repair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.finding import Edit, Finding
+from trl_lint.fixes.apply import Moves, by_path, compatible, edited, is_sound, moves
+from trl_lint.fixes.verify import objection
+from trl_lint.sources import SourceError, SourceFile
+
+if TYPE_CHECKING:
+    from trl_lint.engine import Result
+
+# Fixes that make work for one another come to rest in a few rounds; more rounds mean that two of them quarrel.
+_MAX_ROUNDS = 10
+# Each refused fix costs a few runs of the engine to be told from its neighbours.
+_MAX_CHECKS = 200
+
+Check = Callable[[dict[str, bytes]], "Result"]
+
+
+class Refusal(NamedTuple):
+    """A fix that was not applied, and why."""
+
+    finding: Finding
+    reason: str
+
+
+class Repair(NamedTuple):
+    """What became of a run: `changed` is the new content by path, `before` the files as they were."""
+
+    result: Result
+    changed: dict[str, bytes]
+    before: dict[str, SourceFile]
+    fixed: list[Finding]
+    refused: list[Refusal]
+
+
+def repair(check: Check, wanted: Callable[[Result], Sequence[Finding]], unsafe: bool) -> Repair:
+    """Repair everything that `wanted` chooses from a result and that has a fix; nothing is written to disk.
+
+    `check` runs the engine with new contents of files laid over those on disk. A fix is kept only if the texts pass
+    `verify`, its finding is gone afterwards, and no new finding of the level error has come.
+    """
+    return _Loop(check, wanted, unsafe).run()
+
+
+class _Loop:
+    def __init__(self, check: Check, wanted: Callable[[Result], Sequence[Finding]], unsafe: bool) -> None:
+        self._check = check
+        self._wanted = wanted
+        self._unsafe = unsafe
+        self._checks = 0
+        self.contents: dict[str, bytes] = {}
+        self.before: dict[str, SourceFile] = {}
+        self.fixed: list[Finding] = []
+        self.refused: dict[object, Refusal] = {}
+        self.result = self._run_check({})
+
+    def _run_check(self, contents: dict[str, bytes]) -> Result:
+        self._checks += 1
+        return self._check(contents)
+
+    def run(self) -> Repair:
+        rounds = 0
+        while rounds < _MAX_ROUNDS and self._checks < _MAX_CHECKS:
+            batch = compatible(self._candidates())
+            if not batch:
+                break
+            rounds += self._attempt(batch)
+        changed = {path: data for path, data in self.contents.items() if data != self.before[path].data}
+        return Repair(self.result, changed, self.before, self.fixed, list(self.refused.values()))
+
+    def _candidates(self) -> list[Finding]:
+        found = []
+        for finding in self._wanted(self.result):
+            fix = finding.fix
+            if fix is None or (fix.applicability == "unsafe" and not self._unsafe):
+                continue
+            if self._key(finding) in self.refused:
+                continue
+            reason = self._objection(finding)
+            if reason is None:
+                found.append(finding)
+            else:
+                self.refused[self._key(finding)] = Refusal(finding, reason)
+        return found
+
+    def _key(self, finding: Finding) -> object:
+        """What makes a fix the same fix in the next round, when its place may have moved."""
+        assert finding.fix is not None
+        contents = tuple((edit.path, edit.content) for edit in finding.fix.edits)
+        return (finding.code, finding.location.path, finding.message, self._line(finding), contents)
+
+    def _line(self, finding: Finding) -> str:
+        try:
+            lines = self.result.files.get(finding.location.path).lines
+        except (OSError, SourceError):
+            return ""
+        return lines.line_text(lines.position(finding.location.start).line).strip()
+
+    def _objection(self, finding: Finding) -> str | None:
+        """What speaks against a single fix before the engine is asked."""
+        assert finding.fix is not None
+        try:
+            texts = {path: self.result.files.get(path).text for path in {edit.path for edit in finding.fix.edits}}
+        except (OSError, SourceError):
+            return "a file it changes cannot be read"
+        if not is_sound(finding.fix, {path: len(text) for path, text in texts.items()}):
+            return "its edits do not fit the file"
+        return self._text_objection(by_path(finding.fix.edits))
+
+    def _text_objection(self, groups: dict[str, list[Edit]]) -> str | None:
+        for path, edits in groups.items():
+            file = self.result.files.get(path)
+            if (reason := objection(file, edited(file.text, edits), edits)) is not None:
+                return reason
+        return None
+
+    def _attempt(self, batch: list[Finding]) -> bool:
+        """Apply a batch; if it does not hold, its first half, and so on. Whether anything was applied at all.
+
+        What is left over comes again in the next round, with places that fit the new texts.
+        """
+        while True:
+            groups = by_path(edit for finding in batch if finding.fix for edit in finding.fix.edits)
+            reason = self._text_objection(groups) if len(batch) > 1 else None
+            if reason is None:
+                contents = dict(self.contents)
+                for path, edits in groups.items():
+                    file = self.result.files.get(path)
+                    contents[path] = file.encode(edited(file.text, edits))
+                after = self._run_check(contents)
+                reason = self._complaint(batch, groups, after)
+                if reason is None:
+                    self._accept(batch, groups, contents, after)
+                    return True
+            if len(batch) == 1:
+                self.refused[self._key(batch[0])] = Refusal(batch[0], reason)
+                return False
+            if self._checks >= _MAX_CHECKS:
+                return False
+            batch = batch[: len(batch) // 2]
+
+    def _accept(
+        self, batch: list[Finding], groups: dict[str, list[Edit]], contents: dict[str, bytes], after: Result
+    ) -> None:
+        for path in groups:
+            self.before.setdefault(path, self.result.files.get(path))
+        self.contents = contents
+        self.fixed += batch
+        self.result = after
+
+    def _complaint(self, batch: list[Finding], groups: dict[str, list[Edit]], after: Result) -> str | None:
+        """Why the result of a batch is no good: a finding that stayed, or an error that is new."""
+        moved = {path: moves(self.result.files.get(path).text, edits) for path, edits in groups.items()}
+        left = [(f.code, f.location.path, f.message, f.location.start) for f in after.findings]
+        for finding in batch:
+            code, path, message = finding.code, finding.location.path, finding.message
+            start, end = _moved(finding, moved)
+            if any((c, p, m) == (code, path, message) and start <= at <= end for c, p, m, at in left):
+                return "the finding would still be there"
+        known = {(f.code, f.location.path, _moved(f, moved)[0]) for f in self.result.findings}
+        said = {(f.code, f.location.path, f.message) for f in self.result.findings}
+        for f in after.findings:
+            at = (f.code, f.location.path, f.location.start)
+            if f.severity == "error" and at not in known and (f.code, f.location.path, f.message) not in said:
+                return f"it would bring a new error: {f.code} {f.message}"
+        if len(after.problems) > len(self.result.problems):
+            return f"the repaired project could not be checked: {after.problems[-1].message}"
+        return None
+
+
+def _moved(finding: Finding, moved: dict[str, Moves]) -> tuple[int, int]:
+    """Where the place of a finding is after the edits."""
+    location = finding.location
+    changes = moved.get(location.path)
+    if changes is None:
+        return location.start, location.end
+    return changes.start(location.start), changes.end(location.end)

@@ -1,0 +1,144 @@
+"""Proving a repaired text before anybody sees it: it parses, its names are bound, and nothing else has changed.
+
+Every check compares with the text before: what was broken or strange there is nobody's fault here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from trl_lint.comments import language_of
+from trl_lint.finding import Edit
+from trl_lint.fixes.apply import moves
+from trl_lint.sources import Source, SourceError, SourceFile
+from trl_lint.sources.text import open_file
+
+if TYPE_CHECKING:
+    from trl_lint.sources.nodes import Node
+
+
+def objection(before: SourceFile, text: str, edits: Sequence[Edit]) -> str | None:
+    """Why a file must not get this text (sorted edits of its own text made it), None if nothing speaks against it."""
+    try:
+        data = before.encode(text)
+    except UnicodeEncodeError:
+        return f"the encoding of the file ({before.encoding}) cannot hold the new text"
+    after = open_file(before.path, data)
+    try:
+        if after.text != text:
+            return "the file would not read back as written"
+    except SourceError as error:
+        return error.message
+    language = language_of(before.path)
+    if language == "python":
+        from trl_lint.fixes.verify_python import module_objection
+
+        return module_objection(Source(before, "python"), Source(after, "python"), edits)
+    if language == "notebook":
+        return _values_objection(before, after, edits, "json") or _notebook_objection(before, after)
+    if language in ("yaml", "json", "toml"):
+        return _values_objection(before, after, edits, language)
+    if language == "requirements" and os.path.splitext(before.path)[1] in (".txt", ".in"):
+        return _requirements_objection(before.text, text, edits)
+    return None
+
+
+def _notebook_objection(before: SourceFile, after: SourceFile) -> str | None:
+    from trl_lint.fixes.verify_python import text_objection
+    from trl_lint.sources.notebook import python_source
+
+    return text_objection(python_source(before), python_source(after))
+
+
+# -- YAML, JSON, TOML -------------------------------------------------------------------------------------------------
+
+
+def _values_objection(before: SourceFile, after: SourceFile, edits: Sequence[Edit], language: str) -> str | None:
+    """Only values that an edit touches may change, appear or go."""
+    try:
+        old = dict(_values(before, language))
+    except SourceError:
+        return None  # a template, say: there is nothing to compare with
+    try:
+        new = dict(_values(after, language))
+    except SourceError as error:
+        return f"the file could not be parsed any more: {error.message}"
+    changes = moves(before.text, edits)
+    spans = [(edit.start, edit.end) for edit in edits]
+    for path, (value, start, end) in old.items():
+        if new.get(path, (None,))[0] != value and not _touches(start, end, spans):
+            return f"`{_shown(path)}` would change as well"
+    for path, (_, start, end) in new.items():
+        if path not in old and not _touches(start, end, changes.ranges()):
+            return f"`{_shown(path)}` would appear as well"
+    return None
+
+
+def _touches(start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= stop and begin <= end for begin, stop in spans)
+
+
+def _shown(path: tuple[object, ...]) -> str:
+    return ".".join(str(part) for part in path[1:])
+
+
+_Path = tuple[object, ...]
+_Value = tuple[object, int, int]
+
+
+def _values(file: SourceFile, language: str) -> Iterator[tuple[_Path, _Value]]:
+    """Every scalar (and every empty list or mapping) by its path, with its value and the span from key to value."""
+    from trl_lint.sources.trees import read_trees
+
+    for number, root in enumerate(read_trees(Source(file, language))):
+        yield from _walk((number,), root, root.start)
+
+
+def _walk(path: _Path, root: Node, start: int) -> Iterator[tuple[_Path, _Value]]:
+    from trl_lint.sources.nodes import Mapping, Scalar
+
+    seen: set[int] = set()
+    waiting: list[tuple[_Path, Node, int]] = [(path, root, start)]
+    while waiting:
+        place, node, begin = waiting.pop()
+        if isinstance(node, Scalar):
+            yield place, ((type(node.value).__name__, node.value, node.tag), begin, node.end)
+            continue
+        children = node.entries if isinstance(node, Mapping) else node.items
+        yield (*place, "()"), (type(node).__name__, begin, node.end)
+        if id(children) in seen:  # a YAML alias: checked where its anchor stands
+            continue
+        seen.add(id(children))
+        if isinstance(node, Mapping):
+            count: Counter[object] = Counter()
+            for entry in node.entries:
+                key = entry.key.value
+                count[key] += 1
+                name = (key,) if count[key] == 1 else (key, f"#{count[key]}")
+                waiting.append(((*place, *name), entry.value, entry.key.start))
+        else:
+            waiting.extend(((*place, index), item, item.start) for index, item in enumerate(node.items))
+
+
+# -- requirements -----------------------------------------------------------------------------------------------------
+
+
+def _requirements_objection(before: str, after: str, edits: Sequence[Edit]) -> str | None:
+    """pip reads as many lines as before, and those without an edit the same way."""
+    from trl_lint.sources.requirements import read_requirements
+
+    old, new = read_requirements(before), read_requirements(after)
+    if len(new.problems) > len(old.problems):
+        return f"pip would refuse the new text: {new.problems[-1][2]}"
+    spans = [(edit.start, edit.end) for edit in edits]
+    found = Counter((r.package, r.extras, r.specifier, r.url, r.marker) for r in new.requirements)
+    for r in old.requirements:
+        key = (r.package, r.extras, r.specifier, r.url, r.marker)
+        if not _touches(r.start, r.end, spans):
+            if not found[key]:
+                return f"the requirement on {r.package} would change as well"
+            found[key] -= 1
+    return None

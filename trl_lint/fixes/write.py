@@ -1,0 +1,64 @@
+"""Writing a file in one step: whoever reads it sees the old content or the new, never half of either."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+
+
+class WriteError(Exception):
+    """A file was left as it is; the text says why."""
+
+
+def unwritable(path: str) -> str | None:
+    """Why the file at a path must not be written, None if it may."""
+    target = os.path.realpath(path)
+    try:
+        mode = os.stat(target).st_mode
+    except OSError as error:
+        return f"cannot be written: {(error.strerror or str(error)).lower()}"
+    # A folder lets us replace a read-only file, but whoever made it read-only meant it.
+    if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(target, os.W_OK):
+        return "is read-only, so it was not repaired"
+    if not os.access(os.path.dirname(target), os.W_OK):
+        return "stands in a read-only folder, so it was not repaired"
+    return None
+
+
+def write_file(path: str, data: bytes, expected: bytes) -> None:
+    """Replace the content of the file at `path`, which must still be `expected`. Raises WriteError.
+
+    A symbolic link stays one and its target is written. Mode and, where allowed, owner are kept.
+    """
+    target = os.path.realpath(path)
+    try:
+        if (reason := unwritable(path)) is not None:
+            raise WriteError(reason)
+        status = os.stat(target)
+        with open(target, "rb") as stream:
+            if stream.read() != expected:
+                raise WriteError("has changed since it was read, so it was not repaired")
+        _replace(target, data, status)
+    except OSError as error:
+        raise WriteError(f"cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def _replace(target: str, data: bytes, status: os.stat_result) -> None:
+    folder, name = os.path.split(target)
+    handle, scratch = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".tmp", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+            with contextlib.suppress(OSError):  # only an administrator may give files away
+                os.chown(scratch, status.st_uid, status.st_gid)
+        os.chmod(scratch, stat.S_IMODE(status.st_mode))
+        os.replace(scratch, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(scratch)
+        raise

@@ -1,0 +1,71 @@
+"""Paths: patterns as ruff users write them, and how a path is shown."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class Glob(NamedTuple):
+    """A pattern and the absolute folder it is relative to."""
+
+    pattern: str
+    root: str
+
+    def matches(self, path: str) -> bool:
+        """Whether the pattern names an absolute path: by its last part, or by the whole of it below `root`."""
+        if _regex(self.pattern).match(os.path.basename(path)):
+            return True
+        anchored = self.pattern if os.path.isabs(self.pattern) else _join(self.root, self.pattern)
+        return _regex(anchored).match(_slashes(path)) is not None
+
+
+def _join(root: str, pattern: str) -> str:
+    # The folder is text, not a pattern: a bracket in its name must not open a character class.
+    literal = re.sub(r"([*?\[])", r"[\1]", _slashes(root)).rstrip("/")
+    return f"{literal}/{pattern.removeprefix('./')}"
+
+
+def _slashes(path: str) -> str:
+    return path if os.sep == "/" else path.replace(os.sep, "/")
+
+
+@lru_cache(maxsize=1024)
+def _regex(pattern: str) -> re.Pattern[str]:
+    """`*` crosses folders, as in ruff; `**/` may also stand for no folder at all; a final slash changes nothing."""
+    pattern = pattern.rstrip("/") or pattern
+    out = []
+    i = 0
+    while i < len(pattern):
+        char = pattern[i]
+        if pattern.startswith("**/", i):
+            out.append("(?:.*/)?")
+            i += 3
+            continue
+        if char == "*":
+            out.append(".*")
+        elif char == "?":
+            out.append("[^/]")
+        elif char == "[" and (end := pattern.find("]", i + 2)) > 0:
+            body = pattern[i + 1 : end]
+            negated = body.startswith(("!", "^"))
+            body = re.sub(r"([\[\\&|~])", r"\\\1", body[negated:])
+            out.append(f"[{'^' * negated}{body}]")
+            i = end
+        else:
+            out.append(re.escape(char))
+        i += 1
+    try:
+        return re.compile("".join(out) + r"\Z", re.DOTALL)
+    except re.error:  # a character class such as [z-a]: the text itself is all it can mean
+        return re.compile(re.escape(pattern) + r"\Z")
+
+
+def relative_to(path: str, folder: str) -> str:
+    """A path as seen from a folder, with forward slashes; an absolute one stays where no relative one exists."""
+    try:
+        return os.path.relpath(path, folder).replace(os.sep, "/")
+    except ValueError:  # another drive
+        return path.replace(os.sep, "/")

@@ -1,0 +1,140 @@
+"""Which files a run looks at: those the user names, and below named folders those that some reader understands."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Container, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trl_lint.settings import Settings
+
+_SUFFIXES = (
+    ".py", ".pyi", ".ipynb", ".yaml", ".yml", ".json", ".toml", ".md", ".markdown",
+    ".sh", ".bash", ".slurm", ".sbatch", ".dockerfile",
+)  # fmt: skip
+_NAMES = frozenset(
+    ("Makefile", "makefile", "GNUmakefile", "Containerfile", "setup.cfg", "uv.lock", "poetry.lock", "pdm.lock")
+)
+_PREFIXED = re.compile(r"Dockerfile([._-].*)?\Z|.*\.py\.lock\Z", re.IGNORECASE)
+# pip gives requirement files no fixed name; these are the ones people use.
+_REQUIREMENTS = re.compile(r".*(?:require|constraint|reqs?\b).*\.(?:txt|in)\Z", re.IGNORECASE)
+_REQUIREMENT_FOLDERS = frozenset(("requirements", "requirement", "reqs", "constraints"))
+
+
+def is_source(path: str) -> bool:
+    """Whether some reader understands a file of this name."""
+    folder, name = os.path.split(path)
+    if name.endswith(_SUFFIXES) or name in _NAMES or _PREFIXED.match(name):
+        return True
+    if not name.endswith((".txt", ".in")):
+        return False
+    return _REQUIREMENTS.match(name) is not None or os.path.basename(folder).lower() in _REQUIREMENT_FOLDERS
+
+
+def collect(
+    paths: Sequence[str], settings: Settings, overlays: Container[str] = ()
+) -> tuple[list[tuple[str, bool]], list[tuple[str, str]]]:
+    """The files to check as (absolute path, named by the user), sorted, and the named paths that are not there.
+
+    `overlays` holds the absolute paths that exist as unsaved text only. A named file is always taken (unless
+    `settings.force_exclude`). A folder that cannot be listed stands among the files, once: reading it fails with the
+    reason, which is then reported like that of any other unreadable path.
+    """
+    found: dict[str, bool] = {}
+    missing: list[tuple[str, str]] = []
+    for name in paths:
+        path = os.path.abspath(name)
+        if path in overlays:
+            if not (settings.force_exclude and _is_excluded_anywhere(path, settings)):
+                found[path] = True
+            continue
+        try:
+            mode = os.stat(path).st_mode
+        except (OSError, ValueError) as error:
+            missing.append((path, _reason(error)))
+            continue
+        if settings.force_exclude and _is_excluded_anywhere(path, settings):
+            continue
+        if stat.S_ISDIR(mode):
+            try:
+                os.scandir(path).close()
+            except OSError as error:
+                missing.append((path, f"cannot be listed: {_reason(error)}"))
+                continue
+            for file in _walk(path, settings):
+                found.setdefault(file, False)
+        elif stat.S_ISREG(mode):
+            found[path] = True
+        else:
+            missing.append((path, "not a file or a folder (use `-` for standard input)"))
+    return sorted(found.items()), missing
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file or directory"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror[0].lower() + error.strerror[1:]
+    return str(error)
+
+
+def _is_excluded_anywhere(path: str, settings: Settings) -> bool:
+    """Whether a named path or a folder around it, up to the root of the settings, is to be left out."""
+    while path != settings.root:
+        if settings.is_excluded(path):
+            return True
+        parent = os.path.dirname(path)
+        if parent == path:
+            break
+        path = parent
+    return False
+
+
+def _walk(root: str, settings: Settings) -> Iterable[str]:
+    """Every source file below a folder. Symbolic links are not followed into folders, so there are no loops."""
+    found: set[str] = set()
+    links: list[str] = []
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(folder) as listing:
+                entries = list(listing)
+        except OSError:
+            found.add(folder)
+            continue
+        if folder != root and any(entry.name == "pyvenv.cfg" for entry in entries):
+            continue  # a virtual environment by any other name
+        for entry in entries:
+            try:
+                if entry.is_symlink():
+                    if is_source(entry.path) and not settings.is_excluded(entry.path):
+                        links.append(entry.path)
+                elif entry.is_dir(follow_symlinks=False):
+                    if not settings.is_excluded(entry.path):
+                        waiting.append(entry.path)
+                elif (
+                    is_source(entry.path)
+                    and entry.is_file(follow_symlinks=False)
+                    and not settings.is_excluded(entry.path)
+                ):
+                    found.add(entry.path)
+            except OSError:  # it vanished while we looked
+                continue
+    if links:
+        found.update(_own_links(links, found, root))
+    return found
+
+
+def _own_links(links: list[str], found: set[str], root: str) -> Iterable[str]:
+    """The linked files that belong to the tree and are not checked under their own name already."""
+    inside = os.path.realpath(root) + os.sep
+    seen = {os.path.realpath(path) for path in found}
+    for link in sorted(links):
+        target = os.path.realpath(link)
+        if target.startswith(inside) and target not in seen and os.path.isfile(target):
+            seen.add(target)
+            yield link

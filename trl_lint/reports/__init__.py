@@ -1,0 +1,159 @@
+"""What a run says. One module per format, each with `write(report, stream)`; shared here: places, names, counts.
+
+Nothing that comes from an analysed file reaches a terminal as it is: see `visible`.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+from trl_lint.finding import Finding, Location
+from trl_lint.paths import relative_to
+from trl_lint.sources.text import Files, Position, SourceError, SourceFile
+
+if TYPE_CHECKING:
+    from trl_lint.knowledge.pages import Page
+
+FORMATS = ("full", "concise", "json")
+
+
+class Report(NamedTuple):
+    """Everything a format may want to show.
+
+    `problems` are (path, message) of what could not be done. `environment` maps packages to specifier, resolved release
+    and source. `shown_as` renames paths (standard input). `width` is the number of columns to fill.
+    """
+
+    findings: Sequence[Finding]
+    problems: Sequence[tuple[str, str]]
+    files: Files
+    cwd: str
+    environment: Mapping[str, Mapping[str, str | None]] = {}
+    shown_as: Mapping[str, str] = {}
+    unsafe_fixes: bool = False
+    color: bool = False
+    links: bool = False
+    width: int = 120
+    fixed: int = 0
+    in_baseline: int = 0
+    summary: bool = True
+
+    def path(self, path: str) -> str:
+        """A path as the user knows it: from the working directory, with forward slashes."""
+        return self.shown_as.get(path) or relative_to(path, self.cwd)
+
+    def file(self, path: str) -> SourceFile | None:
+        """The file, or None where it cannot be read."""
+        try:
+            return self.files.get(path)
+        except (OSError, SourceError):
+            return None
+
+    def span(self, location: Location) -> tuple[Position, Position]:
+        """First and last place of a location; a file that cannot be read has one place, its start."""
+        file = self.file(location.path)
+        if file is None:
+            return Position(1, 1), Position(1, 1)
+        return file.position(location.start), file.position(max(location.start, location.end))
+
+    def place(self, location: Location) -> str:
+        """`train.py:12:9`, or `nb.ipynb:cell 3:2:1`."""
+        start, _ = self.span(location)
+        cell = f"cell {start.cell}:" if start.cell is not None else ""
+        return f"{visible(self.path(location.path))}:{cell}{start.line}:{start.column}"
+
+    def is_fixable(self, finding: Finding) -> bool:
+        """Whether `--fix` as given would try to repair the finding."""
+        return finding.fix is not None and (self.unsafe_fixes or finding.fix.applicability == "safe")
+
+
+def write(name: str, report: Report, stream: TextIO) -> None:
+    """Write a report in one of the FORMATS."""
+    import_module(f"trl_lint.reports.{name}").write(report, stream)
+
+
+def page_of(code: str) -> Page | None:
+    """The page of a rule; None if it has none, which is no reason to lose a finding."""
+    from trl_lint.knowledge.pages import page
+
+    try:
+        return page(code)
+    except (KeyError, ValueError, OSError):
+        return None
+
+
+# -- text for terminals -----------------------------------------------------------------------------------------------
+
+
+def visible(text: str) -> str:
+    """Text with everything a terminal would obey, hide or reorder written out; tabs and line ends become blanks."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(visible_char, text))
+
+
+def visible_char(char: str) -> str:
+    if char in "\t\r\n":
+        return " "
+    # Control, format (bidirectional overrides, zero width), surrogates, separators of lines and paragraphs.
+    if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+        code = ord(char)
+        return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return char
+
+
+def char_width(char: str) -> int:
+    """How many columns a terminal gives a character."""
+    if char.isascii():
+        return 1
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def text_width(text: str) -> int:
+    return len(text) if text.isascii() else sum(map(char_width, text))
+
+
+# -- counts -----------------------------------------------------------------------------------------------------------
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def levels(findings: Iterable[Finding]) -> str:
+    """`3 errors, 1 warning`."""
+    numbers = {"error": 0, "warning": 0, "info": 0}
+    for finding in findings:
+        numbers[finding.severity] += 1
+    parts = [counted(number, "hint" if name == "info" else name) for name, number in numbers.items() if number]
+    return ", ".join(parts)
+
+
+def summary(report: Report) -> str:
+    """The lines under a report for people."""
+    lines = []
+    findings = report.findings
+    if report.fixed:
+        left = f": {levels(findings)}" if findings else ""
+        lines.append(f"Fixed {counted(report.fixed, 'problem')}, {len(findings)} remaining{left}.")
+    elif findings:
+        lines.append(f"Found {levels(findings)}.")
+    elif not report.problems:
+        lines.append("All checks passed!")
+    safe = sum(f.fix is not None and f.fix.applicability == "safe" for f in findings)
+    unsafe = sum(f.fix is not None and f.fix.applicability == "unsafe" for f in findings)
+    fixable = safe + unsafe if report.unsafe_fixes else safe
+    hidden = 0 if report.unsafe_fixes else unsafe
+    if fixable:
+        also = f" ({hidden} more with `--unsafe-fixes`)" if hidden else ""
+        lines.append(f"[*] {fixable} fixable with `--fix`{also}.")
+    elif hidden:
+        lines.append(f"{hidden} fixable with `--fix --unsafe-fixes`.")
+    if report.in_baseline:
+        lines.append(f"{counted(report.in_baseline, 'finding')} of the baseline not shown.")
+    return "".join(line + "\n" for line in lines)

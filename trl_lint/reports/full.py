@@ -1,0 +1,145 @@
+"""Findings with the lines they are about, and under them every other place the verdict rests on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TextIO
+
+from trl_lint.finding import Finding, Location
+from trl_lint.reports import Report, char_width, page_of, summary, visible, visible_char
+from trl_lint.reports.colors import Palette
+from trl_lint.reports.concise import headline
+from trl_lint.reports.lines import Lines
+
+_CONTEXT = 2
+_MAX_MARKED_LINES = 6
+_TAB = 4
+_MIN_WIDTH = 20
+
+
+def write(report: Report, stream: TextIO) -> None:
+    painter = _Painter(report)
+    for finding in report.findings:
+        stream.write(painter.finding(finding) + "\n")
+    if report.summary:
+        stream.write(summary(report))
+
+
+class _Painter:
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.palette = Palette(report.color)
+        self.lines = Lines(report)
+
+    def finding(self, finding: Finding) -> str:
+        page = page_of(finding.code)
+        url = page.url if page else ""
+        blocks = [(finding.location, "^", "", finding.severity)]
+        blocks += [(place, "-", self.report.place(place), "info") for place in finding.related]
+        margin = max((len(str(self.report.span(block[0])[1].line + _CONTEXT)) for block in blocks), default=1)
+        out = [headline(finding, self.report, self.palette, url if self.report.links else "")]
+        for location, mark, place, level in blocks:
+            if place:
+                message = f": {visible(location.message)}" if location.message else ""
+                out.append(f"{' ' * margin}{self.palette.blue(':::')} {self.palette.bold(place)}{message}")
+            out.extend(self._excerpt(location, mark, level, margin, 0 if place else _CONTEXT))
+        bar = " " * margin + " " + self.palette.blue("=")
+        if finding.fix is not None:
+            hint = " (unsafe: `--unsafe-fixes`)" if finding.fix.applicability == "unsafe" else ""
+            out.append(f"{bar} {self.palette.cyan('help')}: {visible(finding.fix.title)}{hint}")
+        if url:
+            shown = self.palette.link(url, url) if self.report.links else url
+            out.append(f"{bar} {self.palette.cyan('see')}: {shown}")
+        return "".join(line + "\n" for line in out)
+
+    def _excerpt(self, location: Location, mark: str, level: str, margin: int, context: int) -> list[str]:
+        """The marked lines with `context` lines around them."""
+        start, end = self.report.span(location)
+        text = self.lines.of(location.path, start.cell)
+        if not text or start.line > len(text):
+            return []
+        if end.cell != start.cell or end.line < start.line:
+            end = start._replace(column=start.column + 1)
+        last = min(end.line, len(text))
+        if last > start.line and end.column == 1:  # up to and with the line end
+            last -= 1
+            end = end._replace(line=last, column=len(text[last - 1]) + 1)
+        first = max(1, start.line - context)
+        while first < start.line and not text[first - 1].strip():
+            first += 1
+        until = min(len(text), last + context)
+        while until > last and not text[until - 1].strip():
+            until -= 1
+        empty = f"{' ' * margin} {self.palette.blue('|')}"
+        out = [empty]
+        for number in range(first, until + 1):
+            marked = start.line <= number <= last
+            if marked and number - start.line >= _MAX_MARKED_LINES - 1 and number < last:
+                if number - start.line == _MAX_MARKED_LINES - 1:
+                    out.append(f"{self.palette.blue('...'.rjust(margin + 2))}")
+                continue
+            line = text[number - 1]
+            begin = start.column - 1 if number == start.line else len(line) - len(line.lstrip())
+            stop = end.column - 1 if number == end.line else len(line.rstrip())
+            row = _layout(line, begin, stop, max(_MIN_WIDTH, self.report.width - margin - 3))
+            label = self.palette.blue(f"{number:>{margin}} |")
+            out.append(f"{label} {row.text}".rstrip())
+            if marked and (line.strip() or start.line == last):
+                marks = self.palette.level(mark * row.length, level)
+                out.append(f"{empty} {' ' * row.offset}{marks}")
+        out.append(empty)
+        return out
+
+
+class Row(NamedTuple):
+    """One line as it is shown, and the columns its marks go from (`offset`) and cover (`length`)."""
+
+    text: str
+    offset: int
+    length: int
+
+
+def _layout(line: str, start: int, end: int, width: int) -> Row:
+    """Lay out a line in `width` columns, with the columns of the characters `start` to `end` (at least one)."""
+    shown: list[tuple[str, int]] = []
+    column = 0
+    offset = length = 0
+    for index, char in enumerate(line):
+        if index == start:
+            offset = column
+        if char == "\t":
+            piece = " " * (_TAB - column % _TAB)
+            wide = len(piece)
+        else:
+            piece = char if char.isascii() and char.isprintable() else visible_char(char)
+            wide = char_width(piece) if len(piece) == 1 else len(piece)
+        if start <= index < end:
+            length += wide
+        shown.append((piece, wide))
+        column += wide
+    if start >= len(line):
+        offset = column
+    length = max(1, length)
+    if column <= width:
+        return Row("".join(piece for piece, _ in shown), offset, length)
+    return _clip(shown, offset, length, width)
+
+
+def _clip(shown: list[tuple[str, int]], offset: int, length: int, width: int) -> Row:
+    """The part of a long line around its marks, with `...` where something is left out."""
+    skip = max(0, offset - width // 3) if offset + min(length, width // 2) > width - 3 else 0
+    out: list[str] = []
+    column = taken = left = 0
+    for piece, wide in shown:
+        if column < skip:
+            column += wide
+            left = column
+            continue
+        if taken + wide > width - 6:
+            out.append("...")
+            break
+        out.append(piece)
+        taken += wide
+        column += wide
+    head = "..." if left else ""
+    begin = offset - left + len(head)
+    return Row(head + "".join(out), begin, max(1, min(length, width - 3 - begin)))

@@ -1,0 +1,81 @@
+"""Findings for programs. The layout is versioned: fields are added, never changed, within a version."""
+
+from __future__ import annotations
+
+from typing import Any, TextIO
+
+from trl_lint.finding import Edit, Finding, Location
+from trl_lint.reports import Report, page_of
+from trl_lint.sources.text import LineIndex, Position, SourceError
+
+VERSION = 1
+
+
+def write(report: Report, stream: TextIO) -> None:
+    import json
+
+    writer = _Writer(report)
+    document = {
+        "version": VERSION,
+        "findings": [writer.finding(finding) for finding in report.findings],
+        "errors": [{"path": report.path(path), "message": message} for path, message in report.problems],
+        "environment": {name: dict(package) for name, package in sorted(report.environment.items())},
+    }
+    # Plain ASCII: no encoding of standard output can break it, and nothing in it moves a terminal.
+    json.dump(document, stream, indent=2, ensure_ascii=True)
+    stream.write("\n")
+
+
+class _Writer:
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self._raw: dict[str, LineIndex | None] = {}
+
+    def finding(self, finding: Finding) -> dict[str, Any]:
+        page = page_of(finding.code)
+        return {
+            "code": finding.code,
+            "name": page.name if page else "",
+            "severity": finding.severity,
+            "impact": page.impact if page else "",
+            "message": finding.message,
+            **self._place(finding.location),
+            "related": [{**self._place(place), "message": place.message} for place in finding.related],
+            "fix": None
+            if finding.fix is None
+            else {
+                "title": finding.fix.title,
+                "applicability": finding.fix.applicability,
+                "edits": [self._edit(edit) for edit in finding.fix.edits],
+            },
+            "url": page.url if page else "",
+        }
+
+    def _place(self, location: Location) -> dict[str, Any]:
+        start, end = self.report.span(location)
+        return {"path": self.report.path(location.path), "start": _position(start), "end": _position(end)}
+
+    def _edit(self, edit: Edit) -> dict[str, Any]:
+        # Positions of edits are those of the file itself, for a notebook those of its JSON text: applying the edits as
+        # they are gives the repaired file.
+        index = self._index(edit.path)
+        return {
+            "path": self.report.path(edit.path),
+            "start": _position(index.position(edit.start) if index else Position(1, 1)),
+            "end": _position(index.position(edit.end) if index else Position(1, 1)),
+            "content": edit.content,
+        }
+
+    def _index(self, path: str) -> LineIndex | None:
+        if path not in self._raw:
+            file = self.report.file(path)
+            try:
+                self._raw[path] = None if file is None else LineIndex(file.text)
+            except SourceError:
+                self._raw[path] = None
+        return self._raw[path]
+
+
+def _position(position: Position) -> dict[str, int]:
+    place = {"line": position.line, "column": position.column}
+    return place if position.cell is None else {"cell": position.cell, **place}

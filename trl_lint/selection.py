@@ -1,0 +1,108 @@
+"""Which rules are on: selectors such as `TRL1`, `TRL101` and `ALL`, with the semantics of ruff."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+# Topics are part of the interface, so a selector for one without rules yet is valid.
+_TOPIC = re.compile(r"TRL[0-9]\Z")
+
+
+class SelectorError(Exception):
+    """A selector that names no rule; `suggestion` is the nearest one that does, or ""."""
+
+    def __init__(self, selector: str) -> None:
+        self.selector = selector
+        self.suggestion = nearest(selector, ["ALL", "TRL", *known_codes()])
+        hint = f"; did you mean `{self.suggestion}`?" if self.suggestion else ""
+        super().__init__(f"unknown rule selector `{selector}`{hint}")
+
+
+class Selection(NamedTuple):
+    """One layer of choices (a file, the command line). With `select` it replaces those below, else it adds to them."""
+
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+
+
+@cache
+def known_codes() -> tuple[str, ...]:
+    from trl_lint.knowledge.pages import page_files
+
+    return tuple(sorted(page_files()))
+
+
+@cache
+def off_by_default(code: str) -> bool:
+    """Whether a rule must be asked for: the opinions (TRL9xx) and the pages that say `default = false`."""
+    if code.startswith("TRL9"):
+        return True
+    from trl_lint.knowledge.pages import page_files
+
+    path = page_files().get(code)
+    if path is None:
+        return False
+    with open(path, "rb") as stream:  # no TOML parser at start-up for one line
+        head = stream.read(4096).partition(b"\n+++")[0]
+    return re.search(rb"^default\s*=\s*false\b", head, re.MULTILINE) is not None
+
+
+def read_selectors(values: Iterable[str]) -> tuple[str, ...]:
+    """Split comma-separated selectors and check each. Raises SelectorError."""
+    found = []
+    for value in values:
+        for part in value.split(","):
+            if not (selector := part.strip()):
+                continue
+            if not is_known(selector):
+                raise SelectorError(selector)
+            found.append(selector)
+    return tuple(found)
+
+
+def is_known(selector: str) -> bool:
+    if selector == "ALL" or _TOPIC.match(selector):
+        return True
+    return selector.startswith("TRL") and any(code.startswith(selector) for code in known_codes())
+
+
+def covers(selector: str, code: str) -> bool:
+    return selector == "ALL" or code.startswith(selector)
+
+
+def is_selected(code: str, layers: Sequence[Selection]) -> bool:
+    """Whether a rule is on after all layers, the lowest first.
+
+    Inside a layer the longest matching selector wins and `ignore` wins a tie. `TRL` stands for the default set: a rule
+    that is off by default needs `ALL` or a selector that names at least its topic.
+    """
+    asked_for = off_by_default(code)
+    enabled = not asked_for
+    for layer in layers:
+        wanted = (*(layer.select or ()), *layer.extend_select)
+        on = _longest(code, (s for s in wanted if not (asked_for and s == "TRL")))
+        off = _longest(code, layer.ignore)
+        if layer.select is not None or on >= 0 or off >= 0:
+            enabled = on > off
+    return enabled
+
+
+def _longest(code: str, selectors: Iterable[str]) -> int:
+    """How specific the best matching selector is: -1 for none, 0 for ALL, else its length."""
+    return max((0 if s == "ALL" else len(s) for s in selectors if covers(s, code)), default=-1)
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """The choice a mistyped word most likely meant, "" if none comes near."""
+    from difflib import get_close_matches
+
+    choices = list(choices)
+    lowered = {choice.lower(): choice for choice in choices}
+    if word.lower() in lowered:
+        return lowered[word.lower()]
+    found = get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
+    return lowered[found[0]] if found else ""

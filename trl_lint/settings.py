@@ -1,0 +1,233 @@
+"""What the user wants: `[tool.trl-lint]` or trl-lint.toml, with the command line on top.
+
+A key that is unknown or has the wrong type is an error with its file and line: a setting that is silently ignored
+costs more than one that is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from trl_lint.paths import Glob
+from trl_lint.selection import Selection, covers, is_selected
+from trl_lint.settings_file import Reader, own_table
+
+# The names of ruff's configuration files, in its order of preference.
+_OWN_FILES = (".trl-lint.toml", "trl-lint.toml")
+
+DEFAULT_EXCLUDES = frozenset((
+    ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".idea", ".ipynb_checkpoints", ".mypy_cache", ".nox",
+    ".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".trl_lint_cache", ".venv",
+    ".vscode", "CVS", "__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules",
+    "site-packages", "venv",
+))  # fmt: skip
+
+
+class PerFileIgnore(NamedTuple):
+    """Rules that are off for the files a pattern names (or, negated with `!`, for all others)."""
+
+    glob: Glob
+    negated: bool
+    selectors: tuple[str, ...]
+
+
+class Options(NamedTuple):
+    """What the command line says. None and empty mean "not said": the configuration file decides."""
+
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] | None = None
+    extend_select: tuple[str, ...] = ()
+    per_file_ignores: tuple[PerFileIgnore, ...] | None = None
+    exclude: tuple[str, ...] | None = None
+    extend_exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
+    targets: Mapping[str, str] = {}
+    baseline: str | None = None
+    output_format: str | None = None
+    fix: bool | None = None
+    unsafe_fixes: bool | None = None
+    show_fixes: bool | None = None
+
+
+NO_OPTIONS = Options()
+
+
+class Settings:
+    """The settings of one run. `root` is the folder patterns are relative to, `config` the file they came from."""
+
+    __slots__ = (
+        "_selected",
+        "baseline",
+        "config",
+        "exclude",
+        "extend_exclude",
+        "fix",
+        "force_exclude",
+        "is_what_if",
+        "layers",
+        "output_format",
+        "per_file_ignores",
+        "root",
+        "show_fixes",
+        "targets",
+        "unsafe_fixes",
+    )
+
+    def __init__(
+        self,
+        root: str = "",
+        config: str | None = None,
+        layers: Sequence[Selection] = (),
+        per_file_ignores: Sequence[PerFileIgnore] = (),
+        exclude: Sequence[Glob] | None = None,
+        extend_exclude: Sequence[Glob] = (),
+        force_exclude: bool = False,
+        targets: Mapping[str, str] | None = None,
+        is_what_if: bool = False,
+        baseline: str | None = None,
+        output_format: str = "full",
+        fix: bool = False,
+        unsafe_fixes: bool = False,
+        show_fixes: bool = False,
+    ) -> None:
+        self.root = root or os.getcwd()
+        self.config = config
+        self.layers = tuple(layers)
+        self.per_file_ignores = tuple(per_file_ignores)
+        self.exclude = None if exclude is None else tuple(exclude)
+        self.extend_exclude = tuple(extend_exclude)
+        self.force_exclude = force_exclude
+        self.targets = dict(targets or {})
+        # Versions named on the command line ask "what if"; they say nothing about what the project carries today.
+        self.is_what_if = is_what_if
+        self.baseline = baseline
+        self.output_format = output_format
+        self.fix = fix
+        self.unsafe_fixes = unsafe_fixes
+        self.show_fixes = show_fixes
+        self._selected: dict[str, bool] = {}
+
+    def is_selected(self, code: str) -> bool:
+        """Whether a rule is on, apart from the files it may be off for."""
+        found = self._selected.get(code)
+        if found is None:
+            found = self._selected[code] = is_selected(code, self.layers)
+        return found
+
+    def is_enabled(self, code: str, path: str) -> bool:
+        """Whether a rule is on for the file at an absolute path."""
+        if not self.is_selected(code):
+            return False
+        for entry in self.per_file_ignores:
+            if any(covers(s, code) for s in entry.selectors) and entry.glob.matches(path) != entry.negated:
+                return False
+        return True
+
+    def is_excluded(self, path: str) -> bool:
+        """Whether a file or folder that was found (not named by the user) is to be left out, by its absolute path."""
+        if self.exclude is None:
+            name = os.path.basename(path)
+            if name in DEFAULT_EXCLUDES or name.endswith(".egg-info"):
+                return True
+        return any(glob.matches(path) for glob in self.exclude or ()) or any(
+            glob.matches(path) for glob in self.extend_exclude
+        )
+
+
+# -- finding and reading configuration files --------------------------------------------------------------------------
+
+
+def settings_for(
+    paths: Sequence[str], options: Options = NO_OPTIONS, config: str | None = None, isolated: bool = False
+) -> list[tuple[Settings, list[str]]]:
+    """Paths grouped by the settings that hold for them.
+
+    Each path takes the nearest configuration file at or above it; configuration files further down a folder are not
+    consulted. `config` names one file for all, `isolated` means none. Raises SettingsError.
+    """
+    groups: dict[str | None, list[str]] = {}
+    for path in paths:
+        found = None if isolated else config or find_config(_folder_of(os.path.abspath(path)))
+        groups.setdefault(found, []).append(path)
+    return [(load(found, options), members) for found, members in groups.items()]
+
+
+def _folder_of(path: str) -> str:
+    return path if os.path.isdir(path) else os.path.dirname(path)
+
+
+@lru_cache(maxsize=1024)
+def find_config(folder: str) -> str | None:
+    """The configuration file for an absolute folder: the nearest one at or above it, None where there is none."""
+    for name in _OWN_FILES:
+        if os.path.isfile(path := os.path.join(folder, name)):
+            return path
+    path = os.path.join(folder, "pyproject.toml")
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read()
+    except OSError:
+        data = b""
+    # Nearly every pyproject.toml is somebody else's; only one that mentions the tool is parsed.
+    if b"trl-lint" in data and own_table(path, data) is not None:
+        return path
+    parent = os.path.dirname(folder)
+    return None if parent == folder else find_config(parent)
+
+
+def load(config: str | None, options: Options = NO_OPTIONS) -> Settings:
+    """Settings from a configuration file (None for none) with the command line on top. Raises SettingsError."""
+    values: dict[str, Any] = {}
+    here = os.getcwd()
+    root = here
+    if config is not None:
+        config = os.path.abspath(config)
+        root = os.path.dirname(config)
+        values = Reader(config).read()
+    layers = [
+        Selection(values.get("select"), values.get("ignore", ()), values.get("extend-select", ())),
+        Selection(options.select, options.ignore or (), options.extend_select),
+    ]
+    exclude = _globs(values.get("exclude"), root)
+    if options.exclude is not None:
+        exclude = _globs(options.exclude, here)
+    per_file_ignores = options.per_file_ignores
+    if per_file_ignores is None:
+        ignores = values.get("per-file-ignores", {})
+        per_file_ignores = tuple(per_file_ignore(pattern, codes, root) for pattern, codes in ignores.items())
+    baseline = values.get("baseline")
+    if options.baseline is not None:
+        baseline = os.path.join(here, options.baseline)
+    elif baseline is not None:
+        baseline = os.path.join(root, baseline)
+    return Settings(
+        root=root,
+        config=config,
+        layers=layers,
+        per_file_ignores=per_file_ignores,
+        exclude=exclude,
+        extend_exclude=[*_globs(values.get("extend-exclude", ()), root), *_globs(options.extend_exclude, here)],
+        force_exclude=options.force_exclude,
+        targets={**values.get("target", {}), **options.targets},
+        is_what_if=bool(options.targets),
+        baseline=baseline,
+        output_format=options.output_format or values.get("output-format", "full"),
+        fix=_first(options.fix, values.get("fix")),
+        unsafe_fixes=_first(options.unsafe_fixes, values.get("unsafe-fixes")),
+        show_fixes=_first(options.show_fixes, values.get("show-fixes")),
+    )
+
+
+def _first(*values: bool | None) -> bool:
+    return next((value for value in values if value is not None), False)
+
+
+def _globs(patterns: Iterable[str] | None, root: str) -> Any:
+    return None if patterns is None else [Glob(pattern, root) for pattern in patterns]
+
+
+def per_file_ignore(pattern: str, selectors: tuple[str, ...], root: str) -> PerFileIgnore:
+    return PerFileIgnore(Glob(pattern.removeprefix("!"), root), pattern.startswith("!"), selectors)

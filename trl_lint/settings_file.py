@@ -1,0 +1,195 @@
+"""Reading a settings file: every key known, every value of the right type, every mistake with its file and line."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from trl_lint.paths import relative_to
+from trl_lint.selection import SelectorError, nearest, read_selectors
+
+_TARGET = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*={2,3}\s*(\S+)\s*\Z")
+
+
+class SettingsError(Exception):
+    """Settings that cannot be used; the text names file, line and key and is all the user needs."""
+
+
+def shown(path: str) -> str:
+    """A path as the user may have written it: relative below the working directory, else absolute."""
+    relative = relative_to(path, os.getcwd())
+    return path if relative.startswith("..") else relative
+
+
+def own_table(path: str, data: bytes) -> dict[str, Any] | None:
+    """The settings in a configuration file, None where a pyproject.toml has none. Raises SettingsError."""
+    import tomli
+
+    own = os.path.basename(path) != "pyproject.toml"
+    try:
+        table = tomli.loads(data.decode("utf-8-sig"))
+    except (tomli.TOMLDecodeError, UnicodeDecodeError) as error:
+        if not own and b"tool.trl-lint" not in data:
+            return None  # broken, but no settings of ours in it: the engine reports the file if it is checked
+        line = re.search(r"at line (\d+)", str(error))
+        number = int(line[1]) if line else data.count(b"\n") + 1
+        raise SettingsError(f"{shown(path)}:{number}: not valid TOML: {error}") from None
+    if own:
+        return table
+    tool = table.get("tool")
+    found = tool.get("trl-lint") if isinstance(tool, dict) else None
+    if found is not None and not isinstance(found, dict):
+        raise SettingsError(f"{shown(path)}: `tool.trl-lint` must be a table")
+    return found
+
+
+class _WrongError(Exception):
+    """What is wrong with one value; the reader adds file, line and key."""
+
+
+class Reader:
+    """One configuration file on its way to checked values."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            with open(path, "rb") as stream:
+                self.data = stream.read()
+        except OSError as error:
+            raise SettingsError(f"{shown(path)}: {(error.strerror or str(error)).lower()}") from None
+
+    def read(self) -> dict[str, Any]:
+        """Every setting of the file, checked. Raises SettingsError at the first that is wrong."""
+        found = {}
+        for key, value in (own_table(self.path, self.data) or {}).items():
+            read = _KEYS.get(key)
+            if read is None:
+                guess = nearest(key.replace("_", "-"), _KEYS)
+                hint = f"; did you mean `{guess}`?" if guess else ""
+                raise SettingsError(f"{self._place(key)}: unknown setting `{key}`{hint}")
+            try:
+                found[key] = read(value)
+            except (_WrongError, SelectorError) as error:
+                raise SettingsError(f"{self._place(key)}: `{key}`: {error}") from None
+        return found
+
+    def _place(self, key: str) -> str:
+        """File and line of a key; found by its text, because the TOML reader keeps no places."""
+        text = self.data.decode("utf-8", "replace")
+        start = 0
+        if os.path.basename(self.path) == "pyproject.toml" and (table := re.search(r"tool\s*\.\s*\"?trl-lint", text)):
+            start = table.start()
+        name = re.escape(key)
+        setting = re.compile(rf"^[^#\n]*?(?<![\w-])[\"']?{name}[\"']?\s*[=.\]]", re.MULTILINE)
+        match = setting.search(text, _line_start(text, start))
+        line = text.count("\n", 0, match.end() if match else start) + 1
+        return f"{shown(self.path)}:{line}"
+
+
+def _line_start(text: str, offset: int) -> int:
+    return text.rfind("\n", 0, offset) + 1
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise _WrongError(f"expected a list of strings, not {_kind(value)}")
+    return tuple(value)
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise _WrongError(f"expected a string, not {_kind(value)}")
+    return value
+
+
+def _boolean(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _WrongError(f"expected true or false, not {_kind(value)}")
+    return value
+
+
+def _selectors(value: object) -> tuple[str, ...]:
+    return read_selectors(_strings(value))
+
+
+def _per_file_ignores(value: object) -> dict[str, tuple[str, ...]]:
+    if not isinstance(value, dict):
+        raise _WrongError(f"expected a table of patterns with lists of rules, not {_kind(value)}")
+    found = {}
+    for pattern, selectors in value.items():
+        try:
+            found[pattern] = _selectors(selectors)
+        except (_WrongError, SelectorError) as error:
+            raise _WrongError(f"`{pattern}`: {error}") from None
+    return found
+
+
+def _targets(value: object) -> dict[str, str]:
+    if isinstance(value, dict):
+        if not all(isinstance(version, str) for version in value.values()):
+            raise _WrongError('expected versions in quotes, such as trl = "1.16.0"')
+        value = [f"{name}=={version}" for name, version in value.items()]
+    elif not isinstance(value, list):
+        raise _WrongError(f'expected {{trl = "1.16.0"}} or ["trl==1.16.0"], not {_kind(value)}')
+    return read_targets(_strings(value))
+
+
+def _output_format(value: object) -> str:
+    from trl_lint.reports import FORMATS
+
+    if value not in FORMATS:
+        guess = nearest(str(value), FORMATS)
+        raise _WrongError(f"expected one of {', '.join(FORMATS)}" + (f"; did you mean `{guess}`?" if guess else ""))
+    return str(value)
+
+
+def _kind(value: object) -> str:
+    names = {bool: "a boolean", str: "a string", int: "an integer", float: "a float", list: "a list", dict: "a table"}
+    return names.get(type(value), "a date") if value != "" else "an empty string"
+
+
+_KEYS: dict[str, Callable[[object], Any]] = {
+    "baseline": _string,
+    "exclude": _strings,
+    "extend-exclude": _strings,
+    "extend-select": _selectors,
+    "fix": _boolean,
+    "ignore": _selectors,
+    "output-format": _output_format,
+    "per-file-ignores": _per_file_ignores,
+    "select": _selectors,
+    "show-fixes": _boolean,
+    "target": _targets,
+    "unsafe-fixes": _boolean,
+}
+
+
+def read_targets(values: Iterable[str]) -> dict[str, str]:
+    """`trl==1.16.0` and the like as normalised package name -> version. Raises SettingsError for anything else."""
+    found = {}
+    for value in values:
+        match = _TARGET.match(value)
+        if match is None:
+            raise _TargetError(f"`{value}` is not of the form PACKAGE==VERSION, such as trl==1.16.0")
+        from packaging.version import InvalidVersion, Version
+
+        try:
+            version = str(Version(match[2]))
+        except InvalidVersion:
+            raise _TargetError(f"`{match[2]}` is not a version, in `{value}`") from None
+        found[re.sub(r"[-_.]+", "-", match[1]).lower()] = version
+    return found
+
+
+class _TargetError(SettingsError, _WrongError):
+    """A target that cannot be read, on the command line as in a file."""
+
+
+def unknown_targets(targets: Iterable[str]) -> list[tuple[str, str]]:
+    """Target packages of which no release is known, each with the known one that was probably meant ("" for none)."""
+    from trl_lint.knowledge.releases import known_packages
+
+    known = known_packages()
+    return [(name, nearest(name, known)) for name in targets if name not in known]
