@@ -1,0 +1,254 @@
+"""TRL501: one `python` process that sees several GPUs, in a script that trains with an HF or TRL trainer."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.checks.launch._training_script import Training, read_training
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Edit, Finding, Fix, Location, Severity
+from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.sources import Source, SourceError
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+    from trl_lint.project.launches import Launch
+    from trl_lint.sources.shell import Word
+
+# Releases whose trainers refuse nn.DataParallel with a ValueError (read in the wheels of 1.14.2, 1.15.0 and 1.16.0).
+_REFUSES = {
+    "DPOTrainer": ">=1.15.0",
+    "DistillationTrainer": ">=1.15.0",
+    "GRPOTrainer": ">=1.15.0",
+    "KTOTrainer": ">=1.15.0",
+    "RLOOTrainer": ">=1.15.0",
+    "RewardTrainer": ">=1.16.0",
+    "SFTTrainer": ">=1.15.0",
+}
+# From 0.26 a TRL trainer that is given a name loads the model with device_map="auto": it is split, not wrapped.
+_WRAPS_A_NAMED_MODEL = "<0.26"
+_OWN_LOOP = {"RLOOTrainer": "<0.22"}
+
+# Arguments that lead away from DataParallel. Their absence must be certain for an error.
+_DECIDING_FLAGS = (
+    "--device_map", "--deepspeed", "--fsdp", "--use_cpu", "--no_cuda", "--load_in_8bit", "--load_in_4bit",
+    "--local_rank",
+)  # fmt: skip
+_OFF = frozenset({"none", "null", "false", "no", "0", ""})
+_DECIDING_KEYS = re.compile(rb"\b(?:device_map|deepspeed|fsdp|use_cpu|no_cuda|load_in_[48]bit|distributed_type)\b")
+
+# Behind these, what runs is still one plain process on this machine. With any other wrapper (mpirun, docker, ssh, ray)
+# nobody can tell from here how many processes there are, or what they see.
+_TRANSPARENT = frozenset(
+    (
+        "bash", "command", "conda", "env", "eval", "exec", "ionice", "mamba", "micromamba", "nice", "nohup", "nsys",
+        "numactl", "pdm", "pipenv", "pixi", "poetry", "setsid", "sh", "srun", "stdbuf", "taskset", "time", "timeout",
+        "uv", "zsh",
+    )
+)  # fmt: skip
+# `accelerate` in front of `python` is found in the environment these set up just as well.
+_FIXABLE = _TRANSPARENT - {"srun", "nsys"}
+_HARMLESS_PIPES = frozenset({"tee", "cat", "ts", "grep"})
+_TASK_OPTION = re.compile(r"-n\d*$|-G|--(?:ntasks|gpus|gres|gpu-bind|overlap|multi-prog)")
+
+
+class Evidence(NamedTuple):
+    """How many GPUs the process sees, and where that is written."""
+
+    gpus: int
+    location: Location
+
+
+class PlainPythonOnSeveralGpus(Rule):
+    code = "TRL501"
+    launches = True
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        # What documentation shows is a pattern to fill in, and broken syntax may have lost half of the command.
+        if launch.launcher != "python" or launch.is_documentation or launch.command.errors:
+            return
+        evidence = read_evidence(launch)
+        if evidence is None or launch.script_path is None:
+            return
+        certain = read_certainty(launch, project)
+        if certain is None:
+            return
+        training, location = read_script(launch.script_path, project)
+        if training is None or (training.needs_flags and _may_quantise(launch)):
+            return
+        found = judged(training, launch, project, certain)
+        if found is None:
+            return
+        severity, consequence, related = found
+        yield self.finding(
+            read_place(launch),
+            f"one `python` process sees {evidence.gpus} GPUs: {consequence}",
+            severity=severity,
+            related=(evidence.location, location, *related),
+            fix=edit_launch(launch),
+        )
+
+
+# -- evidence -----------------------------------------------------------------------------------------------------
+
+
+def read_evidence(launch: Launch) -> Evidence | None:
+    """Two or more GPUs that one process certainly sees."""
+    if any(name not in _TRANSPARENT for name in launch.wrappers):
+        return None
+    if "srun" in launch.wrappers and not _is_single_task(launch):
+        return None
+    if "CUDA_VISIBLE_DEVICES" in launch.env:
+        gpus, word = launch.visible_gpus, launch.visible_word
+        if gpus is None or word is None or len(gpus) < 2:
+            return None
+        return Evidence(len(gpus), launch.source.location(word.start, word.end, f"{len(gpus)} GPUs are visible"))
+    scheduler = launch.scheduler
+    if scheduler is None or scheduler.gpus is None or scheduler.gpus < 2:
+        return None
+    message = f"the job gets {scheduler.gpus} GPUs"
+    return Evidence(scheduler.gpus, launch.source.location(scheduler.start, scheduler.end, message))
+
+
+def _is_single_task(launch: Launch) -> bool:
+    """srun starts as many tasks as the job has, unless it is told otherwise: only an explicit single task is one."""
+    if launch.scheduler is None or launch.scheduler.tasks != 1:
+        return False
+    words = (*launch.command.outer, *launch.command.words)
+    names = [os.path.basename(word.text or "") for word in words]
+    options = words[names.index("srun") + 1 :] if "srun" in names else ()
+    for word in options:
+        if word.text is None or word.start == launch.launcher_word.start:
+            return word.text is not None
+        if _TASK_OPTION.match(word.text):
+            return False
+    return False
+
+
+def read_certainty(launch: Launch, project: Project) -> bool | None:
+    """None if an argument leads away from DataParallel; False if one may, hidden behind a variable or in a recipe."""
+    certain = True
+    for name in _DECIDING_FLAGS:
+        value = launch.flag(name)
+        if value is UNKNOWN:
+            certain = False
+        elif value is not ABSENT and (value.text is None or value.text.lower() not in _OFF):  # type: ignore[union-attr]
+            return None
+    for word in launch.args:
+        if word.text is not None and word.text.endswith((".yaml", ".yml", ".json", ".toml")):
+            holds = _decides(word.text, launch, project)
+            if holds:
+                return None
+            certain = certain and holds is False
+    return certain
+
+
+def _decides(name: str, launch: Launch, project: Project) -> bool | None:
+    """Whether a config among the arguments speaks about placement; None if it is not found."""
+    from trl_lint.project.launch import existing
+
+    paths = existing(launch, name)
+    if len(paths) != 1:
+        return None
+    try:
+        return _DECIDING_KEYS.search(project.files.get(paths[0]).data) is not None
+    except OSError:
+        return None
+
+
+def _may_quantise(launch: Launch) -> bool:
+    return any(
+        launch.flag(name) is not ABSENT for name in ("--load_in_4bit", "--load_in_8bit", "--use_bnb_nested_quant")
+    )
+
+
+def read_place(launch: Launch) -> Location:
+    """`python train.py` without what surrounds it; the whole command where its words come from variables."""
+    first, last = launch.launcher_word, launch.script or launch.launcher_word
+    if launch.command.start <= first.start <= last.end <= launch.command.end:
+        return launch.source.location(first.start, last.end)
+    return launch.location
+
+
+def read_script(path: str, project: Project) -> tuple[Training | None, Location]:
+    """The training of a script and its place. A script that cannot be read has none."""
+    from trl_lint.python.module import PythonModule
+
+    nowhere = Location(path, 0, 0)
+    try:
+        file = project.files.get(path)
+        if b"Trainer" not in file.data:
+            return None, nowhere
+        module = PythonModule(Source(file, "python"))
+    except (OSError, SourceError):
+        return None, nowhere
+    training = read_training(module)
+    if training is None:
+        return None, nowhere
+    return training, module.location(training.call.func, f"{training.name} is built here")
+
+
+def judged(
+    training: Training, launch: Launch, project: Project, certain: bool
+) -> tuple[Severity, str, tuple[Location, ...]] | None:
+    """Severity, consequence in words and the pins it rests on; None where the model is not wrapped."""
+    from trl_lint.project.environment import judge
+
+    assert launch.script_path is not None
+    environment = project.environment(launch.script_path)
+    trl = environment.package("trl")
+    if training.model == "name":
+        if trl.holds(_WRAPS_A_NAMED_MODEL) != "all":
+            return None
+    elif training.library == "trl" and not training.experimental and training.base in _REFUSES:
+        verdict = judge(environment, {"trl": _REFUSES[training.base]}, "error")
+        if verdict is not None:
+            severity: Severity = "warning" if not certain and verdict.severity == "error" else verdict.severity
+            comma = "," if verdict.phrase.startswith("assuming") else ""
+            text = f"{training.name} stops with a ValueError at its start{comma} {verdict.phrase}"
+            return severity, text, verdict.related
+    if training.base in _OWN_LOOP and trl.holds(_OWN_LOOP[training.base]) != "none":
+        return None
+    return "warning", f"{training.name} wraps the model in nn.DataParallel, without a word", ()
+
+
+# -- fix ----------------------------------------------------------------------------------------------------------
+
+
+def edit_launch(launch: Launch) -> Fix | None:
+    """`python train.py` -> `accelerate launch train.py`; nothing else of the command is touched.
+
+    Withheld where the word is not literally `python` or `python3` (a path or `python3.11` names one interpreter, and
+    the `accelerate` on the PATH may belong to another), where the script is started by its own name, behind srun or a
+    profiler, and where the process reads from a pipe or a here-document, or writes into a program that would get the
+    output of all processes mixed.
+    """
+    command, word = launch.command, launch.launcher_word
+    if any(name not in _FIXABLE for name in launch.wrappers) or word is launch.script:
+        return None
+    reads = command.piped_from or command.heredocs or any(r.operator.startswith("<") for r in command.redirects)
+    if reads or any(program not in _HARMLESS_PIPES for program in command.pipes_to):
+        return None
+    quote = '"' if command.exec_form else ""
+    if word.raw not in (f"{quote}python{quote}", f"{quote}python3{quote}"):
+        return None
+    edits = _edits(launch, word, quote)
+    return Fix("start one process per GPU with `accelerate launch`", "unsafe", tuple(edits))
+
+
+def _edits(launch: Launch, word: Word, quote: str) -> list[Edit]:
+    def joined(words: str) -> str:
+        return (", " if quote else " ").join(f"{quote}{part}{quote}" for part in words.split())
+
+    if launch.interpreter_options:
+        # `accelerate launch` has no place for options of the interpreter: let it run the interpreter as it stands.
+        content = joined("accelerate launch --no_python") + (", " if quote else " ")
+        return [launch.source.edit(word.start, word.start, content)]
+    # `-m` means the same to both, so it stays where it is.
+    return [launch.source.edit(word.start, word.end, joined("accelerate launch"))]
+
+
+rule = PlainPythonOnSeveralGpus()
