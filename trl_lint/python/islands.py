@@ -7,6 +7,7 @@ are written with LibCST and handed on as the smallest text range that changed, s
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,17 +41,19 @@ def island(module: PythonModule, node: ast.expr) -> cst.BaseExpression:
     return parse_expression(module.segment(node))
 
 
-def code_of(node: cst.CSTNode) -> str:
+def code_of(node: cst.CSTNode, newline: str = "\n") -> str:
     import libcst as cst
 
-    return cst.Module([]).code_for_node(node)
+    return cst.Module([], default_newline=newline).code_for_node(node)
 
 
 def rewrite(module: PythonModule, node: ast.expr, change: Callable[[Any], cst.CSTNode]) -> Edit | None:
     """The edit that replaces an expression by `change` of its LibCST tree; None if nothing changes."""
     start, _ = module.span(node)
     before = module.segment(node)
-    after = code_of(change(island(module, node)))
+    # LibCST forgets line ends that are like the first one of the text it parsed.
+    first = re.search(r"\r\n|\r|\n", before)
+    after = code_of(change(island(module, node)), first[0] if first else "\n")
     return trimmed_edit(module, start, before, after)
 
 

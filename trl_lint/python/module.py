@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from trl_lint.finding import Location
 from trl_lint.python.names import Names
@@ -28,7 +29,7 @@ class PythonModule:
         self.functions: list[FunctionNode] = []
         self.names = Names()
         self._constants: dict[str, list[ast.expr]] = {}
-        self._parents: dict[ast.AST, ast.AST] | None = None
+        self.parents: dict[ast.AST, ast.AST] = {}
         self.memo: dict[tuple[str, ast.AST], object] = {}  # what an analysis found out about a node, for all its rules
         self._ascii = source.text.isascii()
         self._walk()
@@ -42,7 +43,7 @@ class PythonModule:
         return self.source.text
 
     def _walk(self) -> None:
-        names, calls = self.names, self.calls
+        names, calls, parents = self.names, self.calls, self.parents
         stack: list[ast.AST] = [self.tree]
         while stack:
             node = stack.pop()
@@ -68,8 +69,12 @@ class PythonModule:
                 self._bind_loop(node.target)  # type: ignore[attr-defined]
             for value in node.__dict__.values():
                 if isinstance(value, list):
-                    stack.extend(item for item in value if isinstance(item, ast.AST))
+                    for item in value:
+                        if isinstance(item, ast.AST):
+                            parents[item] = node
+                            stack.append(item)
                 elif isinstance(value, ast.AST) and value._fields:
+                    parents[value] = node
                     stack.append(value)
         calls.sort(key=_place)
         self.functions.sort(key=_place)
@@ -122,25 +127,12 @@ class PythonModule:
 
     # -- surroundings ---------------------------------------------------------------------------------------------
 
-    @property
-    def parents(self) -> dict[ast.AST, ast.AST]:
-        if self._parents is None:
-            self._parents = {}
-            stack: list[ast.AST] = [self.tree]
-            while stack:
-                node = stack.pop()
-                for child in ast.iter_child_nodes(node):
-                    self._parents[child] = node
-                    stack.append(child)
-        return self._parents
-
-    def ancestors(self, node: ast.AST) -> list[ast.AST]:
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """The nodes around a node, innermost first."""
-        found = []
         parents = self.parents
-        while (node := parents.get(node)) is not None:  # type: ignore[assignment]
-            found.append(node)
-        return found
+        while (parent := parents.get(node)) is not None:
+            node = parent
+            yield node
 
     def statement(self, node: ast.AST) -> ast.stmt | None:
         """The innermost statement a node stands in (the node itself if it is one)."""

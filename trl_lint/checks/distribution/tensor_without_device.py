@@ -41,11 +41,11 @@ class TensorWithoutDevice(Rule):
         mix = read_mix(site)
         if mix is None:
             return
-        meeting = site.module.location(mix.node, f"it meets {describe_other(mix)} here")
+        meeting = site.module.location(mix.node, "the two meet here")
         severity = "warning" if mix.tier in ("sibling",) else None
         yield self.finding(
             site.location,
-            f"`{site.module.segment(site.call.func)}(…)` makes a tensor on the CPU that meets {describe_other(mix)}",
+            f"`{site.module.segment(site.call.func)}(…)` makes a tensor on the CPU, which meets {describe_other(mix)}",
             severity=severity,  # type: ignore[arg-type]
             related=(meeting,),
             fix=edit_device(site, mix),
@@ -55,15 +55,27 @@ class TensorWithoutDevice(Rule):
 def read_mix(site: Site) -> Mix | None:
     """The first place where the tensor this call makes meets one that lives elsewhere."""
     module = site.module
-    if argument(site.call, "device") is UNKNOWN or _DEFAULT_DEVICE.search(module.source.file.data):
-        return None
-    if _TEST_FILE.search(module.path.replace(os.sep, "/")) or not _ACCELERATOR.search(module.source.file.data):
+    if argument(site.call, "device") is UNKNOWN or not is_for_accelerators(module):
         return None
     function = module.function(site.call)
     if function is None or is_cpu_by_design(module, function):
         return None
     mixes = function_mixes(module, function)
     return next((mix for mix in mixes if mix.factory is site.call), None)
+
+
+def is_for_accelerators(module: PythonModule) -> bool:
+    """Whether a file is about accelerators at all, and leaves the default device where it is."""
+    known = module.memo.get(("accelerators", module.tree))
+    if known is None:
+        data = module.source.file.data
+        known = (
+            not _TEST_FILE.search(module.path.replace(os.sep, "/"))
+            and _ACCELERATOR.search(data) is not None
+            and _DEFAULT_DEVICE.search(data) is None
+        )
+        module.memo["accelerators", module.tree] = known
+    return bool(known)
 
 
 def function_mixes(module: PythonModule, function: FunctionNode) -> list[Mix]:
@@ -93,8 +105,8 @@ def describe_other(mix: Mix) -> str:
     if mix.tier == "model":
         return "the output of a model"
     if mix.tier == "param":
-        return "a tensor that the caller passes, on whatever device that is"
-    return "a tensor of the device its size was taken from" if mix.tier == "anchor" else "a tensor of unknown device"
+        return "one that came in as an argument"
+    return "a tensor, on a device that nothing here names"
 
 
 def edit_device(site: Site, mix: Mix) -> Fix | None:

@@ -1,0 +1,206 @@
+"""What is known about FSDP: tests that ask for it, and runs that use it.
+
+`under_fsdp` and `without_fsdp` are atoms for `python.guards`: they know what a test means when FSDP is on or off.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.checks._runs import accelerate_config, runs_of
+from trl_lint.finding import Location
+from trl_lint.python.guards import Atom, Truth, bindings, evaluate, key_of, last_name
+from trl_lint.python.module import PythonModule
+from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+    from trl_lint.project.launches import Launch
+    from trl_lint.sources.nodes import Node
+
+_FSDP_FLAG = re.compile(r"_*(?:is|use|using|has|with)?_?fsdp(?:_enabled|_plugin|_training)?")
+_DEEPSPEED_FLAG = re.compile(
+    r"_*(?:is|use|using|has|with)?_?(?:deepspeed|zero3|deepspeed_zero3)(?:_enabled|_plugin|_training)?"
+)
+_SYMBOLS_DEEP = 3
+# Words a command line gives for "off"; every other value of `--fsdp` switches it on.
+_OFF = frozenset({"", "no", "none", "false", "False", "0"})
+
+
+def mentions_fsdp(test: ast.expr) -> bool:
+    """Whether a test speaks about FSDP in any way at all."""
+    return "fsdp" in ast.unparse(test).lower()
+
+
+def atom_for(module: PythonModule, fsdp: bool) -> Atom:
+    """The atom for a run with FSDP on or off. Under FSDP, DeepSpeed is off; without FSDP nothing else is known."""
+
+    def atom(test: ast.expr, depth: int = 0) -> Truth:
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            return _compared(test.left, test.ops[0], test.comparators[0], fsdp)
+        if _is_getattr(test) and isinstance(test, ast.Call):
+            return _flag(str(test.args[1].value), fsdp)  # type: ignore[attr-defined]
+        if isinstance(test, (ast.Name, ast.Attribute)):
+            values = bindings(module).get(key_of(test), [])
+            if values and depth < _SYMBOLS_DEEP and not isinstance(values[0], ast.Constant):
+                truths = {evaluate(value, lambda inner: atom(inner, depth + 1)) for value in values}
+                if len(truths) == 1 and None not in truths:
+                    return truths.pop()
+        if isinstance(test, (ast.Name, ast.Attribute, ast.Call)):
+            return _flag(last_name(test), fsdp)
+        return None
+
+    return atom
+
+
+def _flag(name: str, fsdp: bool) -> Truth:
+    if _FSDP_FLAG.fullmatch(name):
+        return fsdp
+    return False if fsdp and _DEEPSPEED_FLAG.fullmatch(name) else None
+
+
+def _is_getattr(test: ast.expr) -> bool:
+    return (
+        isinstance(test, ast.Call)
+        and isinstance(test.func, ast.Name)
+        and test.func.id == "getattr"
+        and len(test.args) > 1
+        and isinstance(test.args[1], ast.Constant)
+        and isinstance(test.args[1].value, str)
+    )
+
+
+def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr, fsdp: bool) -> Truth:
+    if isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)) and isinstance(right, ast.Constant):
+        positive = isinstance(op, (ast.Is, ast.Eq))
+        name = str(left.args[1].value) if _is_getattr(left) else last_name(left)  # type: ignore[attr-defined]
+        if right.value is None or isinstance(right.value, bool):
+            truth = _flag(name, fsdp)
+            return None if truth is None else truth is (positive is bool(right.value))
+    if isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
+        positive = isinstance(op, (ast.Eq, ast.Is))
+        if last_name(right) == "distributed_type":
+            left, right = right, left
+        named = _distributed_type(right) if last_name(left) == "distributed_type" else None
+        if named is None or (not fsdp and named != "FSDP"):
+            return None
+        return ((named == "FSDP") is fsdp) is positive
+    if isinstance(op, (ast.In, ast.NotIn)) and last_name(left) == "distributed_type":
+        positive = isinstance(op, ast.In)
+        if not isinstance(right, (ast.Tuple, ast.List, ast.Set)):
+            return None
+        names = [_distributed_type(item) for item in right.elts]
+        if None in names or not (fsdp or names == ["FSDP"]):
+            return None
+        return ("FSDP" in names and fsdp) is positive
+    return None
+
+
+def _distributed_type(node: ast.expr) -> str | None:
+    """The member of accelerate's DistributedType that is written here, as a member or as its string."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value.rpartition(".")[2]
+    if isinstance(node, ast.Attribute) and last_name(node.value) == "DistributedType":
+        return node.attr
+    return None
+
+
+# -- runs -----------------------------------------------------------------------------------------------------------
+
+
+class FsdpRun(NamedTuple):
+    """Evidence that a script runs under FSDP; `rank0_loads` says whether only rank 0 loads weights (None: unknown)."""
+
+    location: Location
+    rank0_loads: bool | None
+
+
+def fsdp_runs(module: PythonModule, project: Project) -> list[FsdpRun]:
+    """Every piece of evidence that this module runs under FSDP: in itself, or in a launch that reaches it."""
+    return [*_runs_in_module(module), *_runs_in_launches(module, project)]
+
+
+def _runs_in_module(module: PythonModule) -> list[FsdpRun]:
+    found = []
+    for call in module.calls:
+        for keyword in call.keywords:
+            if keyword.arg == "fsdp" and re.search(r"(?:Config|Arguments)$", last_name(call.func)):
+                value = module.value(keyword.value)
+                if value is not UNKNOWN and value:
+                    found.append(
+                        FsdpRun(module.location(keyword, "the run uses FSDP"), _rank0_in_arguments(call, module))
+                    )
+            elif keyword.arg == "fsdp_plugin" and last_name(call.func) == "Accelerator" and not _is_none(keyword.value):
+                found.append(FsdpRun(module.location(keyword, "the run uses FSDP"), None))
+    return found
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _rank0_in_arguments(call: ast.Call, module: PythonModule) -> bool | None:
+    """The `cpu_ram_efficient_loading` of TrainingArguments(fsdp_config=), which defaults to False (4.49, 5.23 read)."""
+    config = argument(call, "fsdp_config")
+    if config is ABSENT:
+        return False
+    value = module.value(config)
+    if not isinstance(value, dict):
+        return None
+    given = value.get("cpu_ram_efficient_loading", value.get("fsdp_cpu_ram_efficient_loading", False))
+    return _as_bool(given)
+
+
+def _runs_in_launches(module: PythonModule, project: Project) -> list[FsdpRun]:
+    runs = (_run_of(launch, project) for launch in runs_of(module.path, project))
+    return [run for run in runs if run is not None]
+
+
+def _run_of(launch: Launch, project: Project) -> FsdpRun | None:
+    """Whether a launch starts its script under FSDP, by its accelerate config or its own options."""
+    if launch.launcher == "accelerate":
+        if "--use_fsdp" in launch.options:
+            return FsdpRun(launch.location._replace(message="this launch uses FSDP"), None)
+        config = accelerate_config(launch, project)
+        if config is not None:
+            return _run_of_config(config.root, config.location)
+    flag = launch.flag("--fsdp")
+    if not isinstance(flag, Missing):
+        is_on = flag.text is not None and flag.text.strip() not in _OFF
+        return FsdpRun(launch.location._replace(message="this launch uses FSDP"), None) if is_on else None
+    return _run_of_recipe(launch, project) if flag is ABSENT else None
+
+
+def _run_of_recipe(launch: Launch, project: Project) -> FsdpRun | None:
+    """Whether the recipe a launch reads (`--config recipe.yaml`) has an `fsdp` that is on."""
+    from trl_lint.sources.nodes import Mapping, value_of
+
+    given = launch.flag("--config")
+    if isinstance(given, Missing) or not given.text:
+        return None
+    recipes = [d for d in project.documents("trl-recipe") if d.path.endswith(os.sep + os.path.normpath(given.text))]
+    if len(recipes) != 1 or not isinstance(recipes[0].root, Mapping):
+        return None
+    entry = recipes[0].root.entry("fsdp")
+    if entry is None or str(value_of(entry.value) or "") in _OFF:
+        return None
+    return FsdpRun(recipes[0].source.location(entry.key.start, entry.value.end, "this run uses FSDP"), None)
+
+
+def _run_of_config(root: Node, location: Location) -> FsdpRun | None:
+    from trl_lint.sources.nodes import find, value_of
+
+    if value_of(find(root, "distributed_type")) != "FSDP":
+        return None
+    node = find(root, "fsdp_config.fsdp_cpu_ram_efficient_loading")
+    # `accelerate launch` has "true" as the default of the option behind the key (1.6.0 and 1.15.0 read).
+    rank0 = True if node is None else _as_bool(value_of(node))
+    return FsdpRun(location._replace(message="this run uses FSDP"), rank0)
+
+
+def _as_bool(value: object) -> bool | None:
+    text = str(value).lower()
+    return True if text in ("true", "1", "yes", "on") else False if text in ("false", "0", "no", "off") else None

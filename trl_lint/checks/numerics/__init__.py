@@ -1,0 +1,1 @@
+"""Numbers that blow up or vanish: precision, clipping, masks."""

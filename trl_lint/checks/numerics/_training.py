@@ -1,0 +1,179 @@
+"""What kind of training a call, a recipe or a command configures: reinforcement learning, preferences, or neither."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Literal
+
+from trl_lint.python.module import PythonModule
+from trl_lint.python.values import ABSENT, UNKNOWN
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+    from trl_lint.project.documents import Document
+    from trl_lint.project.launches import Launch
+    from trl_lint.sources.nodes import Mapping
+
+# "rl": the policy is updated from its own samples. "preference": pairs or labels. "other": SFT, reward models.
+Kind = Literal["rl", "preference", "other"]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_RL = ("GRPO", "RLOO", "PPO", "OnlineDPO", "NashMD", "XPO", "REINFORCE", "GSPO", "SDPO", "A2PO", "AsyncGRPO", "PAPO")
+_PREFERENCE = ("DPO", "KTO", "ORPO", "CPO", "BCO", "AlignProp", "DDPO", "IterativeDPO")
+_CLASS = re.compile(r"^(?P<stem>\w*?)(?:V\d+)?(?:Config|Arguments|Trainer)$")
+_TRAINERS_IN_TEXT = re.compile(rf"\b(?:{'|'.join(_RL)})(?:V\d+)?(?:Config|Trainer)\b")
+_PREFERENCE_IN_TEXT = re.compile(rf"\b(?:{'|'.join(_PREFERENCE)})(?:Config|Trainer)\b")
+
+# Keys of a recipe that only one kind of training has.
+_RL_KEYS = _words("""
+    num_generations generation_batch_size steps_per_generation max_completion_length reward_funcs reward_weights
+    scale_rewards num_ppo_epochs num_mini_batches kl_coef init_kl_coef rloo_k whiten_rewards missing_eos_penalty
+    reward_model_path use_vllm vllm_mode num_iterations epsilon_high
+""")
+_PREFERENCE_KEYS = _words("""
+    precompute_ref_log_probs rpo_alpha desirable_weight undesirable_weight beta
+""")
+_RL_WORDS = re.compile(
+    r"(?:^|[^a-z])(?:grpo|ppo|rloo|reinforce|rlhf|gspo|dapo|nash_?md|xpo|online_?dpo)(?:[^a-z]|$)", re.I
+)
+_PREFERENCE_WORDS = re.compile(r"(?:^|[^a-z])(?:dpo|kto|orpo|cpo|simpo)(?:[^a-z]|$)", re.I)
+
+# What hand-written policy optimisation talks about; two different words of it are asked for.
+_LOOP_WORDS = (
+    re.compile(r"\b(?:grpo|ppo|rloo|reinforce|rlhf)\b", re.I),
+    re.compile(r"\badvantages?\b|\badv\b|_advantages?\b", re.I),
+    re.compile(r"\b(?:old|ref|gen|new)_?(?:per_token_)?log_?p(?:rob)?s\b|\bvalue_?head\b|WithValueHead", re.I),
+    re.compile(
+        r"\bclip_?(?:range|param|eps\w*|ratio)\b|\bpolicy_loss\b|\bpg_loss\w*\b|\bkl_(?:coef|ctl|div|penalty)\b", re.I
+    ),
+)
+_MODEL_PACKAGES = frozenset(
+    {"transformers", "trl", "accelerate", "deepspeed", "peft", "vllm", "openrlhf", "trlx", "unsloth"}
+)
+_FRAMEWORK_ALIAS = frozenset({"trl", "transformers"})
+_TRUE = frozenset({"true", "yes", "on", "1", "y", "t"})
+_FALSE = frozenset({"false", "no", "off", "0", "n", "f"})
+
+
+def kind_of_class(name: str) -> Kind:
+    """The kind of training of a config or trainer class: GRPOConfig -> "rl"."""
+    match = _CLASS.match(name)
+    stem = match["stem"] if match else name
+    if stem in _RL:
+        return "rl"
+    return "preference" if stem in _PREFERENCE else "other"
+
+
+def config_class(call: ast.Call, module: PythonModule) -> str | None:
+    """The name of the TRL or transformers config class a call builds, also through a subclass written in the module."""
+    return _config_class(call.func, module, 0)
+
+
+def _config_class(func: ast.expr, module: PythonModule, depth: int) -> str | None:
+    for origin in sorted(module.names.origins(func)):
+        package, name = origin.partition(".")[0], origin.rpartition(".")[2]
+        if package in _FRAMEWORK_ALIAS and re.search(r"(?:Config|Arguments)$", name):
+            return name
+    if depth < 3 and isinstance(func, ast.Name):
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef) and node.name == func.id:
+                bases = (_config_class(base, module, depth + 1) for base in node.bases)
+                return next((base for base in bases if base is not None), None)
+    return None
+
+
+def kind_of_module(module: PythonModule) -> Kind:
+    """The kind of training a whole module is about, by the config and trainer classes it names."""
+    return _kind_of_text(module.text)
+
+
+def _kind_of_text(text: str) -> Kind:
+    if _TRAINERS_IN_TEXT.search(text):
+        return "rl"
+    return "preference" if _PREFERENCE_IN_TEXT.search(text) else "other"
+
+
+def is_policy_optimisation(module: PythonModule) -> bool:
+    """Whether a module updates a language model's policy by hand: two kinds of words of it, and a model library."""
+    if not (_MODEL_PACKAGES & module.names.modules()):
+        return False
+    return sum(1 for words in _LOOP_WORDS if words.search(module.text)) >= 2
+
+
+def kind_of_recipe(document: Document) -> Kind:
+    """The kind of training of a YAML recipe, by the keys that only one kind has."""
+    from trl_lint.sources.nodes import Mapping, value_of
+
+    if not isinstance(document.root, Mapping):
+        return "other"
+    if document.kind == "llamafactory":
+        stage = value_of(document.root.get("stage"))
+        return "rl" if stage == "ppo" else "preference" if stage in ("dpo", "kto") else "other"
+    if document.kind == "axolotl":
+        method = value_of(document.root.get("rl"))
+        return "rl" if method == "grpo" else "preference" if isinstance(method, str) else "other"
+    keys = document.root.keys()
+    if not _RL_KEYS.isdisjoint(keys):
+        return "rl"
+    return "preference" if not _PREFERENCE_KEYS.isdisjoint(keys) else "other"
+
+
+def kind_of_launch(launch: Launch, project: Project) -> Kind:
+    """The kind of training a command starts: `trl grpo`, the classes its script names, else the name of the script."""
+    if launch.launcher == "trl":
+        names = [launch.subcommand or ""]
+    else:
+        if launch.script_path is not None:
+            try:
+                kind = _kind_of_text(project.files.get(launch.script_path).data.decode("utf-8", "replace"))
+            except OSError:
+                kind = "other"
+            if kind != "other":
+                return kind
+        names = [launch.script.text or "" if launch.script is not None else "", launch.module or ""]
+    text = " ".join(names)
+    if _RL_WORDS.search(text):
+        return "rl"
+    return "preference" if _PREFERENCE_WORDS.search(text) else "other"
+
+
+def bool_flag(launch: Launch, *names: str) -> bool | None:
+    """A boolean flag as HfArgumentParser reads it: absent is False, alone is True; None if nobody can tell."""
+    for name in names:
+        value = launch.flag(name)
+        if value is ABSENT:
+            continue
+        if value is UNKNOWN:
+            return None
+        text = getattr(value, "text", None)
+        if text is None:
+            return None
+        lowered = text.lower()
+        if lowered in _FALSE:
+            return False
+        return True if lowered in _TRUE or not text or text.startswith("--") else None
+    return False
+
+
+def mapping_of(document: Document) -> Mapping | None:
+    from trl_lint.sources.nodes import Mapping
+
+    return document.root if isinstance(document.root, Mapping) else None
+
+
+def reads_training_arguments(launch: Launch, project: Project) -> bool:
+    """Whether the script of a launch parses its flags into the dataclasses of transformers and TRL."""
+    if launch.launcher == "trl":
+        return True
+    if launch.script_path is None:
+        return False
+    try:
+        data = project.files.get(launch.script_path).data
+    except OSError:
+        return False
+    return b"HfArgumentParser" in data or b"TrlParser" in data

@@ -1,0 +1,302 @@
+"""TRL602: fp16 together with bf16, fp16 over weights that are float16 already, and fp16 for reinforcement learning."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.numerics._training import (
+    bool_flag,
+    config_class,
+    kind_of_class,
+    kind_of_launch,
+    kind_of_recipe,
+    mapping_of,
+    reads_training_arguments,
+)
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.finding import Finding, Fix, Location
+from trl_lint.python.guards import bindings, key_of, last_name
+from trl_lint.python.islands import rewrite, with_keyword, without_keyword
+from trl_lint.python.module import PythonModule
+from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.project import Project
+    from trl_lint.project.documents import Document
+    from trl_lint.project.launches import Launch
+    from trl_lint.sources.nodes import Entry, Mapping
+
+BOTH = "`fp16` and `bf16` are both on, and at most one may be: the arguments are refused with a ValueError"
+HALF_WEIGHTS = (
+    "`fp16=True` trains a model whose weights are float16: the gradient scaler stops at "
+    '"Attempting to unscale FP16 gradients."'
+)
+OVERFLOW = (
+    "fp16 for reinforcement learning: logits and probability ratios above 65504 overflow; "
+    "if the policy turns NaN, use bf16 where the GPU has it"
+)
+# GPUs without bf16: a file that names one has no choice.
+_OLD_GPU = re.compile(rb"\b(?:T4|V100|P100|K80|RTX ?20[678]0|GTX)\b")
+_FLOAT16 = frozenset({"float16", "fp16", "half", "torch.float16", "torch.half"})
+# These adapt the model, so that what trains is not the float16 weights, or cast it themselves.
+_ADAPTERS = frozenset({"peft_config", "quantization_config", "load_in_4bit", "load_in_8bit"})
+
+
+class Fp16ForRl(Rule):
+    code = "TRL602"
+    triggers = ("(fp16=)",)
+    needles = (b"fp16=", b"fp16 =")
+    documents = ("trl-recipe", "llamafactory", "deepspeed")
+    launches = True
+
+    def is_candidate(self, site: Site) -> bool:
+        return read_flag(site.call, "fp16", site.module) is True and config_class(site.call, site.module) is not None
+
+    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+        module, call = site.module, site.call
+        fp16 = next(keyword for keyword in call.keywords if keyword.arg == "fp16")
+        bf16 = next((keyword for keyword in call.keywords if keyword.arg == "bf16"), None)
+        if read_flag(call, "bf16", module) is True and bf16 is not None:
+            yield self.finding(
+                module.location(fp16),
+                BOTH,
+                related=(module.location(bf16, "bf16 is switched on here"),),
+                fix=edit_fp16(site, "Keep bf16"),
+            )
+            return
+        weights = read_half_weights(site)
+        if weights is not None:
+            scaled = is_scaled_elsewhere(site)
+            yield self.finding(
+                module.location(fp16),
+                HALF_WEIGHTS,
+                severity="warning" if scaled else "error",
+                related=(module.location(weights, "the weights are loaded as float16 here"),),
+            )
+        elif is_rl_config(call, module) and not _OLD_GPU.search(module.source.file.data):
+            yield self.finding(
+                module.location(fp16),
+                OVERFLOW,
+                severity="info",
+                fix=edit_fp16(site, "Train in bf16"),
+            )
+
+    def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
+        root = mapping_of(document)
+        if root is None:
+            return
+        if document.kind == "deepspeed":
+            yield from self._check_deepspeed(document, root)
+            return
+        fp16, bf16 = root.entry("fp16"), root.entry("bf16")
+        if fp16 is None or not is_on(fp16):
+            return
+        place = document.source.location(fp16.key.start, fp16.value.end)
+        if bf16 is not None and is_on(bf16):
+            other = document.source.location(bf16.key.start, bf16.value.end, "bf16 is switched on here")
+            yield self.finding(place, BOTH, related=(other,), fix=edit_entry(document, fp16, None, "Keep bf16"))
+        elif kind_of_recipe(document) == "rl":
+            fix = edit_entry(document, fp16, bf16, "Train in bf16")
+            yield self.finding(place, OVERFLOW, severity="info", fix=fix)
+
+    def _check_deepspeed(self, document: Document, root: Mapping) -> Iterator[Finding]:
+        """DeepSpeed refuses a config with both (since 0.5.5)."""
+        from trl_lint.sources.nodes import Mapping
+
+        found = {}
+        for name in ("fp16", "bf16", "bfloat16"):
+            section = root.get(name)
+            entry = section.entry("enabled") if isinstance(section, Mapping) else None
+            if entry is not None and is_on(entry):
+                found[name] = entry
+        fp16 = found.pop("fp16", None)
+        if fp16 is None or not found:
+            return
+        other = next(iter(found.values()))
+        yield self.finding(
+            document.source.location(fp16.key.start, fp16.value.end),
+            "`fp16` and `bf16` are both enabled: DeepSpeed refuses the config, the two modes exclude each other",
+            related=(document.source.location(other.key.start, other.value.end, "bf16 is enabled here"),),
+            fix=edit_entry(document, fp16, None, "Keep bf16"),
+        )
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        if bool_flag(launch, "--fp16") is not True:
+            return
+        place = flag_location(launch, "--fp16")
+        kind = kind_of_launch(launch, project)
+        bf16 = bool_flag(launch, "--bf16")
+        if bf16 is True:
+            if kind != "other" or reads_training_arguments(launch, project):
+                yield self.finding(place, BOTH, severity="warning" if launch.is_documentation else "error")
+            return
+        if kind != "rl":
+            return
+        half = read_text(launch, "--dtype", "--torch_dtype") in _FLOAT16
+        adapted = bool_flag(launch, "--use_peft", "--load_in_4bit", "--load_in_8bit") is not False
+        sharded = launch.launcher == "deepspeed" or launch.flag("--deepspeed") is not ABSENT
+        if not half:
+            yield self.finding(place, OVERFLOW, severity="info")
+            return
+        # The script decides what it does with `--torch_dtype`, so this is no proof.
+        message = OVERFLOW if adapted or sharded else HALF_WEIGHTS
+        yield self.finding(place, message, severity="warning")
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def read_flag(call: ast.Call, name: str, module: PythonModule) -> object:
+    """The value of a keyword: a constant, ABSENT, or UNKNOWN."""
+    given = argument(call, name)
+    return given if isinstance(given, Missing) else module.value(given)
+
+
+def is_rl_config(call: ast.Call, module: PythonModule) -> bool:
+    return kind_of_class(config_class(call, module) or "") == "rl"
+
+
+def read_half_weights(site: Site) -> ast.Call | None:
+    """The `from_pretrained` that loads float16 weights for the trainer this config goes to.
+
+    Only where the file shows all of it: the model, the config, the trainer, and nothing that adapts or casts the model.
+    unsloth patches the trainers and keeps its own float32 copies, so nothing is said in its files.
+    """
+    module = site.module
+    if "unsloth" in module.names.modules() or "get_peft_model" in module.text:
+        return None
+    if not any(last_name(call.func) == "train" for call in module.calls):
+        return None  # what only evaluates scales no gradients
+    config = _bound_name(site.call, module)
+    for trainer in module.calls:
+        if not last_name(trainer.func).endswith("Trainer") or not _is_from_hf(trainer, module):
+            continue
+        given = argument(trainer, "args", 1)
+        if given is not site.call and not (config and isinstance(given, ast.expr) and key_of(given) == config):
+            continue
+        if any(argument(trainer, name) is not ABSENT for name in ("peft_config",)):
+            return None
+        model = argument(trainer, "model", 0)
+        values = bindings(module).get(key_of(model), []) if isinstance(model, ast.Name) else [model]
+        if len(values) == 1 and isinstance(values[0], ast.Call) and loads_half(values[0], module):
+            return None if _is_cast(key_of(model) if isinstance(model, ast.Name) else "", module) else values[0]
+    return None
+
+
+def loads_half(call: ast.Call, module: PythonModule) -> bool:
+    if last_name(call.func) != "from_pretrained" or any(k.arg is None or k.arg in _ADAPTERS for k in call.keywords):
+        return False
+    for name in ("dtype", "torch_dtype"):
+        given = argument(call, name)
+        if isinstance(given, ast.expr):
+            return "torch.float16" in module.names.origins(given) or module.value(given) in ("float16", "torch.float16")
+    return False
+
+
+def _bound_name(call: ast.Call, module: PythonModule) -> str:
+    """The name a config is kept under, if it is bound once."""
+    names = [key for key, values in bindings(module).items() if call in values]
+    return names[0] if len(names) == 1 and len(bindings(module)[names[0]]) == 1 else ""
+
+
+def _is_from_hf(call: ast.Call, module: PythonModule) -> bool:
+    return any(origin.partition(".")[0] in ("trl", "transformers") for origin in module.names.origins(call.func))
+
+
+def _is_cast(name: str, module: PythonModule) -> bool:
+    """Whether something changes the loaded weights: `.float()`, `.to(…)`, a helper that the model is handed to."""
+    casts = {"float", "to", "bfloat16", "double"}
+    for call in module.calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr in casts and key_of(call.func.value) == name:
+            return True
+        handed = any(isinstance(arg, ast.Name) and arg.id == name for arg in call.args)
+        if name and handed and not last_name(call.func).endswith("Trainer") and last_name(call.func) != "print":
+            return True
+    return f"in {name}.parameters()" in module.text or f"in {name}.named_parameters()" in module.text
+
+
+def is_scaled_elsewhere(site: Site) -> bool:
+    """Whether DeepSpeed or FSDP may scale the gradients: both accept float16 ones."""
+    call, project = site.call, site.project
+    if any(argument(call, name) is not ABSENT for name in ("deepspeed", "fsdp")):
+        return True
+    return bool(project.documents("deepspeed")) or any(
+        kind in ("FSDP", "DEEPSPEED") for kind in map(_distributed_type, project.documents("accelerate"))
+    )
+
+
+def _distributed_type(document: Document) -> object:
+    from trl_lint.sources.nodes import find, value_of
+
+    return value_of(find(document.root, "distributed_type"))
+
+
+def is_on(entry: Entry) -> bool:
+    """Whether a value of a document is a plain true; "auto" and templates are not."""
+    from trl_lint.sources.nodes import value_of
+
+    return value_of(entry.value) is True
+
+
+def read_text(launch: Launch, *names: str) -> str:
+    for name in names:
+        value = launch.flag(name)
+        if value is not ABSENT and value is not UNKNOWN:
+            return getattr(value, "text", None) or ""
+    return ""
+
+
+def flag_location(launch: Launch, name: str) -> Location:
+    """The place of a flag among the arguments of a launch."""
+    for word in launch.args:
+        if (word.text or "").partition("=")[0] == name:
+            return launch.source.location(word.start, word.end)
+    return launch.location
+
+
+# -- edits: all of them unsafe, because the GPU decides whether bf16 is there ------------------------------------------
+
+
+def edit_fp16(site: Site, title: str) -> Fix | None:
+    """fp16 becomes bf16 in its place; where bf16 is given too, fp16 goes and bf16 is switched on."""
+    import libcst as cst
+
+    def change(call: cst.Call) -> cst.Call:
+        if any(arg.keyword is not None and arg.keyword.value == "bf16" for arg in call.args):
+            return with_keyword(without_keyword(call, "fp16"), "bf16", "True")
+        args = [
+            arg.with_changes(keyword=cst.Name("bf16"))
+            if arg.keyword is not None and arg.keyword.value == "fp16"
+            else arg
+            for arg in call.args
+        ]
+        return call.with_changes(args=args)
+
+    edit = rewrite(site.module, site.call, change)
+    return Fix(title, "unsafe", (edit,)) if edit is not None else None
+
+
+def edit_entry(document: Document, fp16: Entry, bf16: Entry | None, title: str) -> Fix | None:
+    """Switch fp16 off in a document; `bf16` is switched on in its stead if it is there and off, or if it is missing."""
+    from trl_lint.sources.nodes import Scalar
+
+    source, value = document.source, fp16.value
+    if not isinstance(value, Scalar) or value.alias or value.quoted:
+        return None
+    if title == "Keep bf16":
+        return Fix(title, "unsafe", (source.edit(value.start, value.end, "false"),))
+    if bf16 is None:
+        quote = '"' if fp16.key.quoted else ""
+        return Fix(title, "unsafe", (source.edit(fp16.key.start, fp16.key.end, f"{quote}bf16{quote}"),))
+    if not isinstance(bf16.value, Scalar) or bf16.value.alias or bf16.value.value is not False:
+        return None
+    edits = (source.edit(value.start, value.end, "false"), source.edit(bf16.value.start, bf16.value.end, "true"))
+    return Fix(title, "unsafe", edits)
+
+
+rule = Fp16ForRl()

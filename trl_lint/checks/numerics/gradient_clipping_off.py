@@ -1,0 +1,336 @@
+"""TRL601: gradient clipping is switched off, or was never there."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks._runs import accelerate_config, runs_of
+from trl_lint.checks.numerics._training import (
+    Kind,
+    config_class,
+    is_policy_optimisation,
+    kind_of_class,
+    kind_of_launch,
+    kind_of_module,
+    kind_of_recipe,
+    mapping_of,
+)
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.finding import Finding, Fix, Location, Severity
+from trl_lint.python.guards import bindings, key_of, last_name
+from trl_lint.python.islands import rewrite, with_keyword
+from trl_lint.python.module import PythonModule
+from trl_lint.python.values import ABSENT, UNKNOWN, argument
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.project import Project
+    from trl_lint.project.documents import Document
+    from trl_lint.project.launches import Launch
+
+# Any of these in the code of a module means that clipping was thought of, by whatever name.
+_CLIPS = re.compile(
+    r"clip_?grad|grad(?:ient)?s?_?(?:norm_?)?clip|clip_by_(?:global_)?norm|clip_master_grads|clip_norm", re.I
+)
+_COMMENT = re.compile(r"(?m)(?:^|\s)#.*$")
+_TEST_FILE = re.compile(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^/]*_test)\.py$")
+_TITLE = "Clip to the usual norm: `{}`"
+
+
+class GradientClippingOff(Rule):
+    code = "TRL601"
+    triggers = ("(max_grad_norm=)", ".backward", "deepspeed.initialize")
+    needles = (b"max_grad_norm=", b"max_grad_norm =", b".backward(", b"deepspeed.initialize")
+    documents = ("trl-recipe", "llamafactory", "axolotl", "deepspeed")
+    launches = True
+
+    def is_candidate(self, site: Site) -> bool:
+        return any(True for _ in self._check(site))
+
+    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+        yield from self._check(site)
+
+    def _check(self, site: Site) -> Iterator[Finding]:
+        name = last_name(site.call.func)
+        if any(keyword.arg == "max_grad_norm" for keyword in site.call.keywords):
+            yield from self._check_config(site)
+        elif name == "backward":
+            yield from self._check_loop(site)
+        elif name == "initialize":
+            yield from self._check_deepspeed(site)
+
+    # -- a config in Python ------------------------------------------------------------------------------------------
+
+    def _check_config(self, site: Site) -> Iterator[Finding]:
+        module = site.module
+        keyword = next(keyword for keyword in site.call.keywords if keyword.arg == "max_grad_norm")
+        value = module.value(keyword.value)
+        name = config_class(site.call, module)
+        if name is None or not is_off(value):
+            return
+        severity = severity_of(kind_of_class(name), kind_of_module(module), module.names.modules())
+        if severity is None:
+            return
+        transformers = site.project.environment(module.path).package("transformers")
+        raises = value is None and transformers.source != "assumed" and transformers.holds(">=5.3.0") == "all"
+        edit = rewrite(module, site.call, lambda call: with_keyword(call, "max_grad_norm", "1.0"))
+        yield self.finding(
+            module.location(keyword),
+            word_none() if raises else word_off(f"max_grad_norm={value}"),
+            severity="error" if raises else severity,
+            fix=Fix(_TITLE.format("max_grad_norm=1.0"), "unsafe", (edit,)) if edit is not None else None,
+        )
+
+    # -- a loop written by hand --------------------------------------------------------------------------------------
+
+    def _check_loop(self, site: Site) -> Iterator[Finding]:
+        module = site.module
+        step = read_step(site)
+        if step is None or clips(module) or not is_policy_optimisation(module) or is_test(module.path):
+            return
+        if is_accelerate_backward(site.call) and deepspeed_clips(module.path, site.project):
+            return
+        yield self.finding(
+            site.location,
+            f"the gradients of this backward pass reach `{module.segment(step.func)}()` unclipped: one bad batch of "
+            "samples can blow up the policy",
+            severity="warning",
+            related=(module.location(step, "the step is taken here"),),
+        )
+
+    # -- an inline DeepSpeed config ----------------------------------------------------------------------------------
+
+    def _check_deepspeed(self, site: Site) -> Iterator[Finding]:
+        module, call = site.module, site.call
+        trains = any(argument(call, name) is not ABSENT for name in ("model_parameters", "optimizer"))
+        if not trains or ".backward(" not in module.text or not is_policy_optimisation(module) or is_test(module.path):
+            return
+        found = read_dict(site)
+        if found is None or clips_dict(*found, module):
+            return
+        place, config = found
+        given = next(
+            (v for k, v in zip(config.keys, config.values, strict=True) if _constant(k) == "gradient_clipping"), None
+        )
+        if given is not None:
+            if not is_off(module.value(given)):
+                return
+            edit = module.source.edit(*module.span(given), "1.0")
+        else:
+            edit = edit_dict(module, config)  # type: ignore[assignment]
+        text = '"gradient_clipping": 1.0'
+        yield self.finding(
+            module.location(given if given is not None else place),
+            "this DeepSpeed config clips no gradients: without a positive `gradient_clipping` DeepSpeed does not clip",
+            severity="warning",
+            related=(module.location(call, "the engine that trains with it"),),
+            fix=Fix(_TITLE.format(text), "unsafe", (edit,)) if edit is not None else None,
+        )
+
+    # -- documents and commands --------------------------------------------------------------------------------------
+
+    def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
+        from trl_lint.sources.nodes import Scalar
+
+        root = mapping_of(document)
+        name = "gradient_clipping" if document.kind == "deepspeed" else "max_grad_norm"
+        entry = root.entry(name) if root is not None else None
+        if entry is None or not isinstance(entry.value, Scalar) or not is_off(entry.value.value):
+            return
+        if document.kind == "deepspeed":
+            if not is_rl_project(document.source.path, project):
+                return
+        elif kind_of_recipe(document) == "other":
+            return
+        if entry.value.value is None and document.kind == "deepspeed":
+            return
+        start, end = entry.value.start, entry.value.end
+        fix = None
+        if not entry.value.alias and end > start:
+            fix = Fix(_TITLE.format(f"{name}: 1.0"), "unsafe", (document.source.edit(start, end, "1.0"),))
+        yield self.finding(
+            document.source.location(entry.key.start, max(end, entry.key.end)),
+            word_off(f"{name}: {entry.value.raw}".rstrip(": ")),
+            severity="warning",
+            fix=fix,
+        )
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        value = launch.flag("--max_grad_norm")
+        if value is ABSENT or value is UNKNOWN or not is_off_text(getattr(value, "text", None)):
+            return
+        if kind_of_launch(launch, project) == "other":
+            return
+        start, end = value.start, value.end  # type: ignore[union-attr]
+        place: Location = launch.source.location(start, end)
+        yield self.finding(place, word_off(f"--max_grad_norm {value.text}"), severity="warning")  # type: ignore[union-attr]
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def is_off(value: object) -> bool:
+    """Whether the trainers take a value for "no clipping": None, zero, negative (`max_grad_norm > 0` is their test)."""
+    return value is None or (isinstance(value, (int, float)) and not value > 0)
+
+
+def is_off_text(text: object) -> bool:
+    try:
+        return isinstance(text, str) and is_off(float(text))
+    except ValueError:
+        return False
+
+
+def severity_of(kind: Kind, module_kind: Kind, packages: set[str]) -> Severity | None:
+    """How loud to be: RL and preference training warns, other training in a TRL file informs, the rest is silent."""
+    if kind != "other" or module_kind != "other":
+        return "warning"
+    return "info" if "trl" in packages else None
+
+
+def word_off(what: str) -> str:
+    return f"`{what}` switches gradient clipping off: one bad batch of samples can blow up the policy"
+
+
+def word_none() -> str:
+    return "`max_grad_norm=None` fails at the first step: transformers 5.3 and later compare it with 0"
+
+
+def read_step(site: Site) -> ast.Call | None:
+    """The optimizer step that follows this backward pass in the same function, if this is its first backward pass.
+
+    A DeepSpeed engine (`engine.backward`, `engine.step`) clips by its config, which is judged where it is written.
+    """
+    module, call = site.module, site.call
+    function = module.function(call)
+    inside = [c for c in module.calls if isinstance(c.func, ast.Attribute) and module.function(c) is function]
+    if next((c for c in inside if last_name(c) == "backward"), call) is not call:
+        return None
+    steps = [c for c in inside if last_name(c) == "step" and c.lineno > call.lineno]
+    if any(receiver_of(step) == receiver_of(call) for step in steps):
+        return None
+    return next((step for step in steps if is_optimizer_step(step)), None)
+
+
+def receiver_of(call: ast.Call) -> str:
+    return key_of(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+
+
+def is_optimizer_step(step: ast.Call) -> bool:
+    """`optimizer.step()`, or `scaler.step(optimizer)`; a scheduler's step is none."""
+    receiver = last_name(step.func.value) if isinstance(step.func, ast.Attribute) else ""
+    names = [receiver, *(last_name(arg) for arg in step.args[:1])]
+    return any(re.search(r"opt(?:im|$|_)", name, re.I) and "sched" not in name.lower() for name in names)
+
+
+def is_accelerate_backward(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and "accel" in last_name(call.func.value).lower()
+
+
+def clips(module: PythonModule) -> bool:
+    """Whether the code of a module clips, by a call, a helper or an argument; comments do not count."""
+    return _CLIPS.search(_COMMENT.sub("", module.text)) is not None
+
+
+def deepspeed_clips(path: str, project: Project) -> bool:
+    """Whether every known run of a file hands the backward pass to DeepSpeed with a config that clips."""
+    runs = runs_of(path, project)
+    return bool(runs) and all(_run_clips(run, project) for run in runs)
+
+
+def _run_clips(run: Launch, project: Project) -> bool:
+    from trl_lint.sources.nodes import find, value_of
+
+    config = accelerate_config(run, project)
+    if config is None or value_of(config.root.get("distributed_type")) != "DEEPSPEED":
+        return False
+    file = value_of(find(config.root, "deepspeed_config.deepspeed_config_file"))
+    if isinstance(file, str):  # what clips stands in that file, and the key here would be refused
+        names = {os.path.basename(file)}
+        roots = [d.root for d in project.documents("deepspeed") if os.path.basename(d.path) in names]
+        return any(
+            not is_off(value_of(node)) for root in roots if (node := find(root, "gradient_clipping")) is not None
+        )
+    node = find(config.root, "deepspeed_config.gradient_clipping")
+    return node is not None and not is_off(value_of(node))
+
+
+def read_dict(site: Site) -> tuple[ast.expr, ast.Dict] | None:
+    """The dict that a `deepspeed.initialize` is configured with, and the place it is best shown at."""
+    config = argument(site.call, "config", 7)
+    if config is ABSENT:
+        config = argument(site.call, "config_params", 8)
+    if isinstance(config, ast.Dict):
+        return config, config
+    if not isinstance(config, ast.Name):
+        return None
+    values = bindings(site.module).get(config.id, [])
+    if len(values) != 1 or not isinstance(values[0], ast.Dict) or not site.module.names.is_literal_only(config.id):
+        return None
+    target = site.module.parents.get(values[0])
+    shown = target.targets[0] if isinstance(target, ast.Assign) else config
+    return shown, values[0]
+
+
+def clips_dict(place: ast.expr, config: ast.Dict, module: PythonModule) -> bool:
+    """Whether a config dict may clip after all: it takes in other dicts, or is changed after it was written."""
+    if any(key is None or _constant(key) is None for key in config.keys):
+        return True
+    name = key_of(place)
+    if not name:
+        return False
+    if any("gradient_clipping" in ast.unparse(value) for value in bindings(module).get(f"{name}[]", ())):
+        return True
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and key_of(node.value) == name:
+            if _constant(node.slice) in (None, "gradient_clipping"):
+                return True
+        elif isinstance(node, ast.Call):
+            func = node.func
+            if isinstance(func, ast.Attribute) and key_of(func.value) == name and func.attr in ("update", "setdefault"):
+                return True
+            # Handed to a helper that may fill it in; `deepspeed.initialize` itself reads only.
+            if last_name(func) not in ("initialize", "print", "dumps", "dump", "len", "init") and any(
+                key_of(arg) == name for arg in node.args
+            ):
+                return True
+    return False
+
+
+def _constant(node: ast.expr | None) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def edit_dict(module: PythonModule, config: ast.Dict) -> object:
+    """Put the key in front of the others, on a line of its own if they have one."""
+
+    def change(node: cst.Dict) -> cst.Dict:
+        import libcst as cst
+
+        space = node.lbrace.whitespace_after
+        if isinstance(space, cst.ParenthesizedWhitespace):
+            comma = cst.Comma(whitespace_after=space.with_changes(first_line=cst.TrailingWhitespace(), empty_lines=[]))
+        else:
+            comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+        key = cst.DictElement(cst.SimpleString('"gradient_clipping"'), cst.Float("1.0"), comma=comma)
+        return node.with_changes(elements=[key, *node.elements])
+
+    return rewrite(module, config, change) if config.keys else None
+
+
+def is_rl_project(path: str, project: Project) -> bool:
+    """Whether the project depends on a library for policy optimisation."""
+    environment = project.environment(path)
+    return any(environment.package(name).pins for name in ("trl", "openrlhf", "verl"))
+
+
+def is_test(path: str) -> bool:
+    return _TEST_FILE.search(path.replace(os.sep, "/")) is not None
+
+
+rule = GradientClippingOff()

@@ -1,0 +1,217 @@
+"""Which branches a place stands in, under an assumption: can this call run when FSDP is on?
+
+The answer is three-valued. A test is evaluated piece by piece with an `Atom`, a function that knows the assumption and
+says True, False or, for what it cannot judge, None.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Literal
+
+from trl_lint.python.module import FunctionNode, PythonModule
+
+Truth = bool | None
+Atom = Callable[[ast.expr], Truth]
+Reach = Literal["excluded", "reached", "unsure"]
+
+_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_CALLERS_DEEP = 3
+
+
+def evaluate(test: ast.expr, atom: Atom) -> Truth:
+    """The truth of a test under the assumption: `not`, `and`, `or`, `bool()` and constants are understood here."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = evaluate(test.operand, atom)
+        return None if inner is None else not inner
+    if isinstance(test, ast.BoolOp):
+        decisive = isinstance(test.op, ast.Or)  # one True decides an `or`, one False an `and`
+        values = [evaluate(value, atom) for value in test.values]
+        if decisive in values:
+            return decisive
+        return None if None in values else not decisive
+    if isinstance(test, ast.NamedExpr):
+        return evaluate(test.value, atom)
+    if isinstance(test, ast.Constant):
+        return bool(test.value)
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "bool" and test.args:
+        return evaluate(test.args[0], atom)
+    return atom(test)
+
+
+def reach(
+    module: PythonModule, node: ast.AST, atom: Atom, mentions: Callable[[ast.expr], bool], depth: int = 0
+) -> Reach:
+    """Whether `node` can run under the assumption.
+
+    "unsure" where a test on the way speaks about the assumption (`mentions`) in a way that `atom` does not understand.
+    A function whose every caller in the module is excluded is excluded too.
+    """
+    unsure = False
+    child = node
+    for parent in module.ancestors(node):
+        for test, wanted in _conditions(parent, child):
+            truth = evaluate(test, atom)
+            if truth is not None and truth is not wanted:
+                return "excluded"
+            unsure = unsure or (truth is None and mentions(test))
+        for sibling in _before(parent, child):
+            if _leaves([sibling], atom):
+                return "excluded"
+            unsure = unsure or _may_leave(sibling, atom, mentions)
+        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)) and depth < _CALLERS_DEEP:
+            sites = call_sites(module, parent)
+            reaches = {reach(module, site, atom, mentions, depth + 1) for site in sites}
+            if sites and reaches == {"excluded"}:
+                return "excluded"
+            unsure = unsure or (bool(sites) and "reached" not in reaches)
+        child = parent
+    return "unsure" if unsure else "reached"
+
+
+def _conditions(parent: ast.AST, child: ast.AST) -> list[tuple[ast.expr, bool]]:
+    """The tests that decide whether `parent` runs `child`, each with the outcome it needs."""
+    if isinstance(parent, (ast.If, ast.IfExp)):
+        if child is parent.test:
+            return []
+        body = parent.body if isinstance(parent.body, list) else [parent.body]
+        return [(parent.test, child in body)]
+    if isinstance(parent, ast.While) and child in parent.body:
+        return [(parent.test, True)]
+    if isinstance(parent, ast.BoolOp):
+        needed = isinstance(parent.op, ast.And)
+        return [(value, needed) for value in parent.values[: parent.values.index(child)]]  # type: ignore[arg-type]
+    if isinstance(parent, (ast.ListComp, ast.SetComp, ast.GeneratorExp)) and child is parent.elt:
+        return [(test, True) for generator in parent.generators for test in generator.ifs]
+    return []
+
+
+def _before(parent: ast.AST, child: ast.AST) -> list[ast.stmt]:
+    """The statements that run before `child` in the same block of `parent`."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(parent, name, None)
+        if isinstance(block, list) and child in block:
+            return block[: block.index(child)]
+    return []
+
+
+def _leaves(block: list[ast.stmt], atom: Atom) -> bool:
+    """Whether a block certainly leaves (returns, raises, goes to the next turn) under the assumption."""
+    for statement in block:
+        if isinstance(statement, _LEAVING):
+            return True
+        if isinstance(statement, ast.Assert) and evaluate(statement.test, atom) is False:
+            return True
+        if isinstance(statement, (ast.With, ast.AsyncWith)) and _leaves(statement.body, atom):
+            return True
+        if isinstance(statement, ast.If):
+            truth = evaluate(statement.test, atom)
+            taken = (
+                [statement.body, statement.orelse] if truth is None else [statement.body if truth else statement.orelse]
+            )
+            if all(_leaves(branch, atom) for branch in taken):
+                return True
+    return False
+
+
+def _may_leave(statement: ast.stmt, atom: Atom, mentions: Callable[[ast.expr], bool]) -> bool:
+    """Whether a statement leaves after a test that speaks about the assumption but is not understood."""
+    if isinstance(statement, ast.If) and evaluate(statement.test, atom) is None and mentions(statement.test):
+        return _leaves(statement.body, atom) or _leaves(statement.orelse, atom)
+    return isinstance(statement, ast.Assert) and evaluate(statement.test, atom) is None and mentions(statement.test)
+
+
+def call_sites(module: PythonModule, function: FunctionNode) -> list[ast.Call]:
+    """The calls of a function in its own module: `name(…)`, or `self.name(…)` for a method."""
+    is_method = isinstance(module.parents.get(function), ast.ClassDef)
+    return [
+        call
+        for call in module.calls
+        if (isinstance(call.func, ast.Attribute) and is_method and call.func.attr == function.name)
+        or (isinstance(call.func, ast.Name) and not is_method and call.func.id == function.name)
+    ]
+
+
+def exclusive(module: PythonModule, one: ast.AST, other: ast.AST) -> bool:
+    """Whether two places can never run in the same pass: they stand in different branches of one `if`.
+
+    Places in two functions are compared through the calls of these functions.
+    """
+    return all(_branches_differ(module, a, b) for a in _entries(module, one) for b in _entries(module, other))
+
+
+def _entries(module: PythonModule, node: ast.AST) -> list[ast.AST]:
+    function = module.function(node)
+    sites: list[ast.AST] = list(call_sites(module, function)) if function is not None else []
+    return sites or [node]
+
+
+def _branches_differ(module: PythonModule, one: ast.AST, other: ast.AST) -> bool:
+    path = {id(parent): child for parent, child in _path(module, one)}
+    for parent, child in _path(module, other):
+        if id(parent) in path:
+            beside = path[id(parent)]
+            if isinstance(parent, (ast.If, ast.IfExp)) and _conditions(parent, child) != _conditions(parent, beside):
+                return True
+            return _left_before(parent, beside, child)
+    return False
+
+
+def _left_before(parent: ast.AST, one: ast.AST, other: ast.AST) -> bool:
+    """Whether the earlier of two statements of a block is an `if` that returns: the later one is its `else`."""
+    if one is other:
+        return False
+    for name in ("body", "orelse"):
+        block = getattr(parent, name, None)
+        if isinstance(block, list) and one in block and other in block:
+            first = min((one, other), key=block.index)
+            return isinstance(first, ast.If) and isinstance(first.body[-1], (ast.Return, ast.Raise))
+    return False
+
+
+def _path(module: PythonModule, node: ast.AST) -> list[tuple[ast.AST, ast.AST]]:
+    """Pairs of parent and child from a node outwards."""
+    found, child = [], node
+    for parent in module.ancestors(node):
+        found.append((parent, child))
+        child = parent
+    return found
+
+
+def bindings(module: PythonModule) -> dict[str, list[ast.expr]]:
+    """What every name and attribute of the module is assigned, by its `key_of`."""
+    cached = module.memo.get(("bindings", module.tree))
+    if cached is None:
+        table: dict[str, list[ast.expr]] = {}
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    table.setdefault(key_of(target), []).append(node.value)
+            elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+                table.setdefault(key_of(node.target), []).append(node.value)
+        table.pop("", None)
+        cached = module.memo["bindings", module.tree] = table
+    return cached  # type: ignore[return-value]
+
+
+def key_of(node: ast.expr | None) -> str:
+    """A name for a place that holds a value: `self.model`, `models[]`; "" for everything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        base = key_of(node.value)
+        return base and f"{base}.{node.attr}"
+    if isinstance(node, ast.Subscript):
+        base = key_of(node.value)
+        return base and f"{base}[]"
+    return ""
+
+
+def last_name(node: ast.expr | None) -> str:
+    """The last identifier of a dotted expression or of the function a call names: `self.accelerator` -> accelerator."""
+    while isinstance(node, (ast.Call, ast.Subscript)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
