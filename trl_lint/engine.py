@@ -10,12 +10,13 @@ import gc
 import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from trl_lint.checks.registry import all_rules
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location
-from trl_lint.project import Project, find_root
+from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root
 from trl_lint.project.discovery import collect
 from trl_lint.python.triage import Triage
 from trl_lint.settings import Settings
@@ -114,10 +115,9 @@ class _Run:
         if notebook:
             from trl_lint.sources.notebook import python_source
 
-            source = python_source(file)  # type: ignore[arg-type]
+            self._check_module(python_source(file), active)
         else:
-            source = Source(file, "python")
-        self._check_module(source, active)
+            self._check_module(Source(file, "python"), active)
 
     def _check_module(self, source: Source, active: set[Rule]) -> None:
         from trl_lint.python.module import PythonModule
@@ -125,58 +125,52 @@ class _Run:
         try:
             module = PythonModule(source)
         except SourceError as error:
-            if _libcst_parses(source.text):
+            # LibCST recurses in native code: what is nested too deeply for CPython overflows its stack and kills us.
+            if "nested" not in error.message and _libcst_parses(source.text):
                 return  # newer syntax than this interpreter's: nothing is wrong with the file
             raise SourceError(error.message, source.file_offset(error.offset)) from None
         project = self.project(source.path)
         for rule, call in self.triage.candidates(module, active):
             site = Site(call, module, project)
-            self._guarded(rule, source.path, lambda rule=rule, site=site: _visit(rule, site))  # type: ignore[misc]
+            self._guarded(rule, source.path, partial(_visit, rule, site))
 
     def _check_document(self, file: SourceFile, explicit: bool) -> None:
-        if not file.path.endswith((".yaml", ".yml", ".json")):
-            return
         rules = [rule for rule in self.rules if rule.documents]
-        if not rules:
-            return
-        from trl_lint.project.documents import read_document
-
-        document = read_document(file)
-        if document is None:
+        if not rules or not file.path.endswith(DOCUMENT_SUFFIXES):
             return
         project = self.project(file.path)
+        document = project.document_in(file.path)
+        if document is None:
+            return
         for rule in rules:
             if document.kind in rule.documents:
-                self._guarded(rule, file.path, lambda rule=rule: rule.check_document(document, project))  # type: ignore[misc]
+                self._guarded(rule, file.path, partial(rule.check_document, document, project))
 
     def _check_manifest(self, file: SourceFile, explicit: bool) -> None:
-        from trl_lint.project.pins import is_manifest, read_manifest
+        from trl_lint.project.pins import is_manifest
 
         rules = [rule for rule in self.rules if rule.manifests]
         if not rules or not is_manifest(file.path):
             return
-        manifest = read_manifest(file, self.files)
+        project = self.project(file.path)
+        manifest = project.manifest_in(file.path)
         if manifest is None:
             return
         for location, message in manifest.problems:
             self._report_unparsed(location.path, message, location.start, location.end)
-        project = self.project(file.path)
         for rule in rules:
-            self._guarded(rule, file.path, lambda rule=rule: rule.check_manifest(manifest, project))  # type: ignore[misc]
+            self._guarded(rule, file.path, partial(rule.check_manifest, manifest, project))
 
     def _check_launches(self, file: SourceFile, explicit: bool) -> None:
-        from trl_lint.project.launches import holds_launches, read_launches
+        from trl_lint.project.launches import holds_launches
 
         rules = [rule for rule in self.rules if rule.launches]
         if not rules or not holds_launches(file.path):
             return
-        launches = read_launches(file)
-        if not launches:
-            return
         project = self.project(file.path)
-        for launch in launches:
+        for launch in project.launches_in(file.path):
             for rule in rules:
-                self._guarded(rule, file.path, lambda rule=rule, launch=launch: rule.check_launch(launch, project))  # type: ignore[misc]
+                self._guarded(rule, file.path, partial(rule.check_launch, launch, project))
 
     # -- results --------------------------------------------------------------------------------------------------
 

@@ -6,10 +6,12 @@ Everything here is lazy: a project costs nothing until a rule asks it a question
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from trl_lint.sources import Files, SourceError
+from trl_lint.sources import Files, SourceError, SourceFile
 
 if TYPE_CHECKING:
     from trl_lint.project.documents import Document
@@ -18,7 +20,11 @@ if TYPE_CHECKING:
     from trl_lint.project.pins import Manifest
     from trl_lint.settings import Settings
 
-_ROOT_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "trl-lint.toml", ".trl-lint.toml")
+T = TypeVar("T")
+
+DOCUMENT_SUFFIXES = (".yaml", ".yml", ".json")
+_OWN_SETTINGS = (".trl-lint.toml", "trl-lint.toml")
+_MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 
 # A context file above this size is data, not configuration; it is never read for its surroundings' sake.
 _CONTEXT_FILE_BYTES = 1_000_000
@@ -27,13 +33,16 @@ _LOCK_FILE_BYTES = 50_000_000
 
 @lru_cache(maxsize=4096)
 def find_root(folder: str) -> str:
-    """The project a folder belongs to: the nearest repository, else the nearest manifest, else the folder itself."""
+    """The project a folder belongs to: the nearest repository, else the nearest manifest, else the folder itself.
+
+    A folder with settings of its own is a project too, so one repository can hold several that share nothing.
+    """
     marked = None
     current = folder
     while True:
-        if os.path.exists(os.path.join(current, ".git")):
+        if any(os.path.exists(os.path.join(current, name)) for name in (".git", *_OWN_SETTINGS)):
             return current
-        if marked is None and any(os.path.isfile(os.path.join(current, name)) for name in _ROOT_MARKERS):
+        if marked is None and any(os.path.isfile(os.path.join(current, name)) for name in _MANIFESTS):
             marked = current
         parent = os.path.dirname(current)
         if parent == current:
@@ -57,6 +66,7 @@ class Project:
         self._launches: list[Launch] | None = None
         self._documents: list[Document] | None = None
         self._environments: dict[str, Environment] = {}
+        self._readings: dict[tuple[str, str], tuple[object, SourceError | None]] = {}
 
     def paths(self) -> list[str]:
         """Every file of the project that some reader understands."""
@@ -76,35 +86,64 @@ class Project:
             found = self._environments[path] = environment_for(path, self)
         return found
 
+    # -- single files, each read once -----------------------------------------------------------------------------
+
+    def manifest_in(self, path: str) -> Manifest | None:
+        """The pins of one file, None where it holds none. Raises OSError or SourceError."""
+        from trl_lint.project.pins import read_manifest
+
+        return self._read("manifest", path, lambda file: read_manifest(file, self.files))
+
+    def launches_in(self, path: str) -> list[Launch]:
+        """The launch commands of one file. Raises OSError or SourceError."""
+        from trl_lint.project.launches import read_launches
+
+        return self._read("launches", path, read_launches)
+
+    def document_in(self, path: str) -> Document | None:
+        """The config document one file is, None where its bytes name nothing of ours. Raises OSError or SourceError."""
+        from trl_lint.project.documents import read_document
+
+        return self._read("document", path, read_document)
+
+    def _read(self, kind: str, path: str, read: Callable[[SourceFile], T]) -> T:
+        known = self._readings.get((kind, path))
+        if known is None:
+            try:
+                known = (read(self.files.get(path)), None)
+            except SourceError as error:
+                known = (None, error)
+            self._readings[kind, path] = known
+        result, failure = known
+        if failure is not None:
+            raise failure
+        return cast("T", result)
+
+    # -- the whole project ----------------------------------------------------------------------------------------
+
     def manifests(self) -> list[Manifest]:
         """Every file of the project that pins packages."""
         if self._manifests is None:
-            from trl_lint.project.pins import is_manifest, read_manifest
+            from trl_lint.project.pins import is_manifest
 
             self._manifests = []
             for path in self.paths():
                 if is_manifest(path) and _size(path) <= _LOCK_FILE_BYTES:
-                    try:
-                        manifest = read_manifest(self.files.get(path), self.files)
-                    except (OSError, SourceError):
-                        continue  # reported as TRL001 when the file itself is checked
-                    if manifest is not None:
-                        self._manifests.append(manifest)
+                    with suppress(OSError, SourceError):  # reported when the file itself is checked
+                        if (manifest := self.manifest_in(path)) is not None:
+                            self._manifests.append(manifest)
         return self._manifests
 
     def launches(self) -> list[Launch]:
         """Every launch command written anywhere in the project."""
         if self._launches is None:
-            from trl_lint.project.launches import holds_launches, read_launches
+            from trl_lint.project.launches import holds_launches
 
             self._launches = []
             for path in self.paths():
-                if not holds_launches(path) or _size(path) > _CONTEXT_FILE_BYTES:
-                    continue
-                try:
-                    self._launches.extend(read_launches(self.files.get(path)))
-                except (OSError, SourceError):
-                    continue
+                if holds_launches(path) and _size(path) <= _CONTEXT_FILE_BYTES:
+                    with suppress(OSError, SourceError):
+                        self._launches.extend(self.launches_in(path))
         return self._launches
 
     def launches_of(self, script: str) -> list[Launch]:
@@ -114,18 +153,12 @@ class Project:
     def documents(self, kind: str) -> list[Document]:
         """The recognised config documents of one kind ("accelerate", "deepspeed", "trl-recipe", …)."""
         if self._documents is None:
-            from trl_lint.project.documents import read_document
-
             self._documents = []
             for path in self.paths():
-                if not path.endswith((".yaml", ".yml", ".json")) or _size(path) > _CONTEXT_FILE_BYTES:
-                    continue
-                try:
-                    document = read_document(self.files.get(path))
-                except (OSError, SourceError):
-                    continue
-                if document is not None:
-                    self._documents.append(document)
+                if path.endswith(DOCUMENT_SUFFIXES) and _size(path) <= _CONTEXT_FILE_BYTES:
+                    with suppress(OSError, SourceError):
+                        if (document := self.document_in(path)) is not None:
+                            self._documents.append(document)
         return [document for document in self._documents if document.kind == kind]
 
 

@@ -1,0 +1,44 @@
+# make demo   lint the bundled project in fixtures/demo and show what --fix would change
+# make test   everything the CI runs
+# make lint   the style and type checks alone
+# make docs   rewrite the rule table and the command output shown in README.md and docs/
+#
+# Each sets up .venv when pyproject.toml asks for it, and leaves the system's Python alone.
+
+# The first interpreter that is new enough; `make test PYTHON=/path/to/python` overrides.
+PYTHON := $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python3.10 python; do \
+	if $$name -c 'import sys; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; then echo $$name; break; fi; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test lint docs clean
+
+# A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
+demo: $(INSTALLED)
+	@cd fixtures/demo && $(abspath $(BIN))/trl-lint . || test $$? -eq 1
+	@echo
+	@cd fixtures/demo && $(abspath $(BIN))/trl-lint . --fix --diff || test $$? -eq 1
+
+test: lint
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(INSTALLED)
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m mypy
+
+docs: $(INSTALLED)
+	$(BIN)/python -m trl_lint.knowledge.tables --write docs/rules.md
+	$(BIN)/python tests/documents.py
+
+$(INSTALLED): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "trl-lint needs Python 3.10 or newer, and none was found on PATH." >&2; \
+		echo "Install one, or name it: make $(or $(MAKECMDGOALS),test) PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make a virtual environment." \
+		"On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[flake8,test]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,139 @@
+"""Markdown as the tests use it: fenced blocks with names, and shell transcripts that are run.
+
+A fence may name a file: ```` ```python title="train.py" ````. In README.md and docs/, every `console` block is a
+transcript: `$ trl-lint …` followed by what it prints. It runs in a project made of the named blocks of its section, or,
+where the section has none, in a copy of fixtures/demo. `python tests/documents.py` rewrites what is shown.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+DEMO = ROOT / "fixtures" / "demo"
+
+_FENCE = re.compile(r"^(?P<ticks>`{3,})(?P<info>[^\n`]*)\n(?P<content>.*?)^(?P=ticks)[ \t]*$", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
+_TITLE = re.compile(r'title="([^"]+)"')
+_COMMAND = re.compile(r"^\$ (.+)$", re.MULTILINE)
+_COMMAND_SCRIPT = """\
+#!{python}
+import sys
+sys.path.insert(0, {root!r})
+from trl_lint.__main__ import main
+sys.exit(main())
+"""
+
+
+class Block(NamedTuple):
+    """A fenced block: `section` is the text of the heading above it, `start` and `end` enclose the content."""
+
+    language: str
+    title: str
+    content: str
+    section: str
+    start: int
+    end: int
+
+
+def blocks(text: str) -> list[Block]:
+    fences = list(_FENCE.finditer(text))
+    headings = [m for m in _HEADING.finditer(text) if not any(f.start() < m.start() < f.end() for f in fences)]
+    found = []
+    for fence in fences:
+        above = [m[1] for m in headings if m.start() < fence.start()]
+        title = _TITLE.search(fence["info"])
+        language = fence["info"].split(maxsplit=1)[0] if fence["info"].strip() else ""
+        start, end = fence.span("content")
+        found.append(
+            Block(language, title[1] if title else "", fence["content"], above[-1] if above else "", start, end)
+        )
+    return found
+
+
+def headings(text: str, level: int = 2) -> list[str]:
+    """The headings of one level, outside fenced blocks."""
+    bare = _FENCE.sub("", text)
+    return re.findall(rf"^{'#' * level} +(.+?) *$", bare, re.MULTILINE)
+
+
+def lay_out(named: list[Block], folder: Path) -> Path:
+    """Write blocks that name a file below a folder, as a project."""
+    for block in named:
+        path = folder / block.title
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block.content, "utf-8", newline="")
+    return folder
+
+
+def pages() -> list[Path]:
+    """README.md, CONTRIBUTING.md and the user guide."""
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def executed(text: str) -> str:
+    """The same page with every transcript as it is today."""
+    page = blocks(text)
+    parts, last = [], 0
+    for block in page:
+        if block.language == "console":
+            project = [b for b in page if b.section == block.section and b.title]
+            parts += [text[last : block.start], _replay(block, project)]
+            last = block.end
+    return "".join([*parts, text[last:]])
+
+
+def tool_folder(folder: Path) -> Path:
+    """A folder with a `trl-lint` command that runs this checkout as an installed one would, installed or not."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = folder / "trl-lint"
+    command.write_text(_COMMAND_SCRIPT.format(python=sys.executable, root=str(ROOT)), "utf-8")
+    command.chmod(0o755)
+    return folder
+
+
+def _replay(block: Block, project: list[Block]) -> str:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, "project")
+        if project:
+            lay_out(project, folder)
+        else:
+            shutil.copytree(DEMO, folder)
+        path = f"{tool_folder(Path(scratch, 'bin'))}{os.pathsep}{os.environ['PATH']}"
+        return "".join(_transcript(block.content, folder, path))
+
+
+def _transcript(content: str, folder: Path, path: str) -> Iterator[str]:
+    for command in _COMMAND.findall(content):
+        if not command.startswith("trl-lint "):
+            raise ValueError(f"only trl-lint commands are run in a console block; use sh for {command!r}")
+        environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"}
+        environment.pop("FORCE_COLOR", None)
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=60,
+        )
+        yield f"$ {command}\n"
+        yield from (f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+
+
+if __name__ == "__main__":
+    for page in pages():
+        text = page.read_text("utf-8")
+        if (new := executed(text)) != text:
+            page.write_text(new, "utf-8")
+            print(f"rewrote {page.relative_to(ROOT)}")

@@ -1,0 +1,213 @@
+"""Input that cannot be read: one clear line about it, everything else as usual, and never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trl_lint.cli import main
+from trl_lint.sources import text
+
+RECIPE = "model_name_or_path: model\noutput_dir: out\nlearning_rate: 1.0e-6\nnum_generations: 8\nmax_grad_norm: 0\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one recipe that has one finding: TRL601 on line 5. It must survive whatever lies beside it."""
+    (tmp_path / "recipe.yaml").write_text(RECIPE, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class Outcome:
+    def __init__(self, status: int, out: str, err: str) -> None:
+        report: dict[str, Any] = json.loads(out)
+        self.status = status
+        self.err = err
+        self.errors: list[str] = [str(error) for error in report["errors"]]
+        self.findings = [(f["path"], f["code"], f["start"]["line"]) for f in report["findings"]]
+        self.messages = {f["path"]: f["message"] for f in report["findings"]}
+        assert all("\n" not in f["message"] for f in report["findings"])
+        assert "Traceback" not in out + err
+
+
+def check(capsys: pytest.CaptureFixture[str], *paths: str) -> Outcome:
+    capsys.readouterr()
+    status = main(["check", *(paths or (".",)), "--isolated", "--output-format", "json"])
+    captured = capsys.readouterr()
+    return Outcome(status, captured.out, captured.err)
+
+
+RECIPE_FINDING = ("recipe.yaml", "TRL601", 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "line"),
+    [
+        ("nul.py", b"import trl\nx = prepare_model(evaluation_mode=True)\x00\n", 2),
+        ("latin.py", b"# caf\xe9\nprepare_model(m, evaluation_mode=True)\n", 1),
+        ("cut.py", b"a.prepare_model(m, evaluation_mode=True\n", 1),
+        ("python2.py", b"a.prepare_model(m, evaluation_mode=True)\nprint 'done'\n", 2),
+        ("codec.py", b"# coding: no-such\na.prepare_model(m, evaluation_mode=True)\n", 1),
+        ("deep.py", b"a.prepare_model(m, evaluation_mode=" + b"(" * 5000 + b")" * 5000 + b")\n", 1),
+        ("cut.ipynb", b'{"cells": [{"cell_type": "code", "source": ["a.prepare_model(evaluation_mode=True)', 1),
+        ("list.ipynb", b'["prepare_model(evaluation_mode=True)"]', 1),
+        ("tab.yaml", b"compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n\tkey: 1\n", 4),
+        ("bytes.yaml", b"distributed_type: FSDP\ncompute_environment: \xff\n", 1),
+        ("zero.json", b'{"zero_optimization": {"stage": 3},\n "train_batch_size": }\n', 2),
+        ("requirements.txt", b"torch==2.5.1\nvllm==!\ntransformers\ntrl==0.15.2\n", 2),
+        ("pyproject.toml", b'[project]\nname = "x"\ndependencies = ["trl==0.15.2"\n', None),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_file_that_cannot_be_parsed_is_one_finding(
+    name: str, data: bytes, line: int | None, project: Path, capsys: pytest.CaptureFixture[str]
+):
+    (project / name).write_bytes(data)
+    outcome = check(capsys)
+    about = [finding for finding in outcome.findings if finding[0] == name and finding[1] == "TRL001"]
+    assert len(about) == 1
+    assert line is None or about[0][2] in (1, line)
+    assert len(outcome.messages[name]) > 10
+    assert RECIPE_FINDING in outcome.findings
+    assert (outcome.status, outcome.errors) == (1, [])
+
+
+def test_a_sum_of_thousands_is_read_or_refused(project: Path, capsys: pytest.CaptureFixture[str]):
+    """Some Pythons can parse it and some cannot; either way the file is not passed over in silence."""
+    fault = "from accelerate import Accelerator\nAccelerator().prepare_model(ref_model, evaluation_mode=True)\n"
+    (project / "sum.py").write_text(f"{fault}total = {' + '.join(['x'] * 9000)}\n", "utf-8")
+    outcome = check(capsys)
+    about = [finding for finding in outcome.findings if finding[0] == "sum.py"]
+    assert about in ([("sum.py", "TRL101", 2)], [("sum.py", "TRL001", 1)])
+    assert RECIPE_FINDING in outcome.findings
+    assert (outcome.status, outcome.errors) == (1, [])
+
+
+@pytest.mark.parametrize("name", ["a.py", "a.ipynb", "a.yaml", "a.json", "a.toml", "a.sh", "requirements.txt"])
+def test_an_empty_file_is_fine(name: str, project: Path, capsys: pytest.CaptureFixture[str]):
+    (project / name).write_bytes(b"")
+    outcome = check(capsys)
+    assert (outcome.status, outcome.findings) == (1, [RECIPE_FINDING])
+
+
+def test_a_generated_file_of_20_mb_is_quick(project: Path, capsys: pytest.CaptureFixture[str]):
+    """Tables of numbers, with no word that any rule looks for, cost one search through their bytes."""
+    row = "ROW = [" + ", ".join(str(n) for n in range(1000)) + "]\n"
+    (project / "generated.py").write_text(row * (20_000_000 // len(row)), "utf-8")
+    start = time.perf_counter()
+    outcome = check(capsys)
+    assert time.perf_counter() - start < 5
+    assert outcome.findings == [RECIPE_FINDING]
+
+
+def test_a_large_data_file_of_20_mb_is_quick(project: Path, capsys: pytest.CaptureFixture[str]):
+    rows = [{"prompt": "a" * 200, "fp16": True, "learning_rate": 1}] * 70_000
+    (project / "data.json").write_text(json.dumps(rows), "utf-8")
+    start = time.perf_counter()
+    outcome = check(capsys)
+    assert time.perf_counter() - start < 10
+    assert outcome.findings == [RECIPE_FINDING]
+
+
+def test_a_directory_that_contains_itself(project: Path, capsys: pytest.CaptureFixture[str]):
+    (project / "sub").mkdir()
+    (project / "sub" / "again").symlink_to(project, target_is_directory=True)
+    (project / "dangling.py").symlink_to(project / "nowhere.py")
+    outcome = check(capsys)
+    assert [finding for finding in outcome.findings if finding[1] != "TRL001"] == [RECIPE_FINDING]
+    assert outcome.status == 1
+
+
+@pytest.fixture
+def unreadable(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that the operating system refuses to open; tests that run as root cannot make a real one."""
+    path = project / "secret.py"
+    path.write_text("prepare_model(m, evaluation_mode=True)\n", "utf-8")
+    real = text.open_file
+
+    def refusing(name: str, data: bytes | None = None) -> Any:
+        if os.path.basename(name) == path.name and data is None:
+            raise PermissionError(13, "Permission denied", name)
+        return real(name, data)
+
+    monkeypatch.setattr(text, "open_file", refusing)
+    return path
+
+
+def test_an_unreadable_file_in_a_folder_is_one_finding(unreadable: Path, capsys: pytest.CaptureFixture[str]):
+    outcome = check(capsys)
+    assert ("secret.py", "TRL001", 1) in outcome.findings
+    assert "Permission denied" in outcome.messages["secret.py"]
+    assert RECIPE_FINDING in outcome.findings
+    assert (outcome.status, outcome.errors) == (1, [])
+
+
+def test_an_unreadable_file_named_by_the_user_is_an_error(unreadable: Path, capsys: pytest.CaptureFixture[str]):
+    outcome = check(capsys, "secret.py", "recipe.yaml")
+    assert outcome.status == 2
+    assert len(outcome.errors) == 1 and "secret.py" in outcome.errors[0]
+    assert outcome.findings == [RECIPE_FINDING]
+
+
+def test_a_path_that_does_not_exist_is_an_error(project: Path, capsys: pytest.CaptureFixture[str]):
+    outcome = check(capsys, "missing.py", "recipe.yaml")
+    assert outcome.status == 2
+    assert len(outcome.errors) == 1 and "missing.py" in outcome.errors[0]
+    assert outcome.findings == [RECIPE_FINDING]
+
+
+def test_a_folder_named_like_a_file(project: Path, capsys: pytest.CaptureFixture[str]):
+    for name in ("train.py", "requirements.txt", "nb.ipynb"):
+        (project / name).mkdir()
+    outcome = check(capsys)
+    assert (outcome.status, outcome.findings) == (1, [RECIPE_FINDING])
+
+
+def test_anchors_a_hundred_deep(project: Path, capsys: pytest.CaptureFixture[str]):
+    """2**100 values when expanded, a hundred lines as written."""
+    levels = [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 100)]
+    bomb = "\n".join(["compute_environment: LOCAL_MACHINE", "distributed_type: FSDP", "a0: &a0 [1, 2]", *levels])
+    (project / "bomb.yaml").write_text(f"{bomb}\nnum_processes: *a99\n{RECIPE}", "utf-8")
+    start = time.perf_counter()
+    outcome = check(capsys)
+    assert time.perf_counter() - start < 5
+    assert RECIPE_FINDING in outcome.findings
+    assert outcome.status == 1
+
+
+def test_an_anchor_inside_itself(project: Path, capsys: pytest.CaptureFixture[str]):
+    (project / "loop.yaml").write_text("distributed_type: FSDP\ncompute_environment: &a\n  again: *a\n", "utf-8")
+    outcome = check(capsys)
+    assert RECIPE_FINDING in outcome.findings
+    assert outcome.status == 1
+
+
+def test_brackets_ten_thousand_deep(project: Path, capsys: pytest.CaptureFixture[str]):
+    for name in ("deep.yaml", "deep.json"):
+        nested = "[" * 10_000 + "]" * 10_000
+        (project / name).write_text(f'{{"zero_optimization": {nested}, "train_batch_size": 1}}', "utf-8")
+    outcome = check(capsys)
+    assert [f for f in outcome.findings if f[1] != "TRL001"] == [RECIPE_FINDING]
+    assert outcome.status == 1
+
+
+def test_requirements_that_include_themselves(project: Path, capsys: pytest.CaptureFixture[str]):
+    (project / "requirements.txt").write_text("-r requirements.txt\n-r more.txt\ntrl==0.15.2\n", "utf-8")
+    (project / "more.txt").write_text("-c requirements.txt\nvllm==0.9.0\n", "utf-8")
+    outcome = check(capsys)
+    assert RECIPE_FINDING in outcome.findings
+    assert [f for f in outcome.findings if f[1] == "TRL202"], "the pins on both sides of the loop are still read"
+    assert (outcome.status, outcome.errors) == (1, [])
+
+
+def test_a_missing_included_file(project: Path, capsys: pytest.CaptureFixture[str]):
+    (project / "requirements.txt").write_text("-r nowhere.txt\ntrl==0.15.2\n", "utf-8")
+    outcome = check(capsys)
+    assert RECIPE_FINDING in outcome.findings
+    assert (outcome.status, outcome.errors) == (1, [])

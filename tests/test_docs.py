@@ -1,0 +1,54 @@
+"""The user guide shows what the tool really prints, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import tomli
+from documents import ROOT, blocks, executed, headings, pages
+
+from trl_lint import settings, settings_file
+from trl_lint.knowledge.pages import all_pages
+from trl_lint.knowledge.tables import with_tables
+
+PAGES = [pytest.param(path, id=path.relative_to(ROOT).as_posix()) for path in pages()]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+@pytest.mark.parametrize("path", [p for p in PAGES if "```console\n" in p.values[0].read_text("utf-8")])
+def test_transcripts_are_true(path: Path):
+    """`make docs` rewrites them."""
+    text = path.read_text("utf-8")
+    assert executed(text) == text
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_links_lead_somewhere(path: Path):
+    text = path.read_text("utf-8")
+    for block in reversed(blocks(text)):
+        text = text[: block.start] + text[block.end :]
+    for target in LINK.findall(text):
+        if "://" in target:
+            continue
+        name, _, anchor = target.partition("#")
+        linked = (path.parent / name) if name else path
+        assert linked.exists(), target
+        if anchor:
+            page = linked.read_text("utf-8")
+            titles = [title for level in (1, 2, 3) for title in headings(page, level)]
+            assert anchor in {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}, target
+
+
+def test_settings_page_names_every_setting_and_no_other(tmp_path: Path):
+    example = next(b for b in blocks((ROOT / "docs" / "settings.md").read_text("utf-8")) if b.language == "toml")
+    (tmp_path / "pyproject.toml").write_text(example.content, "utf-8")
+    settings.load(str(tmp_path / "pyproject.toml"))
+    assert set(tomli.loads(example.content)["tool"]["trl-lint"]) == set(settings_file._KEYS)
+
+
+def test_rule_tables_are_fresh():
+    """`make docs` rewrites them."""
+    text = (ROOT / "docs" / "rules.md").read_text("utf-8")
+    assert with_tables(text, all_pages()) == text

@@ -1,0 +1,71 @@
+"""Each folder in `fixtures/<CODE>/` is a small project: what is found in it, and what the fixes make of it."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import tomli
+import yaml
+from fixture_cases import Case, cases, found, run_json, snapshot, unmatched
+
+CASES = [pytest.param(case, id=case.id) for case in cases()]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_findings(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    expected = case.expectations()
+    if case.is_bad:
+        assert any(e.code == case.code for e in expected), f"a bad case expects {case.code} somewhere"
+    else:
+        assert not any(e.code == case.code for e in expected), f"an ok case never expects {case.code}"
+    monkeypatch.chdir(case.copy_to(tmp_path / "project"))
+    status, report = run_json(case.args(), capsys)
+    missing, extra = unmatched(expected, found(report))
+    messages = [f"{f['path']}:{f['start']['line']}: {f['code']} {f['message']}" for f in report["findings"]]
+    assert (missing, extra) == ([], []), "\n".join(["the tool said:", *messages, *map(str, report["errors"])])
+    assert status == (1 if expected else 0)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_fixes(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """The fixes write exactly the `.fixed` files, touch nothing else, remove their findings, and are then at rest."""
+    project = case.copy_to(tmp_path / "project")
+    monkeypatch.chdir(project)
+    original = snapshot(project)
+    _, before = run_json(case.args(), capsys)
+
+    run_json([*case.args(), "--fix", "--unsafe-fixes"], capsys)
+    fixed = snapshot(project)
+    assert fixed == {**original, **case.fixed()}
+    for path in case.fixed():
+        if parses(path, original[path]):
+            assert parses(path, fixed[path]), f"{path} cannot be parsed any more"
+
+    _, after = run_json(case.args(), capsys)
+    left = Counter((f["path"], f["code"]) for f in before["findings"] if f["fix"] is None)
+    assert Counter((f["path"], f["code"]) for f in after["findings"]) == left
+    run_json([*case.args(), "--fix", "--unsafe-fixes"], capsys)
+    assert snapshot(project) == fixed
+
+
+def parses(path: str, data: bytes) -> bool:
+    """Whether the content is what the file's name says it is; names that say nothing always are."""
+    readers = {
+        ".py": ast.parse,
+        ".json": json.loads,
+        ".ipynb": json.loads,
+        ".toml": lambda data: tomli.loads(data.decode()),
+        ".yaml": lambda data: list(yaml.compose_all(data, yaml.SafeLoader)),
+        ".yml": lambda data: list(yaml.compose_all(data, yaml.SafeLoader)),
+    }
+    read = readers.get(Path(path).suffix)
+    try:
+        if read is not None:
+            read(data)
+    except (SyntaxError, ValueError, yaml.YAMLError):
+        return False
+    return True

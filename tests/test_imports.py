@@ -1,0 +1,118 @@
+"""What a run imports: nothing heavy before a file asks for it, and never anything of the project it reads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from documents import ROOT, lay_out, tool_folder
+from documents import blocks as markdown
+
+HEAVY = {"libcst", "yaml", "tomli", "tree_sitter", "packaging", "importlib.metadata", "dataclasses", "pathlib"}
+
+PLAIN_PROJECT = '''
+```python title="app/server.py"
+"""A web service that trains nothing."""
+import json
+
+def handler(event):
+    return json.dumps({"ok": True, "values": list(range(10))})
+```
+```yaml title="compose.yaml"
+services:
+  web:
+    image: example/web:1.0
+    ports: ["8000:8000"]
+```
+```json title="package.json"
+{"name": "web", "version": "1.0.0"}
+```
+```text title="notes.txt"
+Nothing to see here.
+```
+'''
+
+# A project of everything that is read, where each module leaves a mark when it is imported.
+MARK = "open({mark!r}, 'a').write(__name__ + ' ')\n"
+BAIT = ("torch", "trl", "yaml", "libcst", "tomli", "packaging", "conftest", "sitecustomize", "usercustomize", "setup")
+TRAINING = """
+```python title="train.py"
+import torch
+from trl import GRPOConfig, GRPOTrainer
+
+config = GRPOConfig(fp16=True, max_grad_norm=0)
+class Mine(GRPOTrainer):
+    def setup(self):
+        self.ref_model = self.accelerator.prepare_model(self.ref_model, evaluation_mode=True)
+```
+```text title="requirements.txt"
+trl==0.15.2
+vllm==0.9.0
+```
+```yaml title="recipe.yaml"
+model_name_or_path: model
+learning_rate: 1.0e-6
+num_train_epochs: 1
+max_grad_norm: 0
+output_dir: out
+```
+```bash title="run.sh"
+CUDA_VISIBLE_DEVICES=0,1 python train.py
+```
+"""
+
+
+def imported(arguments: list[str], folder: Path) -> set[str]:
+    """The modules that `trl-lint` with these arguments imports."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", str(tool_folder(folder / ".bin") / "trl-lint"), *arguments],
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stderr.splitlines()
+    return {line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")}
+
+
+def modules_at_start(folder: Path) -> set[str]:
+    """What Python itself imports here before any program runs, such as through .pth files."""
+    done = subprocess.run([sys.executable, "-X", "importtime", "-c", ""], cwd=folder, capture_output=True, text=True)
+    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+
+
+def test_version_imports_nothing_heavy(tmp_path: Path):
+    assert (imported(["--version"], tmp_path) - modules_at_start(tmp_path)) & HEAVY == set()
+
+
+def test_a_tree_without_training_code_imports_no_parser(tmp_path: Path):
+    lay_out(markdown(PLAIN_PROJECT), tmp_path)
+    modules = imported(["check", "."], tmp_path) - modules_at_start(tmp_path)
+    assert modules & HEAVY == set()
+    assert "trl_lint.engine" in modules
+
+
+@pytest.mark.parametrize("how", ["command", "python -m"])
+def test_nothing_of_the_project_is_imported(how: str, tmp_path: Path):
+    project = lay_out(markdown(TRAINING), tmp_path / "project")
+    mark = tmp_path / "imported"
+    for name in BAIT:
+        (project / f"{name}.py").write_text(MARK.format(mark=str(mark)), "utf-8")
+    command = [str(tool_folder(tmp_path / "bin") / "trl-lint")]
+    if how == "python -m":
+        command = [sys.executable, "-m", "trl_lint"]
+    done = subprocess.run(
+        [*command, "check", ".", "--fix", "--unsafe-fixes", "--diff"],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    # `python -m` puts the working folder on the path, where Python itself looks for these two before any program runs.
+    own = {"sitecustomize", "usercustomize"}
+    marks = set(mark.read_text("utf-8").split()) if mark.exists() else set()
+    assert (marks - own if how == "python -m" else marks) == set()

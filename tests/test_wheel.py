@@ -1,0 +1,83 @@
+"""What is shipped: the wheel and the sdist are built, and the wheel works without the checkout."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from documents import ROOT, tool_folder
+
+SKIPPED = ("__pycache__", ".pyc")
+
+
+def run(*command: str | Path, cwd: Path | str = ROOT) -> str:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run([*map(str, command)], cwd=cwd, env=environment, capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist, and the wheel built from that sdist alone."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    (path,) = built.glob("*.whl")
+    return path
+
+
+def checkout_files(*folders: str) -> set[str]:
+    found = (path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file())
+    return {p.relative_to(ROOT).as_posix() for p in found if not any(part in str(p) for part in SKIPPED)}
+
+
+def test_wheel_holds_the_package_and_the_rules_and_nothing_else(wheel: Path):
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    rules = {f"trl_lint/{name}" for name in checkout_files("rules")}
+    assert names == checkout_files("trl_lint") | rules
+
+
+def test_wheel_says_what_it_is(wheel: Path):
+    archive = zipfile.ZipFile(wheel)
+    texts = {name.split(".dist-info/")[1]: archive.read(name) for name in archive.namelist() if ".dist-info/" in name}
+    assert b"trl-lint = trl_lint.__main__:main" in texts["entry_points.txt"]
+    assert texts["licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
+    assert b"\nLicense-Expression: Apache-2.0\n" in texts["METADATA"]
+
+
+def test_sdist_holds_what_it_needs_to_build_and_test(built: Path):
+    (path,) = built.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
+    needed = checkout_files("trl_lint", "rules", "tests", "fixtures", "docs")
+    alone = {"pyproject.toml", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"}
+    assert needed | alone <= names
+
+
+def test_installed_wheel_lists_the_rules_from_anywhere(wheel: Path, tmp_path: Path):
+    """In a clean environment; only the dependencies come from the one that runs the tests."""
+    venv = tmp_path / "venv"
+    run(sys.executable, "-m", "venv", "--without-pip", venv)
+    python = venv / "bin" / "python"
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel)
+    installed = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd="/").strip())
+    (installed / "dependencies.pth").write_text(sysconfig.get_path("platlib"), "utf-8")
+
+    where = run(python, "-c", "import trl_lint; print(trl_lint.__file__)", cwd="/").strip()
+    assert Path(where).is_relative_to(installed)
+    listed = run(venv / "bin" / "trl-lint", "rule", "--all", "--output-format", "json", cwd="/")
+    here = run(tool_folder(tmp_path / "bin") / "trl-lint", "rule", "--all", "--output-format", "json", cwd="/")
+    assert json.loads(listed) == json.loads(here)
+    assert len(json.loads(here)) >= 10
