@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -21,6 +22,12 @@ from trl_lint.project.discovery import collect
 from trl_lint.python.triage import Triage
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, Source, SourceError, SourceFile
+
+
+_NOQA = re.compile(rb"noqa", re.IGNORECASE)
+# A line that begins a statement; what lies between two of them is one statement, brackets or not.
+_STATEMENT_END = re.compile(r"\n(?=[A-Za-z@])|\n\s*(?=(?:return|if|for|def|class|with|try|import|from|assert|raise|else|self\.)\b)")
+_ENDLESS = 10_000
 
 
 class Problem(NamedTuple):
@@ -93,7 +100,7 @@ class _Run:
             return
         before = len(self.findings.get(path, ()))
         self._check_file(file, explicit)
-        if len(self.findings.get(path, ())) == before and b"noqa" not in file.data:
+        if len(self.findings.get(path, ())) == before and not _NOQA.search(file.data):
             self.files.forget(path)
 
     def _check_file(self, file: SourceFile, explicit: bool) -> None:
@@ -202,21 +209,28 @@ class _Run:
             found.append(finding)
 
     def _suppressed(self, found: list[tuple[str, bool]]) -> list[Finding]:
-        from trl_lint.suppress import apply
-
-        paths = {path for path, _ in found}
+        """The findings that no comment suppresses, with those about the comments themselves."""
         result = []
-        for path in sorted(paths | self.findings.keys()):
+        for path in sorted({path for path, _ in found} | self.findings.keys()):
             findings = self.findings.get(path, [])
-            try:
-                file = self.files.get(path) if findings or self.files.is_open(path) else None
-            except (OSError, SourceError):
-                file = None
-            if file is None or b"noqa" not in file.data:
+            file = self._suppressing(path, bool(findings))
+            if file is None:
                 result.extend(findings)
-            else:
-                result.extend(apply(findings, file, self.settings, self.project(path).environment))
+                continue
+            from trl_lint.suppress import apply
+
+            result.extend(apply(findings, file, self.settings, self.project(path).environment))
         return result
+
+    def _suppressing(self, path: str, has_findings: bool) -> SourceFile | None:
+        """The file, if it may hold suppressions; one that was dropped after its check holds none."""
+        if not has_findings and not self.files.is_open(path):
+            return None
+        try:
+            file = self.files.get(path)
+        except (OSError, SourceError):
+            return None
+        return file if _NOQA.search(file.data) else None
 
 
 def _visit(rule: Rule, site: Site) -> Iterator[Finding]:
@@ -232,9 +246,15 @@ def _visit(rule: Rule, site: Site) -> Iterator[Finding]:
 
 
 def _libcst_parses(text: str) -> bool:
-    """Whether LibCST, which knows grammar newer than the running interpreter's, can parse the text."""
+    """Whether LibCST, which knows grammar newer than the running interpreter's, can parse the text.
+
+    It recurses in native code and takes the process with it where an expression is endless, so those are not tried:
+    a chain of 8,000 additions overflows its stack, one of 5,000 does not.
+    """
     import libcst as cst
 
+    if any(len(piece) > _ENDLESS for piece in _STATEMENT_END.split(text)):
+        return False
     try:
         cst.parse_module(text)
     except Exception:  # it raises several types on hopeless input; all of them mean no

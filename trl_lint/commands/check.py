@@ -321,7 +321,9 @@ class _Run:
             return 2
         if self.args.exit_zero:
             return 0
-        return 1 if outcome.findings or (outcome.fixed and self.args.exit_non_zero_on_fix) else 0
+        # A hint is there to be read, not to stop a build.
+        serious = any(finding.severity != "info" for finding in outcome.findings)
+        return 1 if serious or (outcome.fixed and self.args.exit_non_zero_on_fix) else 0
 
     # -- suppressions ---------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 DOCUMENT_SUFFIXES = (".yaml", ".yml", ".json")
 _OWN_SETTINGS = (".trl-lint.toml", "trl-lint.toml")
-_MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
+_PACKAGE_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 
 # A context file above this size is data, not configuration; it is never read for its surroundings' sake.
 _CONTEXT_FILE_BYTES = 1_000_000
@@ -33,25 +33,31 @@ _LOCK_FILE_BYTES = 50_000_000
 
 @lru_cache(maxsize=4096)
 def find_root(folder: str) -> str:
-    """The project a folder belongs to: the nearest repository, else the nearest manifest, else the folder itself.
+    """The project a folder belongs to: the nearest repository, else package, else requirements.txt, else itself.
 
     A folder with settings of its own is a project too, so one repository can hold several that share nothing.
     """
-    marked = None
+    package = requirements = None
     current = folder
     while True:
-        if any(os.path.exists(os.path.join(current, name)) for name in (".git", *_OWN_SETTINGS)):
+        if _holds(current, (".git", *_OWN_SETTINGS)):
             return current
-        if marked is None and any(os.path.isfile(os.path.join(current, name)) for name in _MANIFESTS):
-            marked = current
+        if package is None and _holds(current, _PACKAGE_FILES):
+            package = current
+        if requirements is None and _holds(current, ("requirements.txt",)):
+            requirements = current
         parent = os.path.dirname(current)
         if parent == current:
             break
         current = parent
-    if marked is not None:
+    if marked := package or requirements:
         return marked
     here = os.getcwd()
     return here if folder == here or folder.startswith(here + os.sep) else folder
+
+
+def _holds(folder: str, names: tuple[str, ...]) -> bool:
+    return any(os.path.exists(os.path.join(folder, name)) for name in names)
 
 
 class Project:
