@@ -23,10 +23,11 @@ from trl_lint.python.triage import Triage
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, Source, SourceError, SourceFile
 
-
 _NOQA = re.compile(rb"noqa", re.IGNORECASE)
 # A line that begins a statement; what lies between two of them is one statement, brackets or not.
-_STATEMENT_END = re.compile(r"\n(?=[A-Za-z@])|\n\s*(?=(?:return|if|for|def|class|with|try|import|from|assert|raise|else|self\.)\b)")
+_STATEMENT_END = re.compile(
+    r"\n(?=[A-Za-z@])|\n\s*(?=(?:return|if|for|def|class|with|try|import|from|assert|raise|else|self\.)\b)"
+)
 _ENDLESS = 10_000
 
 

@@ -19,7 +19,14 @@ from trl_lint.project import find_root
         ([".git/HEAD", "trl-lint.toml", "a/pyproject.toml", "a/b/train.py"], ""),
         (["trl-lint.toml", "a/b/.trl-lint.toml"], "a/b"),
     ],
-    ids=["repository", "manifest", "package above a manifest", "own settings in a repository", "settings of the whole", "nearest settings"],
+    ids=[
+        "repository",
+        "manifest",
+        "package above a manifest",
+        "own settings in a repository",
+        "settings of the whole",
+        "nearest settings",
+    ],
 )
 def test_root_of_a_folder_two_levels_down(files: list[str], root: str, tmp_path: Path):
     for name in files:
