@@ -24,11 +24,6 @@ from trl_lint.settings import Settings
 from trl_lint.sources import Files, Source, SourceError, SourceFile
 
 _NOQA = re.compile(rb"noqa", re.IGNORECASE)
-# A line that begins a statement; what lies between two of them is one statement, brackets or not.
-_STATEMENT_END = re.compile(
-    r"\n(?=[A-Za-z@])|\n\s*(?=(?:return|if|for|def|class|with|try|import|from|assert|raise|else|self\.)\b)"
-)
-_ENDLESS = 10_000
 
 
 class Problem(NamedTuple):
@@ -133,9 +128,10 @@ class _Run:
         try:
             module = PythonModule(source)
         except SourceError as error:
-            # LibCST recurses in native code: what is nested too deeply for CPython overflows its stack and kills us.
-            if "nested" not in error.message and _libcst_parses(source.text):
-                return  # newer syntax than this interpreter's: nothing is wrong with the file
+            from trl_lint.python.newer_syntax import is_newer_syntax
+
+            if "nested" not in error.message and is_newer_syntax(source.text, error.offset):
+                return  # nothing is wrong with the file
             raise SourceError(error.message, source.file_offset(error.offset)) from None
         project = self.project(source.path)
         for rule, call in self.triage.candidates(module, active):
@@ -244,20 +240,3 @@ def _visit(rule: Rule, site: Site) -> Iterator[Finding]:
     node = island(site.module, site.call)
     if isinstance(node, cst.Call):
         yield from rule.visit_Call(node, site)
-
-
-def _libcst_parses(text: str) -> bool:
-    """Whether LibCST, which knows grammar newer than the running interpreter's, can parse the text.
-
-    It recurses in native code and takes the process with it where an expression is endless, so those are not tried:
-    a chain of 8,000 additions overflows its stack, one of 5,000 does not.
-    """
-    import libcst as cst
-
-    if any(len(piece) > _ENDLESS for piece in _STATEMENT_END.split(text)):
-        return False
-    try:
-        cst.parse_module(text)
-    except Exception:  # it raises several types on hopeless input; all of them mean no
-        return False
-    return True
