@@ -45,10 +45,29 @@ def test_settings_page_names_every_setting_and_no_other(tmp_path: Path):
     example = next(b for b in blocks((ROOT / "docs" / "settings.md").read_text("utf-8")) if b.language == "toml")
     (tmp_path / "pyproject.toml").write_text(example.content, "utf-8")
     settings.load(str(tmp_path / "pyproject.toml"))
-    assert set(tomli.loads(example.content)["tool"]["trl-lint"]) == set(settings_file._KEYS)
+    assert set(tomli.loads(example.content)["tool"]["trl-lint"]) == set(settings_file.KEYS)
 
 
 def test_rule_tables_are_fresh():
     """`make docs` rewrites them."""
     text = (ROOT / "docs" / "rules.md").read_text("utf-8")
     assert with_tables(text, all_pages()) == text
+
+
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`([\w./-]+(?:\.py|/))`", ARCHITECTURE))))
+def test_every_place_on_the_architecture_page_exists(name: str):
+    assert (ROOT / name).exists() or (ROOT / "trl_lint" / name).exists()
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r'\["(\w+/\w*)', ARCHITECTURE))))
+def test_every_room_in_the_picture_exists(name: str):
+    places = [ROOT / name, ROOT / "trl_lint" / name, ROOT / "trl_lint" / f"{name}.py"]
+    assert any(place.exists() for place in places)
+
+
+def test_architecture_page_names_every_folder():
+    folders = {path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "trl_lint").glob("*/**/*.py")}
+    assert {name for name in folders if f"`{name}/`" not in ARCHITECTURE} == set()

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from trl_lint.sources import Source, SourceError, SourceFile
+from trl_lint.sources import Source, SourceFile
 
 _TOML_TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}|'
@@ -30,10 +30,6 @@ _LANGUAGES = {
     ".toml": "toml", ".md": "markdown", ".markdown": "markdown", ".sh": "shell", ".bash": "shell", ".slurm": "shell",
     ".sbatch": "shell", ".dockerfile": "dockerfile", ".txt": "requirements", ".in": "requirements",
     ".cfg": "requirements", ".lock": "toml",
-}  # fmt: skip
-_FENCES = {
-    "python": "python", "py": "python", "python3": "python", "bash": "shell", "sh": "shell", "shell": "shell",
-    "console": "shell", "zsh": "shell", "yaml": "yaml", "yml": "yaml", "toml": "toml", "dockerfile": "dockerfile",
 }  # fmt: skip
 
 
@@ -137,8 +133,8 @@ def _sources(file: SourceFile) -> Iterator[tuple[Source, str]]:
         from trl_lint.sources.markdown import fences
 
         for source in fences(Source(file, "markdown")):
-            if kind := _FENCES.get(source.language):
-                yield source, kind
+            if source.language in _READERS:
+                yield source, source.language
     elif language:
         yield Source(file, language), language
 
@@ -280,14 +276,11 @@ def _read_requirements(comments: Comments) -> None:
 
 
 def _read_shell(comments: Comments) -> None:
-    import tree_sitter
-    import tree_sitter_bash
+    from trl_lint.sources.shell_syntax import parse
 
-    text = comments.source.text
-    data = text.encode("utf-8", "surrogatepass")
-    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+    data = comments.source.text.encode("utf-8", "surrogatepass")
     spans: list[tuple[int, int]] = []
-    waiting = [parser.parse(data).root_node]
+    waiting = [parse(data)]
     while waiting:
         node = waiting.pop()
         if node.type == "comment":
@@ -321,5 +314,3 @@ _READERS = {
     "makefile": _read_hash,
     "dockerfile": _read_hash,
 }
-
-__all__ = ["Comment", "Comments", "SourceError", "language_of", "read_comments"]

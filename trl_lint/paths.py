@@ -7,6 +7,13 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+_TEST_FILE = re.compile(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^/]*_test)\.py$")
+
+
+def is_test_file(path: str) -> bool:
+    """Whether a Python file is a test, by its name or the folder it is in."""
+    return _TEST_FILE.search(_slashes(path)) is not None
+
 
 class Glob(NamedTuple):
     """A pattern and the absolute folder it is relative to."""

@@ -64,9 +64,9 @@ class Reader:
         """Every setting of the file, checked. Raises SettingsError at the first that is wrong."""
         found = {}
         for key, value in (own_table(self.path, self.data) or {}).items():
-            read = _KEYS.get(key)
+            read = KEYS.get(key)
             if read is None:
-                guess = nearest(key.replace("_", "-"), _KEYS)
+                guess = nearest(key.replace("_", "-"), KEYS)
                 hint = f"; did you mean `{guess}`?" if guess else ""
                 raise SettingsError(f"{self._place(key)}: unknown setting `{key}`{hint}")
             try:
@@ -150,7 +150,7 @@ def _kind(value: object) -> str:
     return names.get(type(value), "a date") if value != "" else "an empty string"
 
 
-_KEYS: dict[str, Callable[[object], Any]] = {
+KEYS: dict[str, Callable[[object], Any]] = {
     "baseline": _string,
     "exclude": _strings,
     "extend-exclude": _strings,
@@ -175,11 +175,13 @@ def read_targets(values: Iterable[str]) -> dict[str, str]:
             raise _TargetError(f"`{value}` is not of the form PACKAGE==VERSION, such as trl==1.16.0")
         from packaging.version import InvalidVersion, Version
 
+        from trl_lint.sources.requirements import normalised
+
         try:
             version = str(Version(match[2]))
         except InvalidVersion:
             raise _TargetError(f"`{match[2]}` is not a version, in `{value}`") from None
-        found[re.sub(r"[-_.]+", "-", match[1]).lower()] = version
+        found[normalised(match[1])] = version
     return found
 
 

@@ -224,13 +224,11 @@ class _Expiries:
         return self._known[key]
 
     def _work_out(self, until: Until) -> Expiry | None:
-        from packaging.specifiers import InvalidSpecifier, SpecifierSet
+        from trl_lint.sources.requirements import normalised
 
-        try:
-            SpecifierSet(until.specifier)
-        except InvalidSpecifier:
+        if not _is_specifier(until.specifier):
             return None  # said by `_expired`; a suppression that cannot be read stays in force
-        package = self._environment_of(self._path).package(_normalised(until.package))
+        package = self._environment_of(self._path).package(normalised(until.package))
         # Reached only when every release the pins allow is past it: some of them may still need the suppression.
         if package.holds(until.specifier) != "all":
             return None
@@ -241,10 +239,6 @@ class _Expiries:
                 lowered("warning"),
             )
         return Expiry(f"the pins now give {package.name}{release}", "warning")
-
-
-def _normalised(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _expired(noqas: Noqas, settings: Settings, expiries: _Expiries) -> Iterator[Finding]:
@@ -280,13 +274,9 @@ def _trimmed(directive: Directive, until: Until) -> tuple[int, int]:
 
 
 def _is_specifier(text: str) -> bool:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from trl_lint.knowledge.releases import parse_specifier
 
-    try:
-        SpecifierSet(text)
-    except InvalidSpecifier:
-        return False
-    return True
+    return parse_specifier(text) is not None
 
 
 def _was_checked(findings: list[Finding], noqas: Noqas) -> bool:

@@ -58,7 +58,7 @@ def test_an_exact_pin_decides_what_a_bare_name_can_be(tmp_path: Path):
 
 
 def test_target_is_judged_against_the_pins(tmp_path: Path):
-    files = {"requirements.txt": "vllm==0.7.2\n", "train.py": "from trl import GRPOTrainer\n"}
+    files = {"requirements.txt": "vllm==0.7.2\n", "train.py": "args = GRPOConfig(use_vllm=True)\n"}
     assert check(KNOWN_BAD, tmp_path, files) == []
     (finding,) = check(KNOWN_BAD, tmp_path, files, targets={"trl": "0.19.0"})
     assert "worker_extension_cls" in finding.message
@@ -96,6 +96,45 @@ def test_fix_is_unsafe_where_the_other_pin_is_a_range(tmp_path: Path):
     assert (finding.fix.edits[0].content, finding.fix.applicability) == ("==0.10.2", "unsafe")
 
 
+@pytest.mark.parametrize(
+    ("transformers", "fix"),
+    [
+        ("4.51.3", "==0.18.0"),
+        ("4.49.0", None),  # every TRL that is fixed requires a newer one
+    ],
+)
+def test_a_fix_leaves_the_other_pins_fitting(tmp_path: Path, transformers: str, fix: str | None):
+    files = {
+        "requirements.txt": f"trl==0.15.2\ntransformers=={transformers}\n",
+        "train.py": "from trl import GRPOTrainer\n",
+        "fsdp.yaml": "distributed_type: FSDP\nnum_processes: 2\n",
+        "run.sh": "accelerate launch --config_file fsdp.yaml train.py\n",
+    }
+    (finding,) = check(KNOWN_BAD, tmp_path, files)
+    assert (finding.fix and finding.fix.edits[0].content) == fix
+
+
+@pytest.mark.parametrize(
+    ("vllm", "torch", "fix"),
+    [
+        ("0.9.2", "2.7.0", None),  # 0.10.2 brings torch 2.8, 0.11.2 torch 2.9; what 0.11.1 brings is not in the tables
+        ("0.8.3", "2.8.0", "==0.10.2"),
+        ("0.8.3", "2.9.0", "==0.11.2"),
+    ],
+)
+def test_a_fix_passes_over_releases_that_do_not_fit(tmp_path: Path, vllm: str, torch: str, fix: str | None):
+    text = f"vllm=={vllm}\ntrl==0.29.0\ntorch=={torch}\n"
+    finding = next(f for f in check(RANGE, tmp_path, {"requirements.txt": text}) if f.message.startswith("trl"))
+    assert (finding.fix and finding.fix.edits[0].content) == fix
+
+
+def test_a_target_is_not_changed_by_editing_a_pin(tmp_path: Path):
+    (finding,) = check(RANGE, tmp_path, {"requirements.txt": "vllm==0.33.0\n"}, targets={"trl": "0.29.0"})
+    assert finding.fix is not None
+    (finding,) = check(RANGE, tmp_path, {"requirements.txt": "vllm\ntrl==0.29.0\n"}, targets={"vllm": "0.33.0"})
+    assert finding.fix is None
+
+
 def test_only_what_pip_refuses_is_an_error(tmp_path: Path):
     together = {"requirements.txt": "vllm==0.7.2\ntorch==2.6.0\n"}
     assert levels(check(RANGE, tmp_path / "a", together)) == ["error"]
@@ -104,13 +143,18 @@ def test_only_what_pip_refuses_is_an_error(tmp_path: Path):
         "pyproject.toml": '[project]\nname = "x"\nversion = "1"\ndependencies = ["vllm==0.7.2"]\n',
     }
     assert levels(check(RANGE, tmp_path / "b", apart)) == ["warning"]
-    locked = '[[package]]\nname = "vllm"\nversion = "0.7.2"\n\n[[package]]\nname = "torch"\nversion = "2.6.0"\n'
-    assert levels(check(RANGE, tmp_path / "c", {"uv.lock": locked}, "uv.lock")) == ["warning"]
+
+
+def test_a_lock_holds_what_a_requirement_excludes_only_on_purpose(tmp_path: Path):
+    """uv writes such a pair down where the project overrides the requirement; an extra binds nobody who did not ask."""
+    locked = '[[package]]\nname = "vllm"\nversion = "0.7.2"\n\n[[package]]\nname = "{}"\nversion = "{}"\n'
+    assert check(RANGE, tmp_path / "a", {"uv.lock": locked.format("torch", "2.6.0")}, "uv.lock") == []
+    assert levels(check(RANGE, tmp_path / "b", {"uv.lock": locked.format("trl", "0.18.0")}, "uv.lock")) == ["warning"]
 
 
 def test_lock_is_the_place_where_it_decides(tmp_path: Path):
-    locked = '[[package]]\nname = "vllm"\nversion = "0.7.2"\n\n[[package]]\nname = "torch"\nversion = "2.6.0"\n'
-    files = {"uv.lock": locked, "requirements.txt": "vllm==0.7.2\ntorch\n"}
+    locked = '[[package]]\nname = "vllm"\nversion = "0.7.2"\n\n[[package]]\nname = "trl"\nversion = "0.18.0"\n'
+    files = {"uv.lock": locked, "requirements.txt": "vllm==0.7.2\ntrl\n"}
     assert check(RANGE, tmp_path, files) == []
     assert len(check(RANGE, tmp_path, files, "uv.lock")) == 1
 

@@ -2,35 +2,56 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 import pytest
 
 from trl_lint.checks.pins.known_bad_release import rule
 from trl_lint.finding import SEVERITIES, Finding
-from trl_lint.knowledge.compat import Advisory, advisories, dependents, ranges, requirement
+from trl_lint.knowledge.compat import Advisory, Settings, advisories, dependents, ranges, requirement
 from trl_lint.knowledge.pages import IMPACTS
 from trl_lint.knowledge.releases import allowed, known_packages, parse_specifier, parse_version
 from trl_lint.project import Project
+from trl_lint.project.documents import Kind
 from trl_lint.project.pins import read_manifest
-from trl_lint.settings import Settings
+from trl_lint.settings import Settings as RunSettings
 from trl_lint.sources import Files
 
 ADVISORIES = [pytest.param(advisory, id=advisory.id) for advisory in advisories()]
 
 
 def findings(folder: Path, advisory: Advisory, pins: dict[str, str]) -> list[Finding]:
-    """What the rule says about these exact pins, in a project that does what the advisory is about."""
+    """What the rule says about these exact pins, in a project that does what the advisory is about.
+
+    Of the documents that the advisory names the project uses the first.
+    """
     (folder / "requirements.txt").write_text("".join(f"{name}=={version}\n" for name, version in pins.items()))
     (folder / "train.py").write_text("".join(f"import {word}\n" for word in advisory.uses) or "import trl\n")
-    if advisory.document is not None:
-        (folder / "a.yaml").write_text(f"num_processes: 2\n{advisory.document.key}: {advisory.document.value}\n")
-        (folder / "run.sh").write_text("accelerate launch --config_file a.yaml train.py\n")
-    project = Project(str(folder), Files(), Settings(str(folder)))
+    if advisory.documents:
+        (folder / "config.json").write_text(json.dumps(document_of(advisory.documents[0])))
+        option = "--config_file" if advisory.documents[0].kind == "accelerate" else "--deepspeed_config_file"
+        (folder / "run.sh").write_text(f"accelerate launch {option} config.json train.py\n")
+    project = Project(str(folder), Files(), RunSettings(str(folder)))
     manifest = read_manifest(project.files.get(str(folder / "requirements.txt")), project.files)
     assert manifest is not None
     return [f for f in rule.check_manifest(manifest, project) if f.message.startswith(advisory.title)]
+
+
+def document_of(settings: Settings) -> dict[str, Any]:
+    """A config document that says what an advisory asks for."""
+    document: dict[str, Any] = {"num_processes": 2, "compute_environment": "LOCAL_MACHINE"}
+    if settings.kind == "deepspeed":
+        document = {"train_batch_size": 8}
+    for key, values in settings.values.items():
+        *sections, name = key.split(".")
+        place = document
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[name] = values[0]
+    return document
 
 
 def newest_allowed(package: str, specifier: str) -> str:
@@ -79,6 +100,27 @@ def test_advisory_is_silent_after_each_of_its_cures(advisory: Advisory, tmp_path
 def test_advisory_about_a_trainer_needs_its_use(advisory: Advisory, tmp_path: Path):
     pins = {name: newest_allowed(name, specifier) for name, specifier in advisory.packages.items()}
     assert findings(tmp_path, advisory._replace(uses=()), pins) == []
+
+
+@pytest.mark.parametrize("advisory", [param for param in ADVISORIES if param.values[0].documents])
+def test_advisory_about_a_config_hears_of_every_document_it_names(advisory: Advisory, tmp_path: Path):
+    pins = {name: newest_allowed(name, specifier) for name, specifier in advisory.packages.items()}
+    for number, settings in enumerate(advisory.documents):
+        assert settings.kind in get_args(Kind) and all(settings.values.values())
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (finding,) = findings(folder, advisory._replace(documents=(settings,)), pins)
+        assert finding.severity == advisory.severity
+        assert {f"{key} is {values[0]} here" for key, values in settings.values.items()} <= {
+            place.message for place in finding.related
+        }
+
+
+@pytest.mark.parametrize("advisory", [param for param in ADVISORIES if param.values[0].documents])
+def test_advisory_about_a_config_without_one(advisory: Advisory, tmp_path: Path):
+    pins = {name: newest_allowed(name, specifier) for name, specifier in advisory.packages.items()}
+    levels = [finding.severity for finding in findings(tmp_path, advisory._replace(documents=()), pins)]
+    assert levels == ([advisory.otherwise] if advisory.otherwise else [])
 
 
 @pytest.mark.parametrize("advisory", [param for param in ADVISORIES if param.values[0].unless])

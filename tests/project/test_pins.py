@@ -65,6 +65,15 @@ def test_prose_and_conda_exports_named_requirements_are_left_alone(tmp_path: Pat
     assert read(tmp_path, "requirements.txt", "numpy=1.26=py311\npip=24=pyhd\ntorch\n") is None
 
 
+def test_one_slip_does_not_hide_the_pin_beside_it(tmp_path: Path):
+    """Half of the lines are wrong here, which says little about a file of two."""
+    found = read(tmp_path, "requirements.txt", "trl=0.17.0\ntransformers==4.52.4\n")
+    assert pins(found) == [("requirement", "transformers", "==4.52.4")]
+    assert found is not None and len(found.problems) == 1
+    # By another name it may be anything.
+    assert read(tmp_path, "dev-requirements.txt", "trl=0.17.0\ntransformers==4.52.4\n") is None
+
+
 def test_nul_byte_in_requirements(tmp_path: Path):
     with pytest.raises(SourceError):
         read(tmp_path, "requirements.txt", "trl\0\n")

@@ -58,6 +58,21 @@ def test_a_cpu_tensor_that_meets_another_is_found(body, tier, remedy):
         "x[0] = torch.zeros(3)",
         "t = torch.zeros(n)\nt = t if n else t.to(device)\nreturn t + x",
         "t = torch.zeros(n, 3)\nt[0] + x",
+        'd = "cpu"\nreturn torch.zeros(n, 2) - y.to(d)',
+        'd = torch.device("cpu")\nreturn torch.zeros(n, 2) - torch.ones(n, 2, device=d)',
+        'return torch.zeros(n, 2) - y.to("cpu:0")',
+        "return torch.zeros(n, 2) - y.to(y.device)",
+        "return torch.zeros(n, 2) - self.model(y.cpu())",
+        "t = torch.zeros(n, 3)\nif torch.cuda.is_available():\n    t = t.cuda()\nreturn t + x",
+        "t = torch.zeros(n, 3)\nif x.is_cuda:\n    t, n = t.to(device), 1\nreturn t + x",
+        "t = torch.zeros(n, 3)\nt.data = t.data.cuda()\nreturn t + x",
+        "t = torch.zeros(n, 3)\nmatch y:\n    case [t, *_]:\n        return t + x",
+        "t = torch.zeros(n, 3)\ndef move():\n    nonlocal t\n    t = t.to(device)\nmove()\nreturn t + x",
+        "t = torch.zeros(n, 3)\nfrom mine import t\nreturn t + x",
+        "t = torch.zeros(n, 3)\n[t := t.to(device) for _ in range(n)]\nreturn t + x",
+        "t = torch.zeros(n, 3)\ntry:\n    pass\nexcept ValueError as t:\n    return t + x",
+        # Six rounds pass until the last name of the chain is no longer a tensor of the CPU.
+        "a = b = c = d = e = f = torch.zeros(n, 3)\nfor i in y:\n    a, b, c, d, e, f = b, c, d, e, f, i\nreturn a + x",
         "t = torch.zeros(n)\nif not torch.cuda.is_available():\n    return t + x",
         "torch.zeros(n, **kw) + x",
         "torch.zeros(n, 2).cpu() + x.cpu()",
@@ -77,3 +92,10 @@ def test_a_sibling_with_a_device_makes_an_unknown_meeting_worth_a_warning():
 def test_sizes_carry_their_tensor_through_locals():
     body = "length = y.size(1)\nz = y.long()\nreturn torch.arange(length) < z"
     assert mixes(body) == [("anchor", "y.device")]
+
+
+def test_a_device_that_is_the_cpu_by_default_is_no_accelerator():
+    body = "y = y.to(device)\nreturn torch.zeros(n, 2) - y"
+    assert mixes(body, 'y, n, device="cpu"') == []
+    assert mixes(body, 'y, n, *, device=torch.device("cpu")') == []
+    assert mixes('if torch.cuda.is_available():\n    device = "cuda"\n' + body, 'y, n, device="cpu"') != []

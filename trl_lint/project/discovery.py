@@ -15,9 +15,7 @@ _SUFFIXES = (
     ".py", ".pyi", ".ipynb", ".yaml", ".yml", ".json", ".toml", ".md", ".markdown",
     ".sh", ".bash", ".slurm", ".sbatch", ".dockerfile",
 )  # fmt: skip
-_NAMES = frozenset(
-    ("Makefile", "makefile", "GNUmakefile", "Containerfile", "setup.cfg", "uv.lock", "poetry.lock", "pdm.lock")
-)
+_NAMES = frozenset(("Makefile", "makefile", "GNUmakefile", "Containerfile", "setup.cfg", "uv.lock", "poetry.lock"))
 _PREFIXED = re.compile(r"Dockerfile([._-].*)?\Z|.*\.py\.lock\Z", re.IGNORECASE)
 # pip gives requirement files no fixed name; these are the ones people use.
 _REQUIREMENTS = re.compile(r".*(?:require|constraint|reqs?\b).*\.(?:txt|in)\Z", re.IGNORECASE)

@@ -9,14 +9,12 @@ from __future__ import annotations
 import os
 from typing import Literal
 
+from trl_lint.finding import Location
 from trl_lint.sources import Source, SourceError, SourceFile
-from trl_lint.sources.nodes import Mapping, Node, Scalar, value_of
+from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar, Value, find, value_of
+from trl_lint.words import words
 
 Kind = Literal["accelerate", "deepspeed", "trl-recipe", "axolotl", "llamafactory", "verl", "other"]
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 MAX_BYTES = 1_000_000  # above it a file is data
@@ -36,20 +34,20 @@ _NEEDLES: tuple[tuple[bytes, ...], ...] = (
 )
 
 # accelerate.commands.config.config_args: BaseConfig and ClusterConfig, all releases to 1.15.
-_ACCELERATE_KEYS = _words("""
+_ACCELERATE_KEYS = words("""
     compute_environment distributed_type mixed_precision use_cpu debug num_processes machine_rank num_machines
     gpu_ids main_process_ip main_process_port rdzv_backend same_network main_training_function enable_cpu_affinity
     fp8_config deepspeed_config fsdp_config tp_config parallelism_config megatron_lm_config ipex_config
     mpirun_config downcast_bf16 tpu_name tpu_zone tpu_use_cluster tpu_use_sudo command_file commands tpu_vm tpu_env
     dynamo_config dynamo_backend fp16
 """)
-_DISTRIBUTED_TYPES = _words("""
+_DISTRIBUTED_TYPES = words("""
     NO MULTI_CPU MULTI_GPU MULTI_NPU MULTI_MLU MULTI_SDAA MULTI_MUSA MULTI_XPU MULTI_HPU MULTI_NEURON DEEPSPEED FSDP
     XLA MEGATRON_LM TPU MPS TP
 """)
 _COMPUTE_ENVIRONMENTS = ("LOCAL_MACHINE", "AMAZON_SAGEMAKER")
 
-_DEEPSPEED_KEYS = _words("""
+_DEEPSPEED_KEYS = words("""
     train_batch_size train_micro_batch_size_per_gpu gradient_accumulation_steps gradient_clipping optimizer
     scheduler fp16 bf16 bfloat16 amp zero_optimization zero_allow_untested_optimizer zero_force_ds_cpu_optimizer
     wall_clock_breakdown steps_per_print prescale_gradients gradient_predivide_factor sparse_gradients
@@ -58,7 +56,7 @@ _DEEPSPEED_KEYS = _words("""
 """)
 
 # transformers.TrainingArguments; only names that no other family of configuration files uses in the same way.
-_TRAINING_KEYS = _words("""
+_TRAINING_KEYS = words("""
     output_dir learning_rate per_device_train_batch_size per_device_eval_batch_size gradient_accumulation_steps
     num_train_epochs max_steps lr_scheduler_type lr_scheduler_kwargs warmup_ratio warmup_steps logging_steps
     logging_strategy save_strategy save_steps save_total_limit eval_strategy evaluation_strategy eval_steps
@@ -69,7 +67,7 @@ _TRAINING_KEYS = _words("""
 
 _LLAMAFACTORY_STAGES = ("pt", "sft", "rm", "ppo", "dpo", "kto")
 _LLAMAFACTORY_KEYS = frozenset(("finetuning_type", "template", "dataset"))
-_AXOLOTL_KEYS = _words("""
+_AXOLOTL_KEYS = words("""
     micro_batch_size sequence_len datasets adapter val_set_size sample_packing num_epochs flash_attention lora_r
     lora_target_linear dataset_prepared_path special_tokens pad_to_sequence_len train_on_inputs
 """)
@@ -90,6 +88,19 @@ class Document:
     def path(self) -> str:
         return self.source.path
 
+    @property
+    def mapping(self) -> Mapping | None:
+        """The root, if it is a mapping."""
+        return self.root if isinstance(self.root, Mapping) else None
+
+    def value(self, path: str) -> Value:
+        """The scalar at a dotted path of keys; None where there is none."""
+        return value_of(find(self.root, path))
+
+    def place(self, entry: Entry, message: str = "") -> Location:
+        """Where a key and its value stand."""
+        return self.source.location(entry.key.start, max(entry.key.end, entry.value.end), message)
+
     def __repr__(self) -> str:
         return f"<{self.kind} {self.path}>"
 
@@ -105,7 +116,9 @@ def read_document(file: SourceFile) -> Document | None:
         return None
     source = Source(file, "json" if extension == ".json" else "yaml")
     try:
-        roots = _read(source)
+        from trl_lint.sources.trees import read_trees
+
+        roots = read_trees(source)
     except SourceError:
         if b"{{" in file.data or b"{%" in file.data:
             return None
@@ -119,16 +132,6 @@ def read_document(file: SourceFile) -> Document | None:
 
 def _is_candidate(data: bytes) -> bool:
     return len(data) <= MAX_BYTES and any(all(word in data for word in group) for group in _NEEDLES)
-
-
-def _read(source: Source) -> list[Node]:
-    if source.language == "json":
-        from trl_lint.sources.json import read_json
-
-        return [read_json(source)]
-    from trl_lint.sources.yaml import read_yaml
-
-    return read_yaml(source)
 
 
 def recognise(root: Node) -> Kind:

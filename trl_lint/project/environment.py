@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
-from weakref import WeakKeyDictionary
 
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.project.folders import Folders, read_quietly
@@ -291,29 +290,8 @@ def _neighbours(name: str, specifier: str) -> tuple[Version, ...]:
     return (before[-1], after[0]) if before and after else ()
 
 
-_FOLDERS: WeakKeyDictionary[Project, tuple[Folders, dict[str, Environment]]] = WeakKeyDictionary()
-
-
-def environment_for(path: str, project: Project) -> Environment:
-    """The environment of the file at an absolute path: of a script, a notebook, a config or a manifest."""
-    known = _FOLDERS.get(project)
-    if known is None:
-        known = _FOLDERS[project] = (Folders(project.root, project.files), {})
-    folders, shared = known
-    own = _own_pins(path, project)
-    targets = project.settings.targets
-    if own:
-        return Environment(folders, path, own, targets)
-    # Files that pin nothing themselves share the environment of their folder.
-    folder = os.path.dirname(path)
-    found = shared.get(folder)
-    if found is None:
-        found = shared[folder] = Environment(folders, path, [], targets)
-    return found
-
-
-def _own_pins(path: str, project: Project) -> list[list[Pin]]:
-    """The pins that belong to this very file, by rank."""
+def own_pins(path: str, project: Project) -> list[list[Pin]]:
+    """The pins that belong to the file at an absolute path itself (a script, a notebook, a manifest), by rank."""
     tiers: list[list[Pin]] = []
     lock = read_quietly(path + ".lock", project.files) if path.endswith(".py") else None
     if lock is not None:

@@ -9,8 +9,8 @@ from trl_lint.project.pins import Manifest, Pin, kind_of, read_manifest
 from trl_lint.sources import Files, SourceError
 
 _COMMAND_KINDS = frozenset(("shell", "makefile", "dockerfile", "readme"))
-_SCRIPT_KINDS = frozenset(("pep723", "notebook", "script-lock"))
-_DOCKER_FOLDERS = ("docker", "dockerfile", "dockerfiles", ".devcontainer")
+SCRIPT_KINDS = frozenset(("pep723", "notebook", "script-lock"))
+DOCKER_FOLDERS = ("docker", "dockerfile", "dockerfiles", ".devcontainer")
 # A file above this size is not a hand-written list of requirements, a lock above the other not one of a project.
 _MANIFEST_BYTES = 2_000_000
 _LOCK_BYTES = 50_000_000
@@ -55,7 +55,7 @@ class Folders:
             found = self._manifests[folder] = []
             for path in paths:
                 kind = kind_of(path)
-                if kind and kind not in _COMMAND_KINDS and kind not in _SCRIPT_KINDS and kind != "constraints":
+                if kind and kind not in _COMMAND_KINDS and kind not in SCRIPT_KINDS and kind != "constraints":
                     manifest = read_quietly(path, self.files)
                     if manifest is not None:
                         found.append(manifest)
@@ -102,7 +102,7 @@ class Folders:
         run: list[Pin] = []
         told: list[Pin] = []
         paths = [os.path.join(folder, name) for name in self.names(folder)]
-        for name in _DOCKER_FOLDERS:
+        for name in DOCKER_FOLDERS:
             if name in self.names(folder):
                 inner = os.path.join(folder, name)
                 paths += [os.path.join(inner, inner_name) for inner_name in self.names(inner)]

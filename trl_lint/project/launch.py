@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from trl_lint.project.launchers import (
     option_name,
     peel,
 )
+from trl_lint.project.links import linked_files
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing
 from trl_lint.sources import Source
 
@@ -98,6 +98,15 @@ class Launch:
     @property
     def location(self) -> Location:
         return self.source.location(self.command.start, self.command.end)
+
+    def files_named(self, name: str) -> list[str]:
+        """The absolute paths of the existing files that a name written in this command may mean."""
+        return linked_files(name, self.source, self.command.directory)
+
+    def file_named(self, name: str) -> str | None:
+        """The file that a name written in this command means; None if there is none, or if it may be one of several."""
+        paths = self.files_named(name)
+        return paths[0] if len(paths) == 1 else None
 
     def flag(self, name: str) -> Word | Missing:
         """The value of an argument of the script: `--x v` and `--x=v` give v, a bare `--x` gives itself.
@@ -359,52 +368,11 @@ def _number(word: Word | None) -> int | None:
 def _resolve(launch: Launch) -> None:
     word = launch.script
     if word is not None and word.text:
-        launch.candidates = tuple(existing(launch, word.text))
+        launch.candidates = tuple(launch.files_named(word.text))
     elif launch.module:
         stem = launch.module.replace(".", "/")
         names = (f"{stem}.py", f"{stem}/__main__.py", f"src/{stem}.py", f"src/{stem}/__main__.py")
-        launch.candidates = tuple(dict.fromkeys(path for name in names for path in existing(launch, name)))
+        launch.candidates = tuple(dict.fromkeys(path for name in names for path in launch.files_named(name)))
     config = launch.options.get("--config_file") if launch.launcher == "accelerate" else None
     if config is not None and config.text:
-        paths = existing(launch, config.text)
-        launch.config_file = paths[0] if len(paths) == 1 else None
-
-
-def existing(launch: Launch, name: str) -> list[str]:
-    """The files a relative name may mean: from the working directory if it is known, else from every likely place."""
-    in_image = launch.source.language == "dockerfile"
-    directory = launch.command.directory
-    if in_image:
-        # Folders of the image are not folders of the host; below the working directory the layouts usually agree.
-        if name.startswith("/"):
-            if not directory or not name.startswith(directory.rstrip("/") + "/"):
-                return []
-            name = name[len(directory.rstrip("/")) + 1 :]
-        directory = None
-    if os.path.isabs(name) or (directory and os.path.isabs(directory)):
-        path = os.path.normpath(os.path.join(directory or "", name))
-        return [path] if os.path.isfile(path) else []
-    found: list[str] = []
-    bases = _bases(launch.source.path)
-    for base in bases:
-        path = os.path.normpath(os.path.join(base, directory or "", name))
-        # `../train.py` must not lead out of the project.
-        if path not in found and path.startswith(bases[-1].rstrip(os.sep) + os.sep) and os.path.isfile(path):
-            found.append(path)
-    return found
-
-
-def _bases(path: str) -> list[str]:
-    """The folders a command may be typed in: that of its file, and all above it up to the root of the project."""
-    from trl_lint.project import find_root
-
-    folder = os.path.dirname(path)
-    root = find_root(folder)
-    bases = [folder]
-    while folder != root and len(bases) < 20:
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            break
-        folder = parent
-        bases.append(folder)
-    return bases
+        launch.config_file = launch.file_named(config.text)

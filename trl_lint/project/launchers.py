@@ -12,16 +12,14 @@ import os.path
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from trl_lint.words import words as names
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from trl_lint.sources.shell import Word
 
 PYTHON = re.compile(r"python(?:\d(?:\.\d+)*)?(?:\.exe)?\Z")
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 class Wrapper(NamedTuple):
@@ -33,41 +31,41 @@ class Wrapper(NamedTuple):
     separator: bool = False  # the program to run stands behind `--`
 
 
-_MPI = _names(
+_MPI = names(
     "-n -np --np -H --host -hosts --hostfile -machinefile -x -map-by --map-by -bind-to --bind-to -ppn -wdir"
     " -mca --mca -genv -env"
 )
-_TWO_VALUES = _names("-mca --mca -genv -env")
+_TWO_VALUES = names("-mca --mca -genv -env")
 
 _CONTAINER = Wrapper(
-    ("exec|run",), _names("-B --bind --env --env-file -H --home --pwd --workdir -W --overlay --mount --network"), 1
+    ("exec|run",), names("-B --bind --env --env-file -H --home --pwd --workdir -W --overlay --mount --network"), 1
 )
 
 WRAPPERS: dict[str, Wrapper] = {
     "apptainer": _CONTAINER,
     "command": Wrapper(),
-    "conda": Wrapper(("run",), _names("-n --name -p --prefix --cwd")),
-    "exec": Wrapper((), _names("-a")),
-    "env": Wrapper((), _names("-u --unset -C --chdir")),
-    "ionice": Wrapper((), _names("-c --class -n --classdata")),
-    "mamba": Wrapper(("run",), _names("-n --name -p --prefix --cwd")),
-    "micromamba": Wrapper(("run",), _names("-n --name -p --prefix --cwd")),
+    "conda": Wrapper(("run",), names("-n --name -p --prefix --cwd")),
+    "exec": Wrapper((), names("-a")),
+    "env": Wrapper((), names("-u --unset -C --chdir")),
+    "ionice": Wrapper((), names("-c --class -n --classdata")),
+    "mamba": Wrapper(("run",), names("-n --name -p --prefix --cwd")),
+    "micromamba": Wrapper(("run",), names("-n --name -p --prefix --cwd")),
     "mpiexec": Wrapper((), _MPI),
     "mpirun": Wrapper((), _MPI),
-    "nice": Wrapper((), _names("-n --adjustment")),
+    "nice": Wrapper((), names("-n --adjustment")),
     "nohup": Wrapper(),
-    "nsys": Wrapper(("profile",), _names("-o --output -t --trace -w -c -y -d")),
-    "numactl": Wrapper((), _names("-C --physcpubind -N --cpunodebind -m --membind -i --interleave -p --preferred")),
+    "nsys": Wrapper(("profile",), names("-o --output -t --trace -w -c -y -d")),
+    "numactl": Wrapper((), names("-C --physcpubind -N --cpunodebind -m --membind -i --interleave -p --preferred")),
     "pdm": Wrapper(("run",)),
     "pipenv": Wrapper(("run",)),
-    "pixi": Wrapper(("run",), _names("-e --environment --manifest-path")),
+    "pixi": Wrapper(("run",), names("-e --environment --manifest-path")),
     "poetry": Wrapper(("run",)),
     "ray": Wrapper(("job", "submit"), separator=True),
     "setsid": Wrapper(),
     "singularity": _CONTAINER,
     "srun": Wrapper(
         (),
-        _names(
+        names(
             "-A -c -C -d -D -e -i -J -m -M -n -N -o -p -q -r -t -w -x --account --chdir --container-image"
             " --container-mounts --container-name --container-workdir --cpu-bind --cpus-per-gpu --cpus-per-task"
             " --error --export --gpu-bind --gpus --gpus-per-node --gpus-per-task --gres --input --jobid --job-name"
@@ -75,14 +73,14 @@ WRAPPERS: dict[str, Wrapper] = {
             " --ntasks-per-node --output --partition --qos --relative --signal --time --wait"
         ),
     ),
-    "stdbuf": Wrapper((), _names("-i -o -e --input --output --error")),
-    "sudo": Wrapper((), _names("-u --user -g --group")),
+    "stdbuf": Wrapper((), names("-i -o -e --input --output --error")),
+    "sudo": Wrapper((), names("-u --user -g --group")),
     "taskset": Wrapper((), frozenset(), 1),
-    "time": Wrapper((), _names("-f -o --format --output")),
-    "timeout": Wrapper((), _names("-k --kill-after -s --signal"), 1),
+    "time": Wrapper((), names("-f -o --format --output")),
+    "timeout": Wrapper((), names("-k --kill-after -s --signal"), 1),
     "uv": Wrapper(
         ("run",),
-        _names(
+        names(
             "--with --with-editable --with-requirements --python -p --extra --group --only-group --no-group --index"
             " --index-url --default-index --extra-index-url --find-links -f --env-file --project --directory"
             " --package --cache-dir --config-file --index-strategy --prerelease --resolution --link-mode"
@@ -90,9 +88,6 @@ WRAPPERS: dict[str, Wrapper] = {
         ),
     ),
 }  # fmt: skip
-
-# Programs that start one process per task of their own: what they run is not one plain process.
-MULTI_TASK = _names("srun mpirun mpiexec")
 
 LAUNCHERS = {
     "accelerate": ("launch",),
@@ -119,23 +114,23 @@ MODULE_LAUNCHERS = {
 
 # Options without a value. `-m` of a launcher says that the script is a module.
 FLAGS = {
-    "accelerate": _names(
+    "accelerate": names(
         "-h --help -q --quiet --cpu --multi_gpu --tpu --use_mps_device --use_xpu --ipex --use_deepspeed --use_fsdp"
         " --use_megatron_lm --use_parallelism_config --enable_cpu_affinity --dynamo_use_fullgraph --dynamo_use_dynamic"
         " --dynamo_use_regional_compilation --same_network -m --module --no_python --tpu_cluster --no_tpu_cluster"
         " --tpu_use_sudo --tpu_use_cluster --downcast_bf16 --fp8_use_autocast_during_eval --fp16 --debug"
     ),
-    "torchrun": _names(
+    "torchrun": names(
         "-h --help --standalone -m --module --no_python --run_path --use_env --use_agent_store --virtual_local_rank"
     ),
-    "deepspeed": _names(
+    "deepspeed": names(
         "-h --help --module --no_python --no_local_rank --no_ssh --no_ssh_check --force_multi --save_pid"
         " --elastic_training --bind_cores_to_rank --use_pdsh -v --version"
     ),
 }
 
 # Options of the interpreter: these take a value as the next word.
-PYTHON_WITH_VALUE = _names("-W -X --check-hash-based-pycs")
+PYTHON_WITH_VALUE = names("-W -X --check-hash-based-pycs")
 
 
 def basename(word: Word) -> str:

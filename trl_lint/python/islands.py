@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.finding import Edit
 from trl_lint.sources import SourceError
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from trl_lint.python.module import PythonModule
-
-    NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 
 
 def parse_expression(text: str) -> cst.BaseExpression:

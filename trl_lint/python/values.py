@@ -38,6 +38,22 @@ def argument(call: ast.Call, name: str, position: int | None = None) -> ast.expr
     return UNKNOWN if unknown else ABSENT
 
 
+def default_of(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.expr | None:
+    """The default of a parameter, None where it has none (or there is no such parameter)."""
+    positional = [*function.args.posonlyargs, *function.args.args]
+    defaults = function.args.defaults
+    pairs = [
+        *zip(positional[len(positional) - len(defaults) :], defaults, strict=True),
+        *zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True),
+    ]
+    return next((default for arg, default in pairs if arg.arg == name), None)
+
+
+def is_none(node: ast.expr | None) -> bool:
+    """Whether the expression is a written `None`."""
+    return isinstance(node, ast.Constant) and node.value is None
+
+
 def literal(node: ast.expr | Missing | None) -> Any:
     """The Python value of a literal (numbers, strings, booleans, None, -x, tuples, lists, dicts), else UNKNOWN."""
     if node is None or isinstance(node, Missing):

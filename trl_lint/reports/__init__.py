@@ -114,10 +114,6 @@ def char_width(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-def text_width(text: str) -> int:
-    return len(text) if text.isascii() else sum(map(char_width, text))
-
-
 # -- counts -----------------------------------------------------------------------------------------------------------
 
 

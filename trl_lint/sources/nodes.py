@@ -116,6 +116,13 @@ def find(root: Node | None, path: str) -> Node | None:
     return node
 
 
+def find_entry(root: Node | None, path: str) -> Entry | None:
+    """The entry at a dotted path of keys, for the place of key and value together; None where there is none."""
+    above, _, name = path.rpartition(".")
+    owner = find(root, above) if above else root
+    return owner.entry(name) if isinstance(owner, Mapping) else None
+
+
 def value_of(node: Node | None) -> Value:
     """The value of a scalar; None for everything else."""
     return node.value if isinstance(node, Scalar) else None

@@ -16,6 +16,7 @@ from trl_lint.sources.shell_syntax import (
     flatten,
     is_ampersand,
     is_broken,
+    parse,
     printed_path,
 )
 
@@ -38,11 +39,7 @@ class Reader(CommandReader):
         self._opens_anything = False
 
     def read(self) -> None:
-        import tree_sitter
-        import tree_sitter_bash
-
-        parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
-        self._block(parser.parse(self.offsets.data).root_node.children)
+        self._block(parse(self.offsets.data).children)
 
     # -- statements -----------------------------------------------------------------------------------------------
 

@@ -25,10 +25,6 @@ class Word(NamedTuple):
     end: int
     several: bool = False
 
-    @property
-    def known(self) -> bool:
-        return self.text is not None
-
 
 class Array(NamedTuple):
     """The words of a shell array."""

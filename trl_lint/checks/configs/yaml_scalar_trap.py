@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from trl_lint.checks._runs import after_flags, recipe_launches
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix, Location, Severity, lowered
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, value_of, walk
+from trl_lint.words import words
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -17,15 +18,11 @@ if TYPE_CHECKING:
     from trl_lint.project.launches import Launch
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _EXPONENT = re.compile(r"(?P<whole>[-+]?\d+)(?:\.(?P<part>\d*))?[eE](?P<exponent>[-+]?\d+)$")
 
 # transformers.TrainingArguments 4.40 to 5.23 and the configs of trl 0.9 to 1.16: fields that are float in every release
 # that has them. `warmup_steps` is missing on purpose: it is int in one release and float in another.
-_FLOAT_FIELDS = _words("""
+_FLOAT_FIELDS = words("""
     learning_rate weight_decay adam_beta1 adam_beta2 adam_epsilon max_grad_norm num_train_epochs warmup_ratio
     eval_delay label_smoothing_factor neftune_noise_alpha logging_steps save_steps eval_steps temperature top_p
     min_p repetition_penalty epsilon epsilon_high delta label_smoothing kl_coef cliprange cliprange_value vf_coef
@@ -33,7 +30,7 @@ _FLOAT_FIELDS = _words("""
     desirable_weight undesirable_weight rpo_alpha cpo_alpha simpo_gamma router_aux_loss_coef missing_eos_penalty
     center_rewards_coefficient discopop_tau top_entropy_quantile
 """)
-_INT_FIELDS = _words("""
+_INT_FIELDS = words("""
     max_steps per_device_train_batch_size per_device_eval_batch_size gradient_accumulation_steps save_total_limit
     seed data_seed dataloader_num_workers dataset_num_proc max_length max_seq_length max_prompt_length
     max_completion_length num_generations num_iterations steps_per_generation generation_batch_size lora_r
@@ -68,7 +65,7 @@ class YamlScalarTrap(Rule):
             verdict = judge(project.environment(document.path), _ACCELERATE_FAILS, self.page.severity)
             if verdict is None:
                 return
-            severity = _with_flags(verdict.severity, trap.name, accelerate_launches(document, project), own_flag)
+            severity = after_flags(verdict.severity, (trap.name,), accelerate_launches(document, project), own_flag)
             if severity is not None:
                 message = f"{trap.message}, {verdict.phrase}"
                 yield self._report(document, trap.node, message, severity, quoted(trap.node), verdict.related)
@@ -80,7 +77,7 @@ class YamlScalarTrap(Rule):
         for name, node in last_values(root):
             if isinstance(node, Scalar) and name in _STRATEGY_FIELDS and is_negative_word(node):
                 launches = launches if launches is not None else recipe_launches(document, project)
-                severity = _with_flags(self.page.severity, name, launches, script_flag)
+                severity = after_flags(self.page.severity, (name,), launches)
                 message = (
                     f"`{name}: {node.raw}` is the boolean False in YAML 1.1, which transformers refuses: "
                     "False is not a valid strategy"
@@ -89,7 +86,7 @@ class YamlScalarTrap(Rule):
                     yield self._report(document, node, message, severity, quoted(node, "no"))
             elif isinstance(node, Scalar) and name in _INT_FIELDS and is_number_string(node):
                 launches = launches if launches is not None else recipe_launches(document, project)
-                severity = _with_flags(self.page.severity, name, launches, script_flag)
+                severity = after_flags(self.page.severity, (name,), launches)
                 message = f"`{node.raw}` is the string '{node.value}' in YAML 1.1, and {name} needs an integer"
                 if severity is not None:
                     yield self._report(document, node, message, severity, integer_spelling(node))
@@ -130,7 +127,7 @@ class YamlScalarTrap(Rule):
             why = f"{name} needs a number; only TrlParser of trl 0.9.5 or newer converts it"
         else:  # read by a TrlParser that converts it, or by nobody we know: harmless, as far as can be seen
             return
-        severity = _with_flags(severity, name, launches, script_flag)
+        severity = after_flags(severity, (name,), launches)
         if severity is not None:
             message = f"`{node.raw}` is the string '{node.value}' in YAML 1.1: {why}"
             yield self._report(document, node, message, severity, float_spelling(node), related)
@@ -243,31 +240,8 @@ def integer_spelling(node: Scalar) -> str | None:
 
 
 def accelerate_launches(document: Document, project: Project) -> list[Launch]:
-    return [
-        launch
-        for launch in project.launches()
-        if launch.config_file and _is_file(launch.config_file, document, launch, project)
-    ]
-
-
-def recipe_launches(document: Document, project: Project) -> list[Launch]:
-    """The commands that name the recipe. Commands shown in documentation prove nothing about how it is used."""
-    return [
-        launch
-        for launch in project.launches()
-        if not launch.is_documentation
-        and any(word.text and _is_file(word.text, document, launch, project) for word in launch.args)
-    ]
-
-
-def _is_file(text: str, document: Document, launch: Launch, project: Project) -> bool:
-    """Whether a path in a command is the document: from the project's root, the command's file or its script."""
-    if os.path.basename(text) != os.path.basename(document.path):
-        return False
-    bases = [project.root, os.path.dirname(launch.source.path)]
-    if launch.script_path:
-        bases.append(os.path.dirname(launch.script_path))
-    return any(os.path.normpath(os.path.join(base, text)) == document.path for base in bases)
+    """The commands that name the accelerate config with `--config_file`."""
+    return [launch for launch in project.launches() if launch.config_file == document.path]
 
 
 def reader_of(launch: Launch, project: Project) -> str | None:
@@ -290,26 +264,6 @@ def reader_of(launch: Launch, project: Project) -> str | None:
 def own_flag(launch: Launch, name: str) -> bool | None:
     """Whether the launcher's own options set a value; None if that cannot be known."""
     return any(option.lstrip("-").replace("-", "_") == name for option in launch.options)
-
-
-def script_flag(launch: Launch, name: str) -> bool | None:
-    """Whether the script's arguments set a value; None if that cannot be known."""
-    from trl_lint.python.values import ABSENT, UNKNOWN
-
-    found = launch.flag(f"--{name}")
-    if found is UNKNOWN:
-        return None
-    return found is not ABSENT
-
-
-def _with_flags(
-    severity: Severity, name: str, launches: list[Launch], has_flag: Callable[[Launch, str], bool | None]
-) -> Severity | None:
-    """The severity once the command line is heard: a flag overrides the file, an unreadable command might."""
-    answers = [has_flag(launch, name) for launch in launches]
-    if answers and all(answer is True for answer in answers):
-        return None
-    return lowered(severity) if any(answer is not False for answer in answers) else severity
 
 
 rule = YamlScalarTrap()

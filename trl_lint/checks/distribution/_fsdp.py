@@ -6,20 +6,19 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from trl_lint.checks._runs import accelerate_config, runs_of
+from trl_lint.checks._runs import accelerate_config, recipe, runs_of
 from trl_lint.finding import Location
 from trl_lint.python.guards import Atom, Truth, bindings, evaluate, key_of, last_name
 from trl_lint.python.module import PythonModule
-from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument
+from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument, is_none
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
+    from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
-    from trl_lint.sources.nodes import Node
 
 _FSDP_FLAG = re.compile(r"_*(?:is|use|using|has|with)?_?fsdp(?:_enabled|_plugin|_training)?")
 _DEEPSPEED_FLAG = re.compile(
@@ -133,13 +132,9 @@ def _runs_in_module(module: PythonModule) -> list[FsdpRun]:
                     found.append(
                         FsdpRun(module.location(keyword, "the run uses FSDP"), _rank0_in_arguments(call, module))
                     )
-            elif keyword.arg == "fsdp_plugin" and last_name(call.func) == "Accelerator" and not _is_none(keyword.value):
+            elif keyword.arg == "fsdp_plugin" and last_name(call.func) == "Accelerator" and not is_none(keyword.value):
                 found.append(FsdpRun(module.location(keyword, "the run uses FSDP"), None))
     return found
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _rank0_in_arguments(call: ast.Call, module: PythonModule) -> bool | None:
@@ -166,7 +161,7 @@ def _run_of(launch: Launch, project: Project) -> FsdpRun | None:
             return FsdpRun(launch.location._replace(message="this launch uses FSDP"), None)
         config = accelerate_config(launch, project)
         if config is not None:
-            return _run_of_config(config.root, config.location)
+            return _run_of_config(config)
     flag = launch.flag("--fsdp")
     if not isinstance(flag, Missing):
         is_on = flag.text is not None and flag.text.strip() not in _OFF
@@ -176,29 +171,25 @@ def _run_of(launch: Launch, project: Project) -> FsdpRun | None:
 
 def _run_of_recipe(launch: Launch, project: Project) -> FsdpRun | None:
     """Whether the recipe a launch reads (`--config recipe.yaml`) has an `fsdp` that is on."""
-    from trl_lint.sources.nodes import Mapping, value_of
+    from trl_lint.sources.nodes import find_entry
 
-    given = launch.flag("--config")
-    if isinstance(given, Missing) or not given.text:
+    document = recipe(launch, project)
+    entry = find_entry(document.root, "fsdp") if document is not None else None
+    if document is None or entry is None or str(document.value("fsdp") or "") in _OFF:
         return None
-    recipes = [d for d in project.documents("trl-recipe") if d.path.endswith(os.sep + os.path.normpath(given.text))]
-    if len(recipes) != 1 or not isinstance(recipes[0].root, Mapping):
-        return None
-    entry = recipes[0].root.entry("fsdp")
-    if entry is None or str(value_of(entry.value) or "") in _OFF:
-        return None
-    return FsdpRun(recipes[0].source.location(entry.key.start, entry.value.end, "this run uses FSDP"), None)
+    return FsdpRun(document.place(entry, "this run uses FSDP"), None)
 
 
-def _run_of_config(root: Node, location: Location) -> FsdpRun | None:
-    from trl_lint.sources.nodes import find, value_of
+def _run_of_config(config: Document) -> FsdpRun | None:
+    from trl_lint.sources.nodes import find, find_entry, value_of
 
-    if value_of(find(root, "distributed_type")) != "FSDP":
+    entry = find_entry(config.root, "distributed_type")
+    if entry is None or value_of(entry.value) != "FSDP":
         return None
-    node = find(root, "fsdp_config.fsdp_cpu_ram_efficient_loading")
+    node = find(config.root, "fsdp_config.fsdp_cpu_ram_efficient_loading")
     # `accelerate launch` has "true" as the default of the option behind the key (1.6.0 and 1.15.0 read).
     rank0 = True if node is None else _as_bool(value_of(node))
-    return FsdpRun(location._replace(message="this run uses FSDP"), rank0)
+    return FsdpRun(config.place(entry, "this run uses FSDP"), rank0)
 
 
 def _as_bool(value: object) -> bool | None:

@@ -13,7 +13,7 @@ from trl_lint.finding import Finding, Fix, Location
 from trl_lint.python.guards import bindings, call_sites, key_of, last_name, reach
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FunctionNode, PythonModule
-from trl_lint.python.values import ABSENT, UNKNOWN, argument, literal
+from trl_lint.python.values import ABSENT, UNKNOWN, argument, default_of, is_none, literal
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -148,15 +148,8 @@ def read_forwarding(
 
 def _default(function: FunctionNode, parameter: str) -> bool:
     """Whether a parameter of a helper is True where the caller says nothing."""
-    positional = [*function.args.posonlyargs, *function.args.args]
-    defaults = function.args.defaults
-    given = dict(zip((arg.arg for arg in positional[len(positional) - len(defaults) :]), defaults, strict=True))
-    given.update(
-        (arg.arg, default)
-        for arg, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
-        if default is not None
-    )
-    return parameter in given and literal(given[parameter]) is True
+    default = default_of(function, parameter)
+    return default is not None and literal(default) is True
 
 
 def read_target(call: ast.Call, module: PythonModule) -> ast.expr | None:
@@ -193,7 +186,7 @@ def is_moved_value(value: ast.expr) -> bool:
     while isinstance(value, ast.Call):
         if _moves(value) or _WRAPS.search(last_name(value.func)):
             return True
-        if any(k.arg == "device_map" and not _is_none(k.value) for k in value.keywords):
+        if any(k.arg == "device_map" and not is_none(k.value) for k in value.keywords):
             return True
         if not isinstance(value.func, ast.Attribute):
             return False
@@ -238,10 +231,6 @@ def _same_scope(call: ast.Call, site: Site, keys: set[str]) -> bool:
     if any("." in key for key in keys):
         return site.module.class_of(call) is site.module.class_of(site.call)
     return site.module.function(call) is site.module.function(site.call)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def read_role(preparation: Preparation) -> str:

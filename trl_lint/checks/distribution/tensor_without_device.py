@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Fix
+from trl_lint.finding import Finding, Fix, Severity
+from trl_lint.paths import is_test_file
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FunctionNode, PythonModule
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 _CPU_BY_DESIGN = re.compile(
     r"collat|dataset|tokeniz|process(?:or|ing)|sampler|rollout_worker|_on_cpu|to_cpu|pack|dataloader", re.I
 )
-_TEST_FILE = re.compile(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^/]*_test)\.py$")
-_DEFAULT_DEVICE = re.compile(rb"set_default_device|set_default_tensor_type|with torch\.device\(")
+_DEFAULT_DEVICE = re.compile(
+    rb"set_default_device|set_default_tensor_type|with[ \t]+(?:torch\.device\(|[\w.]*device[ \t]*[:,])"
+)
 _ACCELERATOR = re.compile(rb"cuda|accelerat|\bdevice\b|deepspeed|distributed|npu|xpu")
 
 
@@ -42,11 +44,11 @@ class TensorWithoutDevice(Rule):
         if mix is None:
             return
         meeting = site.module.location(mix.node, "the two meet here")
-        severity = "warning" if mix.tier in ("sibling",) else None
+        severity: Severity | None = "warning" if mix.tier == "sibling" else None
         yield self.finding(
             site.location,
             f"`{site.module.segment(site.call.func)}(…)` makes a tensor on the CPU, which meets {describe_other(mix)}",
-            severity=severity,  # type: ignore[arg-type]
+            severity=severity,
             related=(meeting,),
             fix=edit_device(site, mix),
         )
@@ -70,7 +72,7 @@ def is_for_accelerators(module: PythonModule) -> bool:
     if known is None:
         data = module.source.file.data
         known = (
-            not _TEST_FILE.search(module.path.replace(os.sep, "/"))
+            not is_test_file(module.path)
             and _ACCELERATOR.search(data) is not None
             and _DEFAULT_DEVICE.search(data) is None
         )

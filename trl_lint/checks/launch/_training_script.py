@@ -6,7 +6,7 @@ import ast
 from typing import Literal, NamedTuple
 
 from trl_lint.python.module import PythonModule
-from trl_lint.python.values import UNKNOWN, argument
+from trl_lint.python.values import UNKNOWN, argument, is_none
 
 # Trainers that train in the loop of `transformers.Trainer`, which wraps the model. PPO and RLOO before 0.22 do not.
 _TRL_TRAINERS = frozenset(
@@ -131,15 +131,11 @@ def _is_harmless(module: PythonModule, value: ast.expr, allowed: tuple[object, .
 def _calls_only(value: ast.expr, names: frozenset[str]) -> bool:
     """Whether an expression is a call of one of these functions, perhaps under a condition with None beside it."""
     if isinstance(value, ast.IfExp):
-        return all(_calls_only(item, names) or _is_none(item) for item in (value.body, value.orelse))
+        return all(_calls_only(item, names) or is_none(item) for item in (value.body, value.orelse))
     if not isinstance(value, ast.Call):
         return False
     func = value.func
     return (func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")) in names
-
-
-def _is_none(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None
 
 
 # -- trainers -----------------------------------------------------------------------------------------------------

@@ -148,13 +148,11 @@ def read_certainty(launch: Launch, project: Project) -> bool | None:
 
 def _decides(name: str, launch: Launch, project: Project) -> bool | None:
     """Whether a config among the arguments speaks about placement; None if it is not found."""
-    from trl_lint.project.launch import existing
-
-    paths = existing(launch, name)
-    if len(paths) != 1:
+    path = launch.file_named(name)
+    if path is None:
         return None
     try:
-        return _DECIDING_KEYS.search(project.files.get(paths[0]).data) is not None
+        return _DECIDING_KEYS.search(project.files.get(path).data) is not None
     except OSError:
         return None
 

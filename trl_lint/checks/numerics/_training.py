@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING, Literal
 
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.words import words
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
-    from trl_lint.sources.nodes import Mapping
 
 # "rl": the policy is updated from its own samples. "preference": pairs or labels. "other": SFT, reward models.
 Kind = Literal["rl", "preference", "other"]
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 _RL = ("GRPO", "RLOO", "PPO", "OnlineDPO", "NashMD", "XPO", "REINFORCE", "GSPO", "SDPO", "A2PO", "AsyncGRPO", "PAPO")
@@ -30,12 +26,12 @@ _TRAINERS_IN_TEXT = re.compile(rf"\b(?:{'|'.join(_RL)})(?:V\d+)?(?:Config|Traine
 _PREFERENCE_IN_TEXT = re.compile(rf"\b(?:{'|'.join(_PREFERENCE)})(?:Config|Trainer)\b")
 
 # Keys of a recipe that only one kind of training has.
-_RL_KEYS = _words("""
+_RL_KEYS = words("""
     num_generations generation_batch_size steps_per_generation max_completion_length reward_funcs reward_weights
     scale_rewards num_ppo_epochs num_mini_batches kl_coef init_kl_coef rloo_k whiten_rewards missing_eos_penalty
     reward_model_path use_vllm vllm_mode num_iterations epsilon_high
 """)
-_PREFERENCE_KEYS = _words("""
+_PREFERENCE_KEYS = words("""
     precompute_ref_log_probs rpo_alpha desirable_weight undesirable_weight beta
 """)
 _RL_WORDS = re.compile(
@@ -107,17 +103,15 @@ def is_policy_optimisation(module: PythonModule) -> bool:
 
 def kind_of_recipe(document: Document) -> Kind:
     """The kind of training of a YAML recipe, by the keys that only one kind has."""
-    from trl_lint.sources.nodes import Mapping, value_of
-
-    if not isinstance(document.root, Mapping):
+    if document.mapping is None:
         return "other"
     if document.kind == "llamafactory":
-        stage = value_of(document.root.get("stage"))
+        stage = document.value("stage")
         return "rl" if stage == "ppo" else "preference" if stage in ("dpo", "kto") else "other"
     if document.kind == "axolotl":
-        method = value_of(document.root.get("rl"))
+        method = document.value("rl")
         return "rl" if method == "grpo" else "preference" if isinstance(method, str) else "other"
-    keys = document.root.keys()
+    keys = document.mapping.keys()
     if not _RL_KEYS.isdisjoint(keys):
         return "rl"
     return "preference" if not _PREFERENCE_KEYS.isdisjoint(keys) else "other"
@@ -158,12 +152,6 @@ def bool_flag(launch: Launch, *names: str) -> bool | None:
             return False
         return True if lowered in _TRUE or not text or text.startswith("--") else None
     return False
-
-
-def mapping_of(document: Document) -> Mapping | None:
-    from trl_lint.sources.nodes import Mapping
-
-    return document.root if isinstance(document.root, Mapping) else None
 
 
 def reads_training_arguments(launch: Launch, project: Project) -> bool:

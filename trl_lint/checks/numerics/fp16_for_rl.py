@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from trl_lint.checks._runs import after_flags, recipe_launches
 from trl_lint.checks.numerics._training import (
     bool_flag,
     config_class,
     kind_of_class,
     kind_of_launch,
     kind_of_recipe,
-    mapping_of,
     reads_training_arguments,
 )
 from trl_lint.checks.rule import Rule, Site
@@ -87,7 +87,7 @@ class Fp16ForRl(Rule):
             )
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
-        root = mapping_of(document)
+        root = document.mapping
         if root is None:
             return
         if document.kind == "deepspeed":
@@ -96,11 +96,16 @@ class Fp16ForRl(Rule):
         fp16, bf16 = root.entry("fp16"), root.entry("bf16")
         if fp16 is None or not is_on(fp16):
             return
-        place = document.source.location(fp16.key.start, fp16.value.end)
+        place = document.place(fp16)
         if bf16 is not None and is_on(bf16):
-            other = document.source.location(bf16.key.start, bf16.value.end, "bf16 is switched on here")
-            yield self.finding(place, BOTH, related=(other,), fix=edit_entry(document, fp16, None, "Keep bf16"))
+            severity = after_flags(self.page.severity, ("fp16", "bf16"), recipe_launches(document, project))
+            if severity is not None:
+                other = document.place(bf16, "bf16 is switched on here")
+                fix = edit_entry(document, fp16, None, "Keep bf16")
+                yield self.finding(place, BOTH, severity=severity, related=(other,), fix=fix)
         elif kind_of_recipe(document) == "rl":
+            if after_flags("info", ("fp16", "bf16"), recipe_launches(document, project)) is None:
+                return
             fix = edit_entry(document, fp16, bf16, "Train in bf16")
             yield self.finding(place, OVERFLOW, severity="info", fix=fix)
 
@@ -119,9 +124,9 @@ class Fp16ForRl(Rule):
             return
         other = next(iter(found.values()))
         yield self.finding(
-            document.source.location(fp16.key.start, fp16.value.end),
+            document.place(fp16),
             "`fp16` and `bf16` are both enabled: DeepSpeed refuses the config, the two modes exclude each other",
-            related=(document.source.location(other.key.start, other.value.end, "bf16 is enabled here"),),
+            related=(document.place(other, "bf16 is enabled here"),),
             fix=edit_entry(document, fp16, None, "Keep bf16"),
         )
 
@@ -226,14 +231,8 @@ def is_scaled_elsewhere(site: Site) -> bool:
     if any(argument(call, name) is not ABSENT for name in ("deepspeed", "fsdp")):
         return True
     return bool(project.documents("deepspeed")) or any(
-        kind in ("FSDP", "DEEPSPEED") for kind in map(_distributed_type, project.documents("accelerate"))
+        document.value("distributed_type") in ("FSDP", "DEEPSPEED") for document in project.documents("accelerate")
     )
-
-
-def _distributed_type(document: Document) -> object:
-    from trl_lint.sources.nodes import find, value_of
-
-    return value_of(find(document.root, "distributed_type"))
 
 
 def is_on(entry: Entry) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._runs import accelerate_config, runs_of
+from trl_lint.checks._runs import accelerate_config, after_flags, recipe_launches, runs_of
 from trl_lint.checks.numerics._training import (
     Kind,
     config_class,
@@ -17,10 +17,10 @@ from trl_lint.checks.numerics._training import (
     kind_of_launch,
     kind_of_module,
     kind_of_recipe,
-    mapping_of,
 )
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location, Severity
+from trl_lint.paths import is_test_file
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import PythonModule
@@ -38,7 +38,6 @@ _CLIPS = re.compile(
     r"clip_?grad|grad(?:ient)?s?_?(?:norm_?)?clip|clip_by_(?:global_)?norm|clip_master_grads|clip_norm", re.I
 )
 _COMMENT = re.compile(r"(?m)(?:^|\s)#.*$")
-_TEST_FILE = re.compile(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^/]*_test)\.py$")
 _TITLE = "Clip to the usual norm: `{}`"
 
 
@@ -91,7 +90,7 @@ class GradientClippingOff(Rule):
     def _check_loop(self, site: Site) -> Iterator[Finding]:
         module = site.module
         step = read_step(site)
-        if step is None or clips(module) or not is_policy_optimisation(module) or is_test(module.path):
+        if step is None or clips(module) or not is_policy_optimisation(module) or is_test_file(module.path):
             return
         if is_accelerate_backward(site.call) and deepspeed_clips(module.path, site.project):
             return
@@ -108,7 +107,12 @@ class GradientClippingOff(Rule):
     def _check_deepspeed(self, site: Site) -> Iterator[Finding]:
         module, call = site.module, site.call
         trains = any(argument(call, name) is not ABSENT for name in ("model_parameters", "optimizer"))
-        if not trains or ".backward(" not in module.text or not is_policy_optimisation(module) or is_test(module.path):
+        if (
+            not trains
+            or ".backward(" not in module.text
+            or not is_policy_optimisation(module)
+            or is_test_file(module.path)
+        ):
             return
         found = read_dict(site)
         if found is None or clips_dict(*found, module):
@@ -137,7 +141,7 @@ class GradientClippingOff(Rule):
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
         from trl_lint.sources.nodes import Scalar
 
-        root = mapping_of(document)
+        root = document.mapping
         name = "gradient_clipping" if document.kind == "deepspeed" else "max_grad_norm"
         entry = root.entry(name) if root is not None else None
         if entry is None or not isinstance(entry.value, Scalar) or not is_off(entry.value.value):
@@ -147,6 +151,8 @@ class GradientClippingOff(Rule):
                 return
         elif kind_of_recipe(document) == "other":
             return
+        elif after_flags("warning", (name,), recipe_launches(document, project)) is None:
+            return  # every launch sets it
         if entry.value.value is None and document.kind == "deepspeed":
             return
         start, end = entry.value.start, entry.value.end
@@ -154,7 +160,7 @@ class GradientClippingOff(Rule):
         if not entry.value.alias and end > start:
             fix = Fix(_TITLE.format(f"{name}: 1.0"), "unsafe", (document.source.edit(start, end, "1.0"),))
         yield self.finding(
-            document.source.location(entry.key.start, max(end, entry.key.end)),
+            document.place(entry),
             word_off(f"{name}: {entry.value.raw}".rstrip(": ")),
             severity="warning",
             fix=fix,
@@ -247,9 +253,9 @@ def _run_clips(run: Launch, project: Project) -> bool:
     from trl_lint.sources.nodes import find, value_of
 
     config = accelerate_config(run, project)
-    if config is None or value_of(config.root.get("distributed_type")) != "DEEPSPEED":
+    if config is None or config.value("distributed_type") != "DEEPSPEED":
         return False
-    file = value_of(find(config.root, "deepspeed_config.deepspeed_config_file"))
+    file = config.value("deepspeed_config.deepspeed_config_file")
     if isinstance(file, str):  # what clips stands in that file, and the key here would be refused
         names = {os.path.basename(file)}
         roots = [d.root for d in project.documents("deepspeed") if os.path.basename(d.path) in names]
@@ -327,10 +333,6 @@ def is_rl_project(path: str, project: Project) -> bool:
     """Whether the project depends on a library for policy optimisation."""
     environment = project.environment(path)
     return any(environment.package(name).pins for name in ("trl", "openrlhf", "verl"))
-
-
-def is_test(path: str) -> bool:
-    return _TEST_FILE.search(path.replace(os.sep, "/")) is not None
 
 
 rule = GradientClippingOff()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from trl_lint.finding import Applicability, Fix, Location
-from trl_lint.knowledge.compat import dependents, requirement
+from trl_lint.finding import Location
+from trl_lint.knowledge.compat import dependents, requirement, requirements_of
 from trl_lint.knowledge.releases import parse_specifier
 from trl_lint.project.environment import Package, resolve
 from trl_lint.project.pins import Manifest, Pin, is_manifest
@@ -14,6 +14,7 @@ from trl_lint.project.pins import Manifest, Pin, is_manifest
 if TYPE_CHECKING:
     from packaging.version import Version
 
+    from trl_lint.checks.pins._evidence import Evidence
     from trl_lint.project import Project
     from trl_lint.project.environment import Environment
 
@@ -30,6 +31,9 @@ class View:
 
     def __init__(self, manifest: Manifest, project: Project) -> None:
         self.manifest = manifest
+        self.project = project
+        self.evidence: dict[str, Evidence | None] = {}  # by advisory; it does not depend on what the pins allow
+        self._tried: Package | None = None
         self.environment: Environment = project.environment(manifest.path)
         self.names = {pin.package for pin in manifest.pins}
         self._inert = {pin.package for pin in manifest.pins if pin.kind == "inert"}
@@ -37,6 +41,9 @@ class View:
         self._inert -= {pin.package for pin in manifest.pins if pin.kind != "inert"}
 
     def package(self, name: str) -> Package:
+        """What is known about a package, as the manifest sees it."""
+        if self._tried is not None and name == self._tried.name:
+            return self._tried
         if name in self._inert:
             pins = [pin._replace(kind="requirement") for pin in self.manifest.pins if pin.package == name]
             found = resolve(name, pins)
@@ -47,6 +54,18 @@ class View:
             # What a README or script installs is one way among several: only its own commands belong together.
             return resolve(name, self.manifest.pins) or Package(name)
         return package
+
+    def with_specifier(self, pin: Pin, specifier: str) -> View | None:
+        """The same view with another specifier in one pin; None where the pin is not what decides the release."""
+        package = self.package(pin.package)
+        pins = [*package.pins, *(p for p in self.manifest.pins if p.kind == "constraint" and p not in package.pins)]
+        if pin not in pins or package.source in ("target", "lock") or package.is_own:
+            return None
+        changed = resolve(pin.package, [p._replace(specifier=specifier) if p == pin else p for p in pins])
+        view = View(self.manifest, self.project)
+        view.evidence = self.evidence
+        view._tried = changed
+        return view
 
     def is_inert(self, name: str) -> bool:
         return name in self._inert
@@ -97,7 +116,42 @@ class View:
             if specifiers is not None:
                 narrowed = tuple(v for v in allowed if specifiers.contains(v, prereleases=True))
                 allowed = narrowed or allowed
-        return allowed[-1:] if package.source == "assumed" else allowed
+        older = self._up_to_fitting(name, allowed)
+        return older[-1:] if older is not None and package.source == "assumed" else older
+
+    def is_held_back(self, name: str) -> bool:
+        """Whether the newest release that the pin allows asks for what the pins of other packages exclude."""
+        newest = self.package(name).resolved
+        return newest is not None and self._fits(name, newest) is False
+
+    def _up_to_fitting(self, name: str, releases: tuple[Version, ...]) -> tuple[Version, ...] | None:
+        """The releases up to the newest whose own requirements the other pins can meet.
+
+        None if pip must go back to a release whose requirements are not known. All of them if none fits: pip fails, and
+        the pins are judged as they are.
+        """
+        for count in range(len(releases), 0, -1):
+            fits = self._fits(name, releases[count - 1])
+            if fits is not False:
+                return releases[:count] if fits or count == len(releases) else None
+        return releases
+
+    def _fits(self, name: str, version: Version) -> bool | None:
+        """Whether the other pins leave a release what it requires; None if what it requires is not known."""
+        verdict: bool | None = None
+        for other in requirements_of(name):
+            package = self.package(other)
+            needed = requirement(name, version, other, requested_extras(self.package(name)))
+            if needed is None:
+                continue
+            verdict = True if verdict is None else verdict
+            specifiers = parse_specifier(needed[0]) if needed[1] else None
+            pinned = bool(package.pins) and package.source in ("pin", "lock", "target") and not package.is_own
+            if specifiers is None or not pinned or not may_be_together(self.package(name).pins, package.pins):
+                continue
+            if not any(specifiers.contains(one, prereleases=True) for one in package.allowed or ()):
+                return False
+        return verdict
 
 
 def requested_extras(package: Package) -> frozenset[str]:
@@ -138,34 +192,3 @@ def shown(name: str, package: Package) -> str:
     if package.allowed is not None and len(package.allowed) == 1:
         return f"{name} {package.resolved}"
     return f"{name}{package.specifier}"
-
-
-def edit_specifier(pin: Pin, specifier: str, applicability: Applicability) -> Fix | None:
-    """Bring a pin into a range; None where its text cannot be edited.
-
-    Withheld for inert pins (nothing would change), locks (they are generated), and everything that is not one
-    contiguous stretch of text.
-    """
-    from trl_lint.finding import Edit
-
-    place = pin.specifier_location
-    if place is None or pin.kind in ("inert", "lock", "url"):
-        return None
-    wanted = nearest_pin(pin, specifier)
-    if wanted == pin.specifier:
-        return None
-    return Fix(f"require {pin.package}{wanted}", applicability, (Edit(place.path, place.start, place.end, wanted),))
-
-
-def nearest_pin(pin: Pin, specifier: str) -> str:
-    """The range itself, but an exact pin stays exact: the release in the range that is nearest to it."""
-    from trl_lint.knowledge.releases import allowed, parse_version
-
-    exact = pin.specifier.startswith("==") and "," not in pin.specifier and "*" not in pin.specifier
-    version = parse_version(pin.specifier[2:]) if exact else None
-    fitting = allowed(pin.package, specifier) if version is not None else None
-    if version is None or not fitting:
-        return specifier
-    lower = [candidate for candidate in fitting if candidate < version]
-    higher = [candidate for candidate in fitting if candidate > version]
-    return f"=={higher[0] if higher else lower[-1]}" if lower or higher else specifier

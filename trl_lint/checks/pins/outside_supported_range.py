@@ -7,37 +7,20 @@ enforces it: what pip cannot resolve does not install, what is merely outside of
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
-from trl_lint.checks.pins._views import (
-    View,
-    edit_specifier,
-    may_be_together,
-    pinned_here,
-    requested_extras,
-    shown,
-)
-from trl_lint.checks.pins.known_bad_release import matching
+from trl_lint.checks.pins._advisories import matching
+from trl_lint.checks.pins._conflicts import Conflict, conflict_id, read_conflict
+from trl_lint.checks.pins._remedies import edit_specifier
+from trl_lint.checks.pins._views import View, pinned_here, shown
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
-from trl_lint.knowledge.compat import advisories, dependents, requirement
-from trl_lint.knowledge.releases import parse_specifier
+from trl_lint.knowledge.compat import advisories, dependents
 
 if TYPE_CHECKING:
-    from packaging.version import Version
-
     from trl_lint.project import Project
     from trl_lint.project.environment import Package
     from trl_lint.project.pins import Manifest
-
-
-class Conflict(NamedTuple):
-    """A range that a pin misses. `binding`: pip enforces it; `always`: for every release both pins allow."""
-
-    specifier: str
-    version: Version
-    binding: bool
-    always: bool
 
 
 class OutsideSupportedRange(Rule):
@@ -53,7 +36,7 @@ class OutsideSupportedRange(Rule):
                 if provider == name or not view.is_mentioned(provider) or not view.is_mentioned(name):
                     continue
                 conflict = read_conflict(provider, name, view)
-                if conflict is not None and not has_advisory(provider, name, view, project):
+                if conflict is not None and not has_advisory(provider, name, view):
                     yield from self._report(provider, name, conflict, view)
 
     def _report(self, provider: str, name: str, conflict: Conflict, view: View) -> Iterator[Finding]:
@@ -69,7 +52,8 @@ class OutsideSupportedRange(Rule):
             message += "; nothing installs from this table, so pip does not see the pin"
         severity = judge_conflict(conflict, other, package, view)
         for pin in view.reported(name):
-            fix = edit_specifier(pin, conflict.specifier, "safe" if exact else "unsafe")
+            fault = conflict_id(provider, name)
+            fix = edit_specifier(pin, conflict.specifier, "safe" if exact else "unsafe", view, fault)
             yield self.finding(pin.location, message, severity=severity, related=pinned_here(other), fix=fix)
 
 
@@ -83,46 +67,12 @@ def judge_conflict(conflict: Conflict, other: Package, package: Package, view: V
     return "warning" if conflict.always else "info"
 
 
-def read_conflict(provider: str, name: str, view: View) -> Conflict | None:
-    """How the pins of two packages miss each other, None if they may fit or nobody knows."""
-    other, package = view.package(provider), view.package(name)
-    if other.source == "assumed":
-        return None  # nothing limits the other package; TRL203 is about that
-    if not may_be_together(other.pins, package.pins):
-        return None
-    providers, candidates = view.candidates(provider), view.candidates(name)
-    if not providers or not candidates:
-        return None
-    extras = requested_extras(other)
-    found: list[tuple[Version, str, bool, bool]] = []
-    for version in providers:
-        needed = requirement(provider, version, name, extras)
-        if needed is None:
-            return None  # one release about which nothing is known is enough to make the pair possible
-        specifiers = parse_specifier(needed[0])
-        if specifiers is None:
-            return None
-        fits = any(specifiers.contains(candidate, prereleases=True) for candidate in candidates)
-        found.append((version, needed[0], needed[1], fits))
-    version, specifier, binding, fits = found[-1]
-    if not any(fit for *_, fit in found):
-        # A bare name leaves the choice to pip, and pip chooses what fits if it is told what must.
-        free = package.source == "assumed"
-        return None if binding and free else Conflict(specifier, version, binding, not free)
-    if binding or " | " in other.specifier + package.specifier:
-        return None  # pip finds the releases that fit; of alternatives nobody knows which is installed
-    newest = parse_specifier(specifier)
-    if newest is None or newest.contains(candidates[-1], prereleases=True):
-        return None
-    return Conflict(specifier, version, binding, False)
-
-
-def has_advisory(provider: str, name: str, view: View, project: Project) -> bool:
+def has_advisory(provider: str, name: str, view: View) -> bool:
     """Whether an advisory tells more about the pin or about the two packages; then TRL201 speaks."""
     return any(
         name in advisory.packages
         and (provider in advisory.packages or advisory.reported_at == name)
-        and matching(advisory, view, project) is not None
+        and matching(advisory, view) is not None
         for advisory in advisories()
     )
 

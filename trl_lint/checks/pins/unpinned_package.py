@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from trl_lint.checks.pins._views import View, edit_specifier, requested_extras
-from trl_lint.checks.pins.outside_supported_range import read_conflict
+from trl_lint.checks.pins._conflicts import read_conflict
+from trl_lint.checks.pins._remedies import edit_specifier
+from trl_lint.checks.pins._views import View, requested_extras
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
 from trl_lint.knowledge.compat import dependents, requirement
@@ -54,7 +55,7 @@ class UnpinnedPackage(Rule):
         )
         if newest is not None:
             message += f" (newest known: {newest})"
-        fix = edit_specifier(pin, f"=={newest}", "unsafe") if newest is not None else None
+        fix = edit_specifier(pin, f"=={newest}", "unsafe", view) if newest is not None else None
         return self.finding(pin.location, f"{message}. Pin the release you tested", severity=severity, fix=fix)
 
 
@@ -63,6 +64,8 @@ def is_bounded(name: str, view: View) -> bool:
     package = view.package(name)
     if package.is_own or package.source in ("lock", "target") or _UPPER_BOUND.search(package.specifier):
         return True
+    if view.is_held_back(name):
+        return True  # such as the torch beside a vLLM
     for other in dependents(name):
         provider = view.package(other)
         if not view.is_mentioned(other) or provider.resolved is None or provider.source == "assumed":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from trl_lint.project.manifests import pin_of
 from trl_lint.project.pins import Kind, Manifest, Pin
@@ -11,6 +12,10 @@ from trl_lint.sources.requirements import RequirementsText, read_requirements
 
 # Deeper nesting of `-r` than this is a loop that renames itself (a symlink), not a project.
 MAX_DEPTH = 10
+# `name=version=build` and a pin of the interpreter stand in files for conda only.
+_CONDA_LINE = re.compile(r"[\w.-]+=[\w.!+]+=[\w.]*|python\s*=.*")
+# A mistyped requirement has few words (`vllm = 0.7.2`), a sentence more.
+_SLIP_WORDS = 3
 
 
 def read(file: SourceFile, files: Files, kind: str) -> Manifest | None:
@@ -19,7 +24,7 @@ def read(file: SourceFile, files: Files, kind: str) -> Manifest | None:
     if nul >= 0:
         raise SourceError("not a text file: it holds a NUL byte", len(file.data[:nul].decode("utf-8", "replace")))
     text = read_requirements(file.text)
-    if not looks_like_requirements(text):
+    if not looks_like_requirements(file, text):
         return None
     source = Source(file, "requirements")
     pins: list[Pin] = []
@@ -30,9 +35,19 @@ def read(file: SourceFile, files: Files, kind: str) -> Manifest | None:
     return Manifest(file.path, kind, tuple(pins), problems=problems)
 
 
-def looks_like_requirements(text: RequirementsText) -> bool:
-    """Whether a file is meant for pip: prose and `conda list` exports share its name, and most of their lines fail."""
-    return len(text.problems) <= (len(text.requirements) + len(text.includes)) // 2
+def looks_like_requirements(file: SourceFile, text: RequirementsText) -> bool:
+    """Whether a file is meant for pip. Most of its lines must be readable, unless it is named `requirements*.txt`.
+
+    What most often shares that name and is not for pip: prose about requirements, and lists that conda reads.
+    """
+    if len(text.problems) <= (len(text.requirements) + len(text.includes)) // 2:
+        return True
+    if not os.path.basename(file.path).lower().startswith("requirements"):
+        return False
+    refused = [file.text[start:end] for start, end, _ in text.problems]
+    if any(_CONDA_LINE.fullmatch(line) for line in refused):
+        return False
+    return 2 * sum(len(line.split()) > _SLIP_WORDS for line in refused) <= len(refused)
 
 
 def _collect(

@@ -15,18 +15,19 @@ from trl_lint.python.dataflow.interpreter import Env, Interpreter, dotted
 from trl_lint.python.dataflow.readings import (
     has_rank,
     is_bound_device,
+    is_cpu,
     is_dtype,
     is_foreign_annotation,
     is_model_call,
     is_scalar_data,
     is_tensor_annotation,
     keeps_rank,
-    may_lose_rank,
     parts,
     proven_tensors,
 )
+from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.module import FunctionNode, PythonModule
-from trl_lint.python.values import ABSENT, argument
+from trl_lint.python.values import ABSENT, argument, default_of
 
 Kind = Literal["cpu", "placed", "model", "param", "tensor", "host", "unknown"]
 
@@ -119,10 +120,13 @@ class DeviceDomain:
         return value if value.kind in ("model", "placed", "tensor") else UNKNOWN
 
     def assigned(self, target: ast.expr, value: Value, env: Env[Value]) -> None:
-        return None  # `a[i] = b` copies across devices: legal
+        """`x.data = …` may move x; `a[i] = b` copies across devices and changes nothing."""
+        owner = dotted(target.value) if isinstance(target, ast.Attribute) and target.attr == "data" else None
+        if owner is not None:
+            env[owner] = UNKNOWN
 
-    def enters(self, test: ast.expr, branch: bool) -> bool:
-        """Skip what only runs where everything is on the CPU, or under symbolic tracing."""
+    def enters(self, test: ast.expr) -> bool:
+        """Skip what only runs where everything is on the CPU (or is not), or under symbolic tracing."""
         text = ast.unparse(test)
         return not ("is_available" in text or "'cpu'" in text or "fx_proxy" in text or "is_cuda" in text)
 
@@ -160,7 +164,9 @@ class DeviceDomain:
         if isinstance(node, (ast.Await, ast.Starred)):
             return self.evaluate(node.value, env)
         if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Lambda)):
-            return UNKNOWN  # a scope of its own: its names are not followed
+            # A scope of its own: its names are not followed, and what `:=` binds out of it is unknown.
+            env.update((n.target.id, UNKNOWN) for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
+            return UNKNOWN
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.evaluate(child, env)
@@ -203,18 +209,9 @@ class DeviceDomain:
             if value.kind != "unknown" or func.attr in ("to", "cuda", "cpu", "size", "type_as"):
                 return self._method_call(node, func, value, arguments, keywords, env)
         if is_model_call(func):
-            return MODEL
-        if isinstance(func, ast.Name) and func.id in (
-            "len",
-            "int",
-            "float",
-            "max",
-            "min",
-            "sum",
-            "range",
-            "bool",
-            "str",
-        ):
+            fed_from_cpu = any(isinstance(arg, ast.Call) and last_name(arg) == "cpu" for arg in node.args)
+            return UNKNOWN if fed_from_cpu else MODEL
+        if isinstance(func, ast.Name) and func.id in _PLAIN_BUILTINS:
             anchors = [value.anchor for value in arguments if value.anchor]
             return Value("host", anchor=anchors[0] if len(anchors) == 1 else "")
         return self._proven(node)
@@ -263,13 +260,20 @@ class DeviceDomain:
 
     def _placed_at(self, place: ast.expr, env: Env[Value]) -> Value:
         text = ast.unparse(place)
-        if text in ("'cpu'", "torch.device('cpu')"):
+        if is_cpu(place) or self._is_name_of_cpu(place):
             return UNKNOWN  # somebody wanted it there
         if isinstance(place, ast.Attribute) and place.attr == "device":
             owner = self.evaluate(place.value, env)
             if owner.kind == "cpu":
                 return owner
         return Value("placed", device=text)
+
+    def _is_name_of_cpu(self, place: ast.expr) -> bool:
+        """Whether everything that the module binds to a name, a parameter's default included, is the CPU."""
+        values = list(bindings(self.module).get(key_of(place), ())) if key_of(place) else []
+        default = default_of(self.function, place.id) if isinstance(place, ast.Name) else None
+        values += [default] if default is not None else []
+        return bool(values) and all(is_cpu(value) for value in values)
 
     def _method_call(
         self,
@@ -296,7 +300,7 @@ class DeviceDomain:
                 others = [*arguments, *keywords.values()]
                 return self._meet(node, [value, *others], env)
             if name in torch.SAME_DEVICE_METHODS:
-                if value.kind == "cpu" and may_lose_rank(name):
+                if value.kind == "cpu" and name in torch.REDUCTIONS:
                     return UNKNOWN
                 return value
             return value if value.kind == "model" else UNKNOWN
@@ -307,8 +311,9 @@ class DeviceDomain:
         if not isinstance(place, ast.expr):
             dtype = argument(node, "dtype")
             return value if isinstance(dtype, ast.expr) else UNKNOWN
-        if is_dtype(place):
-            return value
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+        if is_dtype(place) or ast.unparse(place) == f"{ast.unparse(owner)}.device":
+            return value  # `x.to(x.device)` moves nothing
         if isinstance(place, ast.Name) and dotted(place) not in env and "device" not in place.id.lower():
             return UNKNOWN
         known = self.evaluate(place, env)

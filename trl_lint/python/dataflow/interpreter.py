@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
 V = TypeVar("V")
 Env = dict[str, V]
 
-# A loop body settles after a few rounds, for a value only ever climbs towards unknown.
+# Most loop bodies settle in two rounds. What still changes after these is given up, so that a long chain of names ends.
 _LOOP_ROUNDS = 3
 
 
@@ -24,11 +24,11 @@ class Domain(Protocol[V]):
 
     def unknown(self) -> V: ...
     def assigned(self, target: ast.expr, value: V, env: Env[V]) -> None:
-        """Called for a target that is no name (an item, an attribute of an unknown object)."""
+        """Called for every target that is no plain name (an item, an attribute), after it has got its value."""
         ...
 
-    def enters(self, test: ast.expr, branch: bool) -> bool:
-        """Whether the analysis wants to see the branch of this test at all."""
+    def enters(self, test: ast.expr) -> bool:
+        """Whether the analysis wants to see the branches of this test; what they assign is unknown if not."""
         ...
 
 
@@ -85,30 +85,36 @@ class Interpreter(Generic[V]):
             return self._try(node, env)  # type: ignore[arg-type]
         elif isinstance(node, ast.Match):
             evaluate(node.subject, env)
-            ends = [self.run(case.body, dict(env)) for case in node.cases]
+            ends = [self.run(case.body, self._without(env, captured(case.pattern))) for case in node.cases]
             return self._joined([env, *ends])
         elif isinstance(node, ast.Assert):
             evaluate(node.test, env)
         elif isinstance(node, ast.Delete):
             for target in node.targets:
                 env.pop(dotted(target) or "", None)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)):
+            return self._without(env, rebound(node))
         return env
 
     def _branches(self, node: ast.If, env: Env[V]) -> Env[V] | None:
-        ends: list[Env[V] | None] = []
-        for body, branch in ((node.body, True), (node.orelse, False)):
-            ends.append(self.run(body, dict(env)) if self.domain.enters(node.test, branch) else dict(env))
-        return self._joined(ends)
+        if not self.domain.enters(node.test):
+            stored = [name for body in (node.body, node.orelse) for statement in body for name in rebound(statement)]
+            return self._without(env, stored)
+        return self._joined([self.run(body, dict(env)) for body in (node.body, node.orelse)])
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: Env[V], item: V | None) -> Env[V] | None:
         current = env
-        for _ in range(_LOOP_ROUNDS):
+        rounds = 0
+        while True:
             inside = dict(current)
             if item is not None:
                 self._assign(node.target, item, None, inside)  # type: ignore[union-attr]
             after = self._joined([dict(current), self.run(node.body, inside)])
             if after is None or after == current:
                 break
+            rounds += 1
+            if rounds > _LOOP_ROUNDS:
+                after = self._without(after, [name for name in after if after[name] != current.get(name)])
             current = after
         return self.run(node.orelse, current)
 
@@ -119,13 +125,20 @@ class Interpreter(Generic[V]):
         ends = [body]
         for handler in node.handlers:
             start = self._joined([dict(before), dict(body) if body is not None else None]) or dict(before)
+            if handler.name is not None:
+                start = self._without(start, [handler.name])
             ends.append(self.run(handler.body, start))
         joined = self._joined(ends)
-        if node.finalbody:
-            return (
-                self.run(node.finalbody, joined if joined is not None else dict(before)) if joined is not None else None
-            )
-        return joined
+        return joined if joined is None else self.run(node.finalbody, joined)
+
+    def _without(self, env: Env[V], names: Iterable[str]) -> Env[V]:
+        """The environment with these names, and what hangs on them, unknown."""
+        found = dict(env)
+        for name in names:
+            for key in [key for key in found if key.startswith(name + ".")]:
+                del found[key]
+            found[name] = self.domain.unknown()
+        return found
 
     def _joined(self, ends: Sequence[Env[V] | None]) -> Env[V] | None:
         alive = [end for end in ends if end is not None]
@@ -161,6 +174,33 @@ class Interpreter(Generic[V]):
         for other in [key for key in env if key.startswith(prefix)]:
             del env[other]  # attributes of the object that had this name before
         env[name] = value
+        if not isinstance(target, ast.Name):
+            self.domain.assigned(target, value, env)
+
+
+def rebound(statement: ast.stmt) -> Iterator[str]:
+    """The dotted names a statement may bind: assigned anywhere in it, imported, defined, or shared with a closure."""
+    is_scope = isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    if is_scope:
+        yield statement.name  # type: ignore[attr-defined]
+    for node in ast.walk(statement):
+        if isinstance(node, (ast.Nonlocal, ast.Global)):
+            yield from node.names
+        elif isinstance(node, (ast.Import, ast.ImportFrom)) and not is_scope:
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+            name = dotted(node)
+            # A local name of an inner function is not ours, an attribute of a shared object is.
+            if name is not None and not (is_scope and isinstance(node, ast.Name)):
+                yield name.removesuffix(".data")
+
+
+def captured(pattern: ast.pattern) -> Iterator[str]:
+    """The names that a pattern of a `match` binds."""
+    for node in ast.walk(pattern):
+        name = getattr(node, "name", None) or getattr(node, "rest", None)
+        if isinstance(name, str):
+            yield name
 
 
 def dotted(node: ast.expr) -> str | None:

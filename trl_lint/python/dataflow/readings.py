@@ -16,6 +16,14 @@ def is_bound_device(text: str, known: frozenset[str]) -> bool:
     return bool(text) and text.replace(".", "_").isidentifier() and root in known | {"self"}
 
 
+def is_cpu(node: ast.expr) -> bool:
+    """Whether a device expression is the CPU: `"cpu"`, `"cpu:0"`, `torch.device("cpu")`."""
+    if isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] == "device":
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        return bool(given) and is_cpu(given[0])
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.partition(":")[0] == "cpu"
+
+
 def is_tensor_annotation(node: ast.expr | None) -> bool:
     """`torch.Tensor`, `Tensor`, `torch.LongTensor`, optionally under Optional[...] or `| None`."""
     if node is None:
@@ -47,9 +55,7 @@ def is_model_call(func: ast.expr) -> bool:
     name = (dotted(func) or "").rpartition(".")[2].lower()
     if any(word in name for word in _NO_MODELS):
         return False
-    return name.endswith(_MODEL_WORDS) and not name.startswith(
-        ("get_", "create_", "load_", "build_", "make_", "prepare_")
-    )
+    return name.endswith(_MODEL_WORDS) and not name.startswith(_MAKERS)
 
 
 def is_dtype(node: ast.expr) -> bool:
@@ -104,11 +110,3 @@ def keeps_rank(index: ast.expr) -> bool:
     """Whether a subscript leaves at least one dimension: a slice or `None` in it does."""
     items = index.elts if isinstance(index, ast.Tuple) else [index]
     return any(isinstance(i, ast.Slice) or (isinstance(i, ast.Constant) and i.value is None) for i in items)
-
-
-_REDUCTIONS = "sum mean std var max min any all argmax argmin prod norm squeeze select unbind dot unique logsumexp"
-
-
-def may_lose_rank(method: str) -> bool:
-    """Whether the method may return a 0-dim tensor, which mixes with every device."""
-    return method in _REDUCTIONS.split()

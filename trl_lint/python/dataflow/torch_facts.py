@@ -6,26 +6,14 @@ A CPU tensor of one or more dimensions may not meet an accelerator tensor in ari
 
 from __future__ import annotations
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from trl_lint.words import words
 
 # Factories whose result has one or more dimensions on the default device unless `device=` says otherwise.
-FACTORIES = _words(
-    """
-    arange empty eye full linspace ones rand randint randn randperm tril_indices triu_indices zeros
-    """
-)
+FACTORIES = words("arange empty eye full linspace ones rand randint randn randperm tril_indices triu_indices zeros")
 # `torch.tensor([...])` has a rank only where its argument shows one.
-DATA_FACTORIES = _words(
-    """
-    BoolTensor FloatTensor IntTensor LongTensor as_tensor tensor
-    """
-)
+DATA_FACTORIES = words("BoolTensor FloatTensor IntTensor LongTensor as_tensor tensor")
 # Methods whose result lives where their object lives.
-SAME_DEVICE_METHODS = _words(
-    """
+SAME_DEVICE_METHODS = words("""
     T abs add all amax amin any argmax argmin argsort bfloat16 bincount bmm bool ceil chunk clamp clamp_max
     clamp_min clone contiguous copy_ cumprod cumsum detach diff div double eq exp expand expand_as fill_ flatten
     flip fliplr float float_power floor gather ge gt half index_select int le log log_softmax logical_and
@@ -34,40 +22,31 @@ SAME_DEVICE_METHODS = _words(
     repeat repeat_interleave requires_grad_ reshape roll round rsqrt scatter scatter_ scatter_add select sigmoid
     softmax sort split sqrt squeeze std sub sum t tanh topk transpose tril triu type unbind unflatten unfold
     unique unsqueeze var view view_as where zero_
-    """
-)
+""")
 # Names that only a torch tensor has: their use on a value proves that it is one.
-TENSOR_ONLY = _words(
-    """
+TENSOR_ONLY = words("""
     bfloat16 bmm contiguous detach expand expand_as fliplr index_select is_cuda log_softmax long masked_fill
     masked_fill_ masked_select new_empty new_full new_ones new_tensor new_zeros permute requires_grad
     requires_grad_ scatter scatter_ softmax type_as unsqueeze view
-    """
+""")
+# Methods that may give a 0-dim tensor, which mixes with every device.
+REDUCTIONS = words(
+    "sum mean std var max min any all argmax argmin prod norm squeeze select unbind dot unique logsumexp"
 )
-SIZE_METHODS = _words(
-    """
-    dim nelement numel size
-    """
-)
+SIZE_METHODS = words("dim nelement numel size")
 # Free functions in which all tensor arguments must share a device.
-MIXING_FUNCTIONS = _words(
-    """
+MIXING_FUNCTIONS = words("""
     add addmm baddbmm binary_cross_entropy binary_cross_entropy_with_logits bitwise_and bitwise_or bmm cat cdist
     concat concatenate cosine_similarity cross_entropy div dot einsum embedding eq gather ge gt hstack
     index_select isin kl_div l1_loss le lerp logical_and logical_or logical_xor lt masked_fill masked_select
     matmul maximum minimum mm mse_loss mul ne nll_loss scatter smooth_l1_loss sub true_divide vstack where
-    """
-)
-MIXING_METHODS = _words(
-    """
+""")
+MIXING_METHODS = words("""
     add add_ bmm div div_ dot eq gather ge gt index_select le logical_and logical_or logical_xor lt masked_fill
     masked_fill_ masked_scatter masked_scatter_ masked_select matmul maximum minimum mm mul mul_ ne scatter
     scatter_ scatter_add scatter_add_ sub sub_ take_along_dim where
-    """
-)
-DTYPES = _words(
-    """
+""")
+DTYPES = words("""
     bfloat16 bool complex64 double float float16 float32 float64 half int int16 int32 int64 int8 long short
     uint8
-    """
-)
+""")

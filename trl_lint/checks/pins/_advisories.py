@@ -1,0 +1,80 @@
+"""Whether an advisory holds for a manifest, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from trl_lint.checks.pins._evidence import find_evidence
+from trl_lint.checks.pins._views import View, is_moving_branch, may_be_together, requested_extras
+from trl_lint.finding import Location, Severity, lowered
+from trl_lint.knowledge.compat import Advisory
+from trl_lint.knowledge.releases import parse_specifier
+
+# "told": the pin or the branch is documented, but what gets installed is not certain.
+Proof = Literal["proved", "told", "likely"]
+
+
+class Match(NamedTuple):
+    """An advisory that holds: its level here, and the places beside the pins that it rests on."""
+
+    severity: Severity
+    related: tuple[Location, ...]
+
+
+def matching(advisory: Advisory, view: View) -> Match | None:
+    """The match of an advisory with the pins of a manifest, None if it does not hold or nobody can tell.
+
+    "proved" only if every release the pins allow is affected; "likely" if the release pip takes today is; "told" if a
+    repository's main branch stands for a release, or if a table nothing uses, a README or a script pins it.
+    """
+    if not all(view.is_mentioned(name) for name in advisory.packages):
+        return None
+    proofs = [affects(name, specifier, advisory, view) for name, specifier in advisory.packages.items()]
+    if None in proofs or any(is_excluded(name, specifier, view) for name, specifier in advisory.unless.items()):
+        return None
+    pins = [view.package(name).pins for name in advisory.packages]
+    if any(not may_be_together(one, other) for index, one in enumerate(pins) for other in pins[:index]):
+        return None
+    evidence = find_evidence(advisory, view)
+    if evidence is None:
+        return None
+    severity = advisory.severity
+    if advisory.documents and not evidence.has_document:
+        severity = advisory.otherwise or severity
+    is_told = "told" in proofs or evidence.is_told
+    weakest: Proof = "likely" if "likely" in proofs else "told" if is_told else "proved"
+    return Match(weakened(severity, weakest), evidence.places)
+
+
+def weakened(severity: Severity, proof: Proof) -> Severity:
+    """The level itself if the pins prove it, at most a warning for what is only told, else one level lower."""
+    if proof == "likely":
+        return lowered(severity)
+    return "warning" if proof == "told" and severity == "error" else severity
+
+
+def affects(name: str, specifier: str, advisory: Advisory, view: View) -> Proof | None:
+    """Whether the releases of one package that pip can choose are affected."""
+    package = view.package(name)
+    if name in advisory.extras and advisory.extras[name] not in requested_extras(package):
+        return None
+    candidates = view.candidates(name)
+    if candidates is None:
+        if advisory.main and is_moving_branch(package):
+            return "told"
+        return "proved" if package.holds(specifier) == "all" else None
+    specifiers = parse_specifier(specifier)
+    if specifiers is None or not candidates or not specifiers.contains(candidates[-1], prereleases=True):
+        return None  # pip takes the newest release, and that one is fine
+    certain = all(specifiers.contains(version, prereleases=True) for version in candidates)
+    if not certain and " | " in package.specifier:
+        return None  # alternatives: nobody knows which of them is installed
+    if not certain or package.source == "assumed":
+        return "likely"
+    told = all(pin.kind == "command" for pin in package.pins) and view.manifest.kind not in ("notebook", "dockerfile")
+    return "told" if package.pins and (told or view.is_inert(name)) else "proved"
+
+
+def is_excluded(name: str, specifier: str, view: View) -> bool:
+    """Whether a package that lifts the advisory may be there in a release that does."""
+    return view.is_mentioned(name) and view.package(name).holds(specifier) != "none"

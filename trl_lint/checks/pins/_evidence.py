@@ -1,0 +1,147 @@
+"""What an advisory needs beside the pins: that the code they govern uses the part that fails."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.finding import Location
+from trl_lint.project.governed import governed_files, pins_itself
+from trl_lint.sources import SourceError
+
+if TYPE_CHECKING:
+    from trl_lint.checks.pins._views import View
+    from trl_lint.knowledge.compat import Advisory, Settings
+    from trl_lint.project import Project
+    from trl_lint.project.documents import Document
+    from trl_lint.project.launches import Launch
+
+_CODE_BYTES = 1_000_000
+_PYTHON = (".py", ".ipynb")
+_CODE = (*_PYTHON, ".sh", ".slurm", ".sbatch", ".yaml", ".yml")
+
+
+class Evidence(NamedTuple):
+    """That the conditions of an advisory are met, and the places that show it.
+
+    `has_document`: a run uses a config document with the values that the advisory names; `is_told`: only a command in
+    documentation does.
+    """
+
+    places: tuple[Location, ...] = ()
+    has_document: bool = False
+    is_told: bool = False
+
+
+def find_evidence(advisory: Advisory, view: View) -> Evidence | None:
+    """The evidence for an advisory in the code that runs with a manifest's pins; None if a condition is not met."""
+    if advisory.id not in view.evidence:
+        view.evidence[advisory.id] = _search(advisory, view)
+    return view.evidence[advisory.id]
+
+
+def _search(advisory: Advisory, view: View) -> Evidence | None:
+    if not (advisory.uses or advisory.patched or advisory.documents):
+        return Evidence()
+    files = list(governed_files(view.manifest, advisory.packages, view.project))
+    if advisory.patched and find_use(advisory.patched, _PYTHON, advisory, files, view.project) is not None:
+        return None
+    if advisory.documents:
+        found = next(_runs(advisory, files, view.project), None)
+        if found is not None or advisory.otherwise is None:
+            return found
+    if not advisory.uses:
+        return Evidence()
+    place = find_use(advisory.uses, _CODE, advisory, files, view.project)
+    return None if place is None else Evidence((place,))
+
+
+def find_use(
+    words: tuple[str, ...], suffixes: tuple[str, ...], advisory: Advisory, files: list[str], project: Project
+) -> Location | None:
+    """The first place where one of the words stands in the files of these kinds that do not pin for themselves."""
+    for path in files:
+        place = find_word(words, path, project) if path.endswith(suffixes) else None
+        if place is not None and _takes_part(path, advisory, files, project):
+            return place
+    return None
+
+
+def _takes_part(path: str, advisory: Advisory, files: list[str], project: Project) -> bool:
+    # The only file is the script or notebook whose own pins are being judged.
+    return files == [path] or not pins_itself(path, advisory.packages, project)
+
+
+# -- documents ----------------------------------------------------------------------------------------------------
+
+
+def _runs(advisory: Advisory, files: list[str], project: Project) -> Iterator[Evidence]:
+    """Runs that use a document the advisory names; those that documentation only shows come last."""
+    from trl_lint.checks._runs import config_documents, deepspeed_in_code
+
+    governed = frozenset(files)
+    for launch in sorted(project.launches(), key=lambda launch: launch.is_documentation):
+        if (launch.script_path or launch.source.path) in governed and _is_about(advisory, launch, files, project):
+            for document in config_documents(launch, project):
+                places = read_settings(advisory.documents, document, launch)
+                if places:
+                    here = launch.location._replace(message="launched here")
+                    yield Evidence((*places, here), has_document=True, is_told=launch.is_documentation)
+    for path in files:
+        if path.endswith(".py") and (not advisory.uses or find_word(advisory.uses, path, project) is not None):
+            for document, here in deepspeed_in_code(path, project):
+                places = read_settings(advisory.documents, document)
+                if places and _takes_part(path, advisory, files, project):
+                    yield Evidence((*places, here), has_document=True)
+
+
+def _is_about(advisory: Advisory, launch: Launch, files: list[str], project: Project) -> bool:
+    """Whether the script of a launch uses what the advisory is about, with the pins that are being judged."""
+    script = launch.script_path
+    if script is None:
+        return not advisory.uses
+    if advisory.uses and find_word(advisory.uses, script, project) is None:
+        return False
+    return _takes_part(script, advisory, files, project)
+
+
+def read_settings(
+    wanted: tuple[Settings, ...], document: Document, launch: Launch | None = None
+) -> tuple[Location, ...]:
+    """The places of a document that say what one of the settings asks for; none if the launch may replace a value."""
+    from trl_lint.checks._runs import is_overridden
+    from trl_lint.sources.nodes import find_entry, value_of
+
+    for settings in wanted:
+        places: list[Location] = []
+        for key, values in settings.values.items() if settings.kind == document.kind else ():
+            entry = find_entry(document.root, key)
+            value = value_of(entry.value) if entry is not None else None
+            # True is 1 for Python, and not for a config.
+            is_wanted = any(type(value) is type(one) and value == one for one in values)
+            if entry is None or not is_wanted or (launch is not None and is_overridden(launch, document, key)):
+                break
+            places.append(document.place(entry, f"{key} is {value} here"))
+        else:
+            if places:
+                return tuple(places)
+    return ()
+
+
+# -- words --------------------------------------------------------------------------------------------------------
+
+
+def find_word(words: tuple[str, ...], path: str, project: Project) -> Location | None:
+    """The first place in a file where one of the words stands; the bytes are searched before anything is decoded."""
+    try:
+        if os.path.getsize(path) > _CODE_BYTES:
+            return None
+        file = project.files.get(path)
+        for word in words:
+            if word.encode() in file.data:
+                start = file.text.find(word)
+                return Location(path, start, start + len(word), f"{word} is used here")
+    except (OSError, SourceError):
+        pass
+    return None

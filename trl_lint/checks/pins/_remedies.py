@@ -1,0 +1,88 @@
+"""Bringing a pin into a range, so that nothing else that is pinned stops fitting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.pins._advisories import matching
+from trl_lint.checks.pins._conflicts import conflict_id, read_conflict
+from trl_lint.finding import Applicability, Edit, Fix
+from trl_lint.knowledge.compat import advisories, dependents, requirement, requirements_of
+
+if TYPE_CHECKING:
+    from trl_lint.checks.pins._views import View
+    from trl_lint.project.pins import Pin
+
+# Each release that is tried is judged like a pin; one that fits is nearly always among the first few.
+_MOST_TRIED = 40
+
+
+def edit_specifier(pin: Pin, specifier: str, applicability: Applicability, view: View, fault: str = "") -> Fix | None:
+    """Bring a pin into a range, and cure a fault (an advisory's id, or that of a conflict) of its package by it.
+
+    Withheld for inert pins (nothing would change), locks (they are generated), everything that is not one contiguous
+    stretch of text, and where no release in the range is known to leave the other pins fitting: trading one fault for
+    another is no fix.
+    """
+    place = pin.specifier_location
+    if place is None or pin.kind in ("inert", "lock", "url"):
+        return None
+    wanted = fitting_specifier(pin, specifier, view, fault)
+    if wanted is None:
+        return None
+    return Fix(f"require {pin.package}{wanted}", applicability, (Edit(place.path, place.start, place.end, wanted),))
+
+
+def fitting_specifier(pin: Pin, specifier: str, view: View, fault: str) -> str | None:
+    """What to write into a pin: the first choice that leaves nothing wrong with its package, else nothing new."""
+    before = faults_of(pin.package, view)
+    second_best = None
+    for wanted in islice(specifiers_within(pin, specifier), _MOST_TRIED):
+        tried = view.with_specifier(pin, wanted) if wanted != pin.specifier else None
+        if tried is None or not is_told(pin.package, tried):
+            continue
+        left = faults_of(pin.package, tried)
+        if not left:
+            return wanted
+        if second_best is None and left <= before - {fault}:
+            second_best = wanted
+    return second_best
+
+
+def specifiers_within(pin: Pin, specifier: str) -> Iterator[str]:
+    """What may be written into a pin: the range itself; for an exact pin the releases in the range, the nearest first.
+
+    Newer releases come before older ones, because what is known to be broken was repaired later.
+    """
+    from trl_lint.knowledge.releases import allowed, parse_version
+
+    exact = pin.specifier.startswith("==") and "," not in pin.specifier and "*" not in pin.specifier
+    version = parse_version(pin.specifier[2:]) if exact else None
+    fitting = allowed(pin.package, specifier) if version is not None else None
+    if version is None or not fitting:
+        yield specifier
+        return
+    yield from (f"=={newer}" for newer in fitting if newer > version)
+    yield from (f"=={older}" for older in reversed(fitting) if older < version)
+
+
+def is_told(package: str, view: View) -> bool:
+    """Whether the tables tell what the release of a package requires of the packages that are pinned beside it."""
+    version = view.package(package).resolved
+    others = requirements_of(package)
+    if version is None or not any(view.package(other).pins for other in others):
+        return True
+    return any(requirement(package, version, other, frozenset()) is not None for other in others)
+
+
+def faults_of(package: str, view: View) -> set[str]:
+    """What is wrong with the pins of a package: advisories that hold, and conflicts with other packages."""
+    found = {a.id for a in advisories() if package in a.packages and matching(a, view) is not None}
+    pairs = [(other, package) for other in dependents(package)] + [(package, name) for name in requirements_of(package)]
+    for provider, name in pairs:
+        mentioned = provider != name and view.is_mentioned(provider) and view.is_mentioned(name)
+        if mentioned and read_conflict(provider, name, view) is not None:
+            found.add(conflict_id(provider, name))
+    return found

@@ -1,0 +1,50 @@
+"""Links: which file a name written in another file means, when nobody says where the command is typed."""
+
+from __future__ import annotations
+
+import os
+
+from trl_lint.sources import Source
+
+
+def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
+    """The absolute paths of the existing files that `name`, written in `source`, may mean.
+
+    `directory` is the working directory as far as the text tells it: absolute, relative to where the command is typed
+    ("" = there), None unknown. From an absolute one there is one answer, else all likely places count, nearest first.
+    """
+    if source.language == "dockerfile":
+        # Folders of the image are not folders of the host; below the working directory the layouts usually agree.
+        if name.startswith("/"):
+            if not directory or not name.startswith(directory.rstrip("/") + "/"):
+                return []
+            name = name[len(directory.rstrip("/")) + 1 :]
+        directory = None
+    if os.path.isabs(name) or (directory and os.path.isabs(directory)):
+        path = os.path.normpath(os.path.join(directory or "", name))
+        return [path] if os.path.isfile(path) else []
+    found: list[str] = []
+    bases = _bases(source.path)
+    inside = bases[-1].rstrip(os.sep) + os.sep
+    for base in bases:
+        path = os.path.normpath(os.path.join(base, directory or "", name))
+        # `../train.py` must not lead out of the project.
+        if path not in found and path.startswith(inside) and os.path.isfile(path):
+            found.append(path)
+    return found
+
+
+def _bases(path: str) -> list[str]:
+    """The folders a command may be typed in: that of its file, and all above it up to the root of the project."""
+    from trl_lint.project import find_root
+
+    folder = os.path.dirname(path)
+    root = find_root(folder)
+    bases = [folder]
+    while folder != root and len(bases) < 20:
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            break
+        folder = parent
+        bases.append(folder)
+    return bases
