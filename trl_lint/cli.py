@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from trl_lint import __version__
+from trl_lint.commands import UsageError
 from trl_lint.reports import FORMATS
 from trl_lint.selection import nearest
 
@@ -20,12 +21,8 @@ commands:
   trl-lint [check] PATH...   check files and folders (the default; without PATH, the current folder)
   trl-lint rule [CODE]       explain a rule
 
-exit status: 0 nothing found, 1 something found, 2 the tool could not do its work
+exit status: 0 nothing above a hint, 1 errors or warnings found, 2 the tool could not do its work
 """
-
-
-class UsageError(Exception):
-    """A command line that makes no sense; the text says why."""
 
 
 class _Parser(argparse.ArgumentParser):

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from trl_lint.cli import UsageError
+from trl_lint.commands import UsageError
 from trl_lint.commands.fixes import fix_list, write_diff
 from trl_lint.commands.options import group_by_settings, read_options, target_hints
 from trl_lint.finding import Edit, Finding

@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from trl_lint.cli import UsageError
+from trl_lint.commands import UsageError
 from trl_lint.reports import FORMATS
 from trl_lint.selection import SelectorError, nearest, read_selectors
 from trl_lint.settings import (

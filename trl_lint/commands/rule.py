@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from trl_lint.cli import UsageError
+from trl_lint.commands import UsageError
 from trl_lint.knowledge.pages import Page, all_pages, page
 from trl_lint.selection import known_codes, nearest
 

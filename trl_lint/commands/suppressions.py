@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from trl_lint.cli import UsageError
+from trl_lint.commands import UsageError
 from trl_lint.comments import Comments, language_of
 from trl_lint.finding import Edit, Finding
 from trl_lint.fixes.apply import by_path, edited
