@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -204,3 +205,146 @@ def test_a_missing_included_file(project: Path, capsys: pytest.CaptureFixture[st
     outcome = check(capsys)
     assert RECIPE_FINDING in outcome.findings
     assert (outcome.status, outcome.errors) == (1, [])
+
+
+# -- size and depth ---------------------------------------------------------------------------------------------------
+
+GENERATED = [
+    ("a.py", "from accelerate import Accelerator\n", "x = acc.prepare_model(model, evaluation_mode=True)\n"),
+    ("requirements.txt", "trl==0.15.2\n", "foo==1.0\n"),
+    ("pyproject.toml", "[tool.x]\n", "# dependencies = []\n"),
+    ("run.sh", "set -e\n", "python train.py\n"),
+    ("Makefile", "all:\n", "\tpython train.py\n"),
+    ("Dockerfile", "FROM x\n", "RUN pip install trl==0.15.2\n"),
+    ("environment.yml", "dependencies:\n- pip:\n", "  - trl==0.15.2\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "head", "line"), GENERATED, ids=[name for name, _, _ in GENERATED])
+def test_a_file_too_large_to_be_written_by_hand_is_left_out(
+    name: str, head: str, line: str, project: Path, capsys: pytest.CaptureFixture[str]
+):
+    (project / name).write_text(head + line * (2_100_000 // len(line)), "utf-8")
+    outcome = check(capsys)
+    assert sorted(outcome.findings) == sorted([(name, "TRL001", 1), RECIPE_FINDING])
+    assert outcome.messages[name].startswith("not checked: at 2.1 MB this is generated data")
+
+
+def test_what_is_left_out_for_its_size_fails_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "run.sh").write_text("python train.py\n" * 150_000, "utf-8")
+    assert check(capsys, str(tmp_path)).status == 0
+
+
+MANY = [
+    ("requirements.txt", "trl==0.15.2\n", "foo==1.0\n", 10_000),
+    ("constraints.txt", "", "foo==1.0  # noqa: TRL201\n", 8_000),
+    ("a.py", "import torch\n", "x = 1  # noqa: TRL101\n", 16_000),
+]
+
+
+@pytest.mark.parametrize(("name", "head", "line", "count"), MANY, ids=[name for name, *_ in MANY])
+def test_time_grows_with_the_length_of_a_file(
+    name: str, head: str, line: str, count: int, project: Path, capsys: pytest.CaptureFixture[str]
+):
+    (project / name).write_text(head + line * count, "utf-8")
+    start = time.process_time()
+    check(capsys)
+    assert time.process_time() - start < 30  # two or three seconds, minutes if every line looks at all the others
+
+
+DEEP = [
+    "acc.prepare_model(ref_model, evaluation_mode=True, x=1" + "+1" * 3000 + ")",
+    "import torch\ndef f(x):\n    return " + "torch.cat([" * 40 + "x" + "])" * 40 + " + torch.zeros(3)",
+    "import torch\ndef f(x):\n    return x" + ".to(x" * 60 + ")" * 60 + " + torch.zeros(3)",
+    "import torch\ndef f(x):\n    return x" + " + torch.zeros(1)" * 1000,
+]
+
+
+@pytest.mark.parametrize("text", DEEP, ids=["sum", "cat", "to", "factories"])
+def test_deep_python_is_neither_a_crash_nor_a_wait(text: str, project: Path, capsys: pytest.CaptureFixture[str]):
+    (project / "deep.py").write_text(f"{text}\n", "utf-8")
+    outcome = check(capsys)
+    assert RECIPE_FINDING in outcome.findings
+    assert (outcome.status, outcome.errors) == (1, [])
+
+
+def test_a_reader_that_crashes_is_said(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def crash(*arguments: object) -> None:
+        raise KeyError("surprise")
+
+    monkeypatch.setattr("trl_lint.project.launches.read_launches", crash)
+    (project / "run.sh").write_text("python train.py\n", "utf-8")
+    outcome = check(capsys)
+    assert ("run.sh", "TRL003", 1) in outcome.findings
+    assert outcome.status == 2 and "KeyError: 'surprise'" in outcome.err
+
+
+# -- odd bytes and odd files ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["punycode", "undefined", "utf-16", "hex"])
+def test_an_encoding_no_editor_writes(name: str, project: Path, capsys: pytest.CaptureFixture[str]):
+    (project / "odd.py").write_text(f"# coding: {name}\na.prepare_model(m, evaluation_mode=True)\n", "ascii")
+    outcome = check(capsys)
+    assert ("odd.py", "TRL001", 1) in outcome.findings and RECIPE_FINDING in outcome.findings
+
+
+def test_half_a_character_in_a_notebook(project: Path, capsys: pytest.CaptureFixture[str]):
+    source = ["x = '\ud83d'\n", "a.prepare_model(m, evaluation_mode=True)"]
+    notebook = {"cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "source": source}], "metadata": {}}
+    (project / "a.ipynb").write_text(json.dumps({**notebook, "nbformat": 4, "nbformat_minor": 5}), "ascii")
+    outcome = check(capsys)
+    assert ("a.ipynb", "TRL001", 1) in outcome.findings
+    assert (outcome.status, outcome.errors) == (1, [])
+
+
+def test_a_name_that_is_no_text(project: Path, capsys: pytest.CaptureFixture[str]):
+    folder = os.path.join(os.fsencode(project), b"caf\xe9")
+    try:
+        os.mkdir(folder)
+    except OSError:
+        pytest.skip("the file system takes only Unicode names")
+    with open(os.path.join(folder, b"tra\xefn.py"), "wb") as stream:
+        stream.write(b"acc.prepare_model(ref_model, evaluation_mode=True)\n")
+    outcome = check(capsys)
+    assert [code for _, code, _ in outcome.findings] == ["TRL101", "TRL601"]
+    assert (outcome.status, outcome.errors) == (1, [])
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_requirements_that_powershell_wrote(encoding: str, project: Path, capsys: pytest.CaptureFixture[str]):
+    path = project / "requirements.txt"
+    path.write_bytes("\ufefftrl==0.15.2\r\nvllm==0.3.0\r\n".encode(encoding))
+    assert ("requirements.txt", "TRL202", 2) in check(capsys).findings
+    main(["--isolated", "--fix", "requirements.txt"])
+    assert path.read_bytes() == "\ufefftrl==0.15.2\r\nvllm==0.7.2\r\n".encode(encoding)
+
+
+def test_a_lock_without_packages(project: Path, capsys: pytest.CaptureFixture[str]):
+    (project / "uv.lock").write_text('version = 1\nrequires-python = ">=3.10"\n', "utf-8")
+    assert check(capsys).findings == [RECIPE_FINDING]
+
+
+def test_a_version_with_thousands_of_digits(project: Path, capsys: pytest.CaptureFixture[str]):
+    (project / "requirements.txt").write_text(f"trl=={'9' * 5000}\nvllm==0.3.0\n", "utf-8")
+    outcome = check(capsys)
+    assert (outcome.status, outcome.errors) == (1, [])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
+def test_what_is_no_file_is_not_waited_for(project: Path, capsys: pytest.CaptureFixture[str]):
+    os.mkfifo(project / "pipe.txt")
+    (project / "pipe.py").symlink_to(os.devnull)
+    (project / "requirements.txt").write_text(f"-r pipe.txt\n-r {os.devnull}\n-r /dev/zero\ntrl==0.15.2\n", "utf-8")
+    assert RECIPE_FINDING in check(capsys).findings
+
+
+def test_a_data_set_is_not_read(project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    (project / "data.json").write_text('[{"zero_optimization": 1}' + " " * 2_000_000 + "]", "utf-8")
+    opened: list[str] = []
+    real = text.open_file
+    monkeypatch.setattr(text, "open_file", lambda path, data=None: (opened.append(path), real(path, data))[1])
+    assert check(capsys).findings == [RECIPE_FINDING]
+    assert str(project / "data.json") not in opened and opened

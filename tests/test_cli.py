@@ -104,6 +104,28 @@ def test_options_may_stand_between_paths(sh: Shell):
     assert run.status == 1 and len(run.out.splitlines()) == 2
 
 
+def test_a_name_that_looks_like_an_option(sh: Shell):
+    sh.write("-x.py", SCRIPT)
+    assert sh("--output-format", "concise", "--", "-x.py").out.startswith("-x.py:6:17: TRL103")
+    assert sh("--add-noqa", "--diff", "--", "-x.py").status == 2
+    assert sh.read("-x.py") == SCRIPT
+
+
+def test_a_file_that_no_reader_knows_is_no_silent_success(sh: Shell):
+    sh.write("train.log", "step 1\n")
+    assert sh("train.log").err == "trl-lint: train.log: nothing is checked in a file of this name\n"
+
+
+def test_a_fault_of_ours_is_one_line_and_no_finding(sh: Shell, monkeypatch: pytest.MonkeyPatch):
+    def crash(*arguments: object) -> None:
+        raise KeyError("surprise")
+
+    monkeypatch.setattr("trl_lint.engine.collect", crash)
+    run = sh()
+    assert (run.status, run.out) == (2, "")
+    assert run.err.startswith("trl-lint: internal error: KeyError: 'surprise' (")
+
+
 def test_a_missing_path_does_not_stop_the_rest(sh: Shell):
     run = sh("gone.py", "train.py", "--output-format", "concise")
     assert run.status == 2
@@ -126,6 +148,11 @@ def test_a_missing_path_does_not_stop_the_rest(sh: Shell):
         (["--write-baseline"], "needs `--baseline FILE`"),
         (["--config", "gone.toml"], "gone.toml: no such file or directory"),
         (["--config", "a.toml", "--isolated"], "exclude each other"),
+        (["--add-noqa", "--diff"], "`--add-noqa` and `--diff` exclude each other"),
+        (["--write-baseline", "--baseline", "b.json", "--fix"], "exclude each other"),
+        (["--select", ""], "--select: no rule is named"),
+        (["--target", f"trl=={'9' * 5000}"], "is not a version"),
+        (["chekc"], "no file and no command `chekc`; did you mean `check`?"),
         (["--stdin-filename", "a.py"], "needs `-`"),
         (["-", "train.py"], "`-` cannot be combined"),
         (["--color", "sometimes"], "invalid choice"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,17 @@ def test_long_lines_are_cut_around_the_place(at: int):
     column = lines[2].index("^")
     assert lines[1][column : column + 3] == "BAD" and lines[2].count("^") == 3
     assert "..." in lines[1]
+
+
+@pytest.mark.parametrize("at", [0, 2_000_000, 3_999_997])
+def test_a_line_of_megabytes_is_quick(at: int):
+    text = "x" * at + "BAD" + "y" * (4_000_000 - at)
+    start = time.perf_counter()
+    lines = excerpt(text, "BAD", width=60)
+    assert time.perf_counter() - start < 2
+    column = lines[2].index("^")
+    assert lines[1][column : column + 3] == "BAD" and lines[2].count("^") == 3
+    assert ("xBAD" in lines[1]) == (at > 0) and lines[1].count("...") == (1 if at in (0, 3_999_997) else 2)
 
 
 def test_a_long_line_of_wide_characters_is_cut_to_columns():

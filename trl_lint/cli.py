@@ -56,6 +56,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())
         return getattr(error, "status", 0)
+    except Exception as error:  # a fault of ours: said in one line, and never taken for "something found"
+        if os.environ.get("TRL_LINT_DEBUG"):
+            raise
+        print(f"trl-lint: {_fault(error)}", file=sys.stderr)
+        return 2
+
+
+def _fault(error: Exception) -> str:
+    import traceback
+
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    place = f"{os.path.basename(where.filename)}:{where.lineno}"
+    return f"internal error: {text} ({place}); please report it, with what TRL_LINT_DEBUG=1 shows"
 
 
 def _run(arguments: list[str]) -> int:
@@ -68,9 +82,15 @@ def _run(arguments: list[str]) -> int:
         return run_rule(rule_parser().parse_args(arguments))
     from trl_lint.commands.check import run as run_check
 
+    # argparse takes what stands behind `--` for options all the same when options and paths may alternate.
+    end = arguments.index("--") if "--" in arguments else len(arguments)
     # An optional value would swallow the path behind it, so a bare `--add-noqa` has an empty one.
-    arguments = ["--add-noqa=" if argument == "--add-noqa" else argument for argument in arguments]
-    return run_check(check_parser().parse_intermixed_args(arguments))
+    options = ["--add-noqa=" if argument == "--add-noqa" else argument for argument in arguments[:end]]
+    args = check_parser().parse_intermixed_args(options)
+    args.paths += arguments[end + 1 :]
+    if args.paths and not os.path.lexists(args.paths[0]) and (guess := nearest(args.paths[0], COMMANDS)):
+        raise UsageError(f"no file and no command `{args.paths[0]}`; did you mean `{guess}`?")
+    return run_check(args)
 
 
 def rule_parser() -> argparse.ArgumentParser:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -70,6 +70,7 @@ class Comments:
         reader = _READERS.get(language)
         if reader is not None:
             reader(self)
+        self._comments.sort()
 
     # -- asking ---------------------------------------------------------------------------------------------------
 
@@ -82,7 +83,12 @@ class Comments:
         first, last = self.group(line)
         start = self.source.lines.starts[first - 1]
         end = self.source.lines.line_range(last)[1]
-        return [comment for comment in self._comments if start <= comment.start <= end]
+        return self._comments[bisect_left(self._comments, (start,)) : bisect_left(self._comments, (end + 1,))]
+
+    def at(self, offset: int) -> Comment | None:
+        """The comment a place of the source lies in."""
+        index = bisect_left(self._comments, (offset + 1,)) - 1
+        return self._comments[index] if index >= 0 and offset < self._comments[index].end else None
 
     def all(self) -> list[Comment]:
         return self._comments
@@ -209,7 +215,6 @@ def _read_yaml(comments: Comments) -> None:
             if not inside and not comments.is_embedded(at):
                 comments.add(at, end)
                 break
-    comments._comments.sort()
 
 
 def _is_block_header(text: str, start: int, at: int) -> bool:
@@ -294,7 +299,6 @@ def _read_shell(comments: Comments) -> None:
     _read_embedded(comments)
     for start, end in spans:
         comments.add(_characters(data, start), _characters(data, end))
-    comments._comments.sort()
     commented = {comments.source.lines.position(comment.start).line for comment in comments.all()}
     for number in range(1, len(comments.source.lines)):
         if number not in commented and _CONTINUED.search(comments.line(number)):

@@ -16,12 +16,13 @@ from typing import NamedTuple
 
 from trl_lint.checks.registry import all_rules
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Location
-from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root
+from trl_lint.finding import Finding, Location, Severity
+from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, size_of
 from trl_lint.project.discovery import collect
 from trl_lint.python.triage import Triage
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, Source, SourceError, SourceFile
+from trl_lint.sources.text import MAX_BYTES, TooLargeError, refuse_large
 
 _NOQA = re.compile(rb"noqa", re.IGNORECASE)
 
@@ -60,7 +61,7 @@ class _Run:
         self.rules = [rule for rule in all_rules() if settings.is_selected(rule.code)]
         self.triage = Triage(self.rules)
         self.problems: list[Problem] = []
-        self.findings: dict[str, list[Finding]] = {}
+        self.findings: dict[str, dict[Finding, None]] = {}  # in order, each once
         self._projects: dict[str, Project] = {}
 
     def check(self, paths: Sequence[str]) -> Result:
@@ -82,6 +83,8 @@ class _Run:
     # -- one file -------------------------------------------------------------------------------------------------
 
     def _check_path(self, path: str, explicit: bool) -> None:
+        if path.endswith(".json") and not explicit and size_of(path) > MAX_BYTES:
+            return  # a data set, not worth reading
         try:
             file = self.files.get(path)
         except OSError as error:
@@ -92,7 +95,7 @@ class _Run:
                 self._report_unparsed(path, f"cannot be read: {reason}", 0)
             return
         except SourceError as error:
-            self._report_unparsed(path, error.message, error.offset)
+            self._report_refused(path, error)
             return
         before = len(self.findings.get(path, ()))
         self._check_file(file, explicit)
@@ -105,8 +108,14 @@ class _Run:
             try:
                 reader(file, explicit)
             except SourceError as error:
-                self._report_unparsed(path, error.message, error.offset)
+                self._report_refused(path, error)
                 return  # one clear line; what else cannot be read in this file follows from it
+            except RecursionError:
+                self._report_unparsed(path, "nested too deeply to be read", 0)
+                return
+            except Exception as error:
+                self._report_crash(path, "reading the file", error)
+                return
 
     def _check_python(self, file: SourceFile, explicit: bool) -> None:
         notebook = file.path.endswith(".ipynb")
@@ -125,6 +134,7 @@ class _Run:
     def _check_module(self, source: Source, active: set[Rule]) -> None:
         from trl_lint.python.module import PythonModule
 
+        refuse_large(len(source.text))
         try:
             module = PythonModule(source)
         except SourceError as error:
@@ -184,32 +194,43 @@ class _Run:
             for finding in hook():
                 if self.settings.is_enabled(finding.code, finding.location.path):
                     self._add(finding)
-        except SourceError as error:
-            # LibCST refused an island that `ast` accepted: nothing can be confirmed, so nothing is said.
+        except (SourceError, RecursionError) as error:
+            # LibCST refused an island that `ast` accepted, or it is nested too deeply to be walked: nothing can be
+            # confirmed, so nothing is said.
             if os.environ.get("TRL_LINT_DEBUG"):
-                raise RuntimeError(f"{path}: {error.message}") from error
+                raise RuntimeError(f"{path}: {error}") from error
         except Exception as error:
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            place = f"{os.path.basename(where.filename)}:{where.lineno}"
-            message = f"rule {rule.code} ({rule.page.name}) failed: {type(error).__name__}: {error} ({place})"
-            self._add(Finding("TRL003", message, Location(path, 0, 0), "error"))
-            self.problems.append(Problem(path, message))
+            self._report_crash(path, f"rule {rule.code} ({rule.page.name})", error)
 
-    def _report_unparsed(self, path: str, message: str, start: int, end: int | None = None) -> None:
-        finding = Finding("TRL001", message, Location(path, start, start if end is None else end), "error")
+    def _report_crash(self, path: str, what: str, error: Exception) -> None:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{os.path.basename(where.filename)}:{where.lineno}"
+        message = f"{what} failed: {type(error).__name__}: {error} ({place})"
+        self._add(Finding("TRL003", message, Location(path, 0, 0), "error"))
+        problem = Problem(path, message)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def _report_refused(self, path: str, error: SourceError) -> None:
+        # A file that is too large was left out on purpose: that is said, and stops no build.
+        severity: Severity = "info" if isinstance(error, TooLargeError) else "error"
+        self._report_unparsed(path, error.message, error.offset, severity=severity)
+
+    def _report_unparsed(
+        self, path: str, message: str, start: int, end: int | None = None, severity: Severity = "error"
+    ) -> None:
+        finding = Finding("TRL001", message, Location(path, start, start if end is None else end), severity)
         if self.settings.is_enabled("TRL001", path):
             self._add(finding)
 
     def _add(self, finding: Finding) -> None:
-        found = self.findings.setdefault(finding.location.path, [])
-        if finding not in found:
-            found.append(finding)
+        self.findings.setdefault(finding.location.path, {}).setdefault(finding)
 
     def _suppressed(self, found: list[tuple[str, bool]]) -> list[Finding]:
         """The findings that no comment suppresses, with those about the comments themselves."""
         result = []
         for path in sorted({path for path, _ in found} | self.findings.keys()):
-            findings = self.findings.get(path, [])
+            findings = list(self.findings.get(path, ()))
             file = self._suppressing(path, bool(findings))
             if file is None:
                 result.extend(findings)

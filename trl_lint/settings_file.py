@@ -173,13 +173,13 @@ def read_targets(values: Iterable[str]) -> dict[str, str]:
         match = _TARGET.match(value)
         if match is None:
             raise _TargetError(f"`{value}` is not of the form PACKAGE==VERSION, such as trl==1.16.0")
-        from packaging.version import InvalidVersion, Version
+        from packaging.version import Version
 
         from trl_lint.sources.requirements import normalised
 
         try:
             version = str(Version(match[2]))
-        except InvalidVersion:
+        except ValueError:  # an InvalidVersion, or a number with thousands of digits
             raise _TargetError(f"`{match[2]}` is not a version, in `{value}`") from None
         found[normalised(match[1])] = version
     return found

@@ -135,7 +135,7 @@ def _read_directive(comments: Comments, line: int) -> Directive | None:
     line_start = starts[first - 1 + row]
     shift = line_start - sum(len(part) + 1 for part in lines[:row])
     start = match.start() + shift
-    comment = next((c for c in comments.all() if c.start <= start < c.end), None)
+    comment = comments.at(start)
     line_end = line_start + len(lines[row])
     return _directive(comments, match, shift, line_end, comment is not None and comment.certain)
 

@@ -68,3 +68,9 @@ def test_with_oneshell_the_folder_may_have_changed():
 @pytest.mark.parametrize("text", ["", "\t", "t:\n\t", "t:\n\t$(", "t:\n\t${x", "define\n", "a:\\\n\t\\\n"])
 def test_odd_input_is_read_without_an_exception(text: str):
     assert isinstance(read(text), list)
+
+
+def test_variables_that_double_are_not_followed_for_ever():
+    doubling = "".join(f"A{n + 1} = $(A{n})$(A{n})\n" for n in range(60))
+    assert texts(f"A0 = x\n{doubling}t:\n\tpython $(A60)\n") == [["python", None]]
+    assert texts(f"A0 =\n{doubling}t:\n\tpython $(A15)\n") == [["python"]]

@@ -286,6 +286,24 @@ def test_work_grows_with_the_length_of_the_script(line: str):
     assert calls(400) < 2.5 * calls(200)
 
 
+@pytest.mark.parametrize("doubled", ["A=$A$A", 'A="${A}x$A"', "A+=$A", 'B=("${B[@]}" "${B[@]}")', "B+=(${B[@]})"])
+def test_a_value_that_doubles_is_not_followed_for_ever(doubled: str):
+    found = read(f"A=x\nB=(a b)\n{(doubled + chr(10)) * 100}python $A ${{B[@]}}\n")
+    assert found[0].words[0].text == "python"
+    assert None in [word.text for word in found[0].words]
+
+
+@pytest.mark.parametrize("text", ["${a:-" * 3000 + "}" * 3000, "$(" * 3000 + ")" * 3000, "$((" + "9" * 5000 + "))"])
+def test_what_nobody_writes_costs_no_more_than_itself(text: str):
+    found = read(f"python first.py\npython {text}\n")
+    assert [word.text for word in found[0].words] == ["python", "first.py"]
+
+
+def test_numbers_stay_those_of_a_shell():
+    product = "*".join(["999999999"] * 200)
+    assert read(f"python $(({product}))\n")[0].words[1].text is None
+
+
 # -- scheduler ----------------------------------------------------------------------------------------------------
 
 

@@ -56,7 +56,7 @@ def import_pattern(path: str) -> re.Pattern[bytes]:
     name = rf"(?:[\w.]*\.)?{re.escape(stem)}"
     package = rf"(?:[\w.]+[ \t]+import[ \t]+{re.escape(stem)}\b)"
     text = rf"^[ \t]*(?:from[ \t]+(?:{name}[ \t]+import|{package})|import[ \t]+{name}\b)"
-    return re.compile(text.encode(), re.MULTILINE)
+    return re.compile(os.fsencode(text), re.MULTILINE)  # a name on disk need not be Unicode
 
 
 def accelerate_config(launch: Launch, project: Project) -> Document | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from trl_lint.commands import UsageError
 from trl_lint.commands.fixes import fix_list, write_diff
-from trl_lint.commands.options import group_by_settings, read_options, target_hints
+from trl_lint.commands.options import group_by_settings, read_options, target_hints, unread
 from trl_lint.finding import Edit, Finding
 from trl_lint.reports import Report, counted, visible, write
 from trl_lint.reports.colors import wants_color
@@ -106,7 +106,7 @@ class _Run:
             raise UsageError(str(error)) from None
 
     def run(self) -> int:
-        for hint in target_hints(self.options.targets):
+        for hint in (*target_hints(self.options.targets), *unread(self.paths)):
             self.say(hint)
         if self.args.write_baseline or self.args.add_noqa is not None:
             return self._write_suppressions()

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from trl_lint.commands import UsageError
-from trl_lint.reports import FORMATS
+from trl_lint.reports import FORMATS, visible
 from trl_lint.selection import SelectorError, nearest, read_selectors
 from trl_lint.settings import (
     Options,
@@ -18,9 +18,20 @@ from trl_lint.settings import (
 )
 from trl_lint.settings_file import SettingsError, read_targets, unknown_targets
 
+# The options in the second column make no sense with the one in the first.
+_EXCLUSIVE = (
+    ("config", ("isolated",)),
+    ("add_noqa", ("diff", "fix", "write_baseline")),
+    ("write_baseline", ("diff", "fix")),
+)
+
 
 def read_options(args: argparse.Namespace) -> Options:
     """What the command line says. Raises UsageError."""
+    for one, others in _EXCLUSIVE:
+        for other in others:
+            if getattr(args, one) not in (None, False) and getattr(args, other):
+                raise UsageError(f"`--{one.replace('_', '-')}` and `--{other.replace('_', '-')}` exclude each other")
     if args.output_format is not None and args.output_format not in FORMATS:
         guess = nearest(args.output_format, FORMATS)
         hint = f"; did you mean `{guess}`?" if guess else f"; choose from {', '.join(FORMATS)}"
@@ -47,10 +58,15 @@ def read_options(args: argparse.Namespace) -> Options:
 
 
 def _codes(values: Sequence[str] | None, option: str) -> tuple[str, ...] | None:
+    if values is None:
+        return None
     try:
-        return None if values is None else read_selectors(values)
+        found = read_selectors(values)
     except SelectorError as error:
         raise UsageError(f"{option}: {error}") from None
+    if not found:  # the value of an empty variable, perhaps: with no rule at all, all is well
+        raise UsageError(f"{option}: no rule is named")
+    return found
 
 
 def _patterns(values: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -82,9 +98,7 @@ def _per_file_ignores(values: Sequence[str] | None) -> tuple[PerFileIgnore, ...]
 def group_by_settings(
     paths: Sequence[str], options: Options, args: argparse.Namespace
 ) -> list[tuple[Settings, list[str]]]:
-    """Settings for the paths. Raises SettingsError, or UsageError for options that exclude each other."""
-    if args.config is not None and args.isolated:
-        raise UsageError("`--config` and `--isolated` exclude each other")
+    """Settings for the paths. Raises SettingsError."""
     return settings_for(paths, options, args.config, args.isolated)
 
 
@@ -95,3 +109,14 @@ def target_hints(targets: Iterable[str]) -> Iterator[str]:
     for name, guess in unknown_targets(targets):
         hint = f"; did you mean `{guess}`?" if guess else ""
         yield f"--target: no release of `{name}` is known, so nothing depends on it{hint}"
+
+
+def unread(paths: Iterable[str]) -> Iterator[str]:
+    """A line for each named file that no reader understands: it would pass as clean."""
+    from trl_lint.project.discovery import is_source
+    from trl_lint.project.pins import is_manifest
+
+    for path in paths:
+        name = os.path.basename(path)
+        if "." in name and os.path.isfile(path) and not is_source(path) and not is_manifest(os.path.abspath(path)):
+            yield f"{visible(path)}: nothing is checked in a file of this name"

@@ -24,7 +24,7 @@ def objection(before: SourceFile, text: str, edits: Sequence[Edit]) -> str | Non
     """Why a file must not get this text (sorted edits of its own text made it), None if nothing speaks against it."""
     try:
         data = before.encode(text)
-    except UnicodeEncodeError:
+    except UnicodeError:
         return f"the encoding of the file ({before.encoding}) cannot hold the new text"
     after = open_file(before.path, data)
     try:

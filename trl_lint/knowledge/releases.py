@@ -7,6 +7,7 @@ the index does not tell it. Thousands of lines are read as text; only what a que
 from __future__ import annotations
 
 import os
+import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,9 @@ from trl_lint.knowledge import rules_dir
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
+
+
+_ENDLESS_NUMBER = re.compile(r"\d{100}")  # no version: Python refuses to convert some thousands of digits
 
 
 class Release(NamedTuple):
@@ -53,6 +57,8 @@ def parse_version(text: str) -> Version | None:
     """The version a text spells, None if it is not one."""
     from packaging.version import InvalidVersion, Version
 
+    if _ENDLESS_NUMBER.search(text):
+        return None
     try:
         return Version(text)
     except InvalidVersion:
@@ -64,6 +70,8 @@ def parse_specifier(text: str) -> SpecifierSet | None:
     """A specifier set, None if it is none. Local labels (`+cu121`) are dropped: the lists of releases have none."""
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+    if _ENDLESS_NUMBER.search(text):
+        return None
     clauses = [
         clause.split("+", 1)[0] if not clause.strip().startswith("===") else clause for clause in text.split(",")
     ]

@@ -136,6 +136,8 @@ class Project:
                 known = (read(self.files.get(path)), None)
             except SourceError as error:
                 known = (None, error)
+            except RecursionError:
+                known = (None, SourceError("nested too deeply to be read"))
             self._readings[kind, path] = known
         result, failure = known
         if failure is not None:
@@ -151,7 +153,7 @@ class Project:
 
             self._manifests = []
             for path in self.paths():
-                if is_manifest(path) and _size(path) <= _LOCK_FILE_BYTES:
+                if is_manifest(path) and size_of(path) <= _LOCK_FILE_BYTES:
                     with suppress(OSError, SourceError):  # reported when the file itself is checked
                         if (manifest := self.manifest_in(path)) is not None:
                             self._manifests.append(manifest)
@@ -164,7 +166,7 @@ class Project:
 
             self._launches = []
             for path in self.paths():
-                if holds_launches(path) and _size(path) <= _CONTEXT_FILE_BYTES:
+                if holds_launches(path) and size_of(path) <= _CONTEXT_FILE_BYTES:
                     with suppress(OSError, SourceError):
                         self._launches.extend(self.launches_in(path))
         return self._launches
@@ -178,14 +180,15 @@ class Project:
         if self._documents is None:
             self._documents = []
             for path in self.paths():
-                if path.endswith(DOCUMENT_SUFFIXES) and _size(path) <= _CONTEXT_FILE_BYTES:
+                if path.endswith(DOCUMENT_SUFFIXES) and size_of(path) <= _CONTEXT_FILE_BYTES:
                     with suppress(OSError, SourceError):
                         if (document := self.document_in(path)) is not None:
                             self._documents.append(document)
         return [document for document in self._documents if document.kind == kind]
 
 
-def _size(path: str) -> int:
+def size_of(path: str) -> int:
+    """The size of a file in bytes, 0 where there is none."""
     try:
         return os.path.getsize(path)
     except OSError:

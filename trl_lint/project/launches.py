@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from trl_lint.project.launch import Launch, launch_of
 from trl_lint.project.scheduler import Scheduler, read_scheduler
 from trl_lint.sources import Source, SourceFile
+from trl_lint.sources.text import MAX_BYTES, refuse_large
 
 if TYPE_CHECKING:
     from trl_lint.sources.shell import Command
@@ -46,6 +47,10 @@ def read_launches(file: SourceFile) -> list[Launch]:
     """Every launch written in a file, in the order of the text. Raises SourceError if the file cannot be decoded."""
     if _CANDIDATE.search(file.data) is None:
         return []
+    if not file.path.endswith(".ipynb") and len(file.data) > MAX_BYTES:
+        if file.path.endswith((".py", ".md", ".markdown")):
+            return []  # only examples stand there
+        refuse_large(len(file.data))
     found: list[Launch] = []
     for source, commands, is_documentation in _command_sources(file):
         scheduler = read_scheduler(source) if source.language == "shell" and not is_documentation else None

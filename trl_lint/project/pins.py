@@ -12,6 +12,10 @@ from typing import Literal, NamedTuple
 
 from trl_lint.finding import Location
 from trl_lint.sources import Files, SourceFile
+from trl_lint.sources.text import MAX_BYTES, refuse_large
+
+LOCKS = ("uv-lock", "poetry-lock", "pylock", "script-lock")
+MAX_LOCK_BYTES = 10_000_000  # the largest of known projects have 3 MB
 
 Kind = Literal["requirement", "constraint", "lock", "extra", "group", "inert", "url", "command"]
 
@@ -59,7 +63,7 @@ class Manifest(NamedTuple):
 
     @property
     def is_lock(self) -> bool:
-        return self.kind in ("uv-lock", "poetry-lock", "pylock", "script-lock")
+        return self.kind in LOCKS
 
 
 _REQUIREMENTS_NAME = re.compile(
@@ -119,11 +123,13 @@ def read_manifest(file: SourceFile, files: Files) -> Manifest | None:
     kind = kind_of(file.path)
     if not kind or not _may_hold_pins(kind, file.data):
         return None
+    if kind != "notebook":  # most of a notebook is output, which nobody parses
+        refuse_large(len(file.data), MAX_LOCK_BYTES if kind in LOCKS else MAX_BYTES)
     if kind in ("requirements", "constraints"):
         from trl_lint.project.manifests import requirements
 
         return requirements.read(file, files, kind)
-    if kind in ("uv-lock", "poetry-lock", "pylock", "script-lock"):
+    if kind in LOCKS:
         from trl_lint.project.manifests import locks
 
         return locks.read(file, kind)

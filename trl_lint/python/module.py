@@ -170,5 +170,7 @@ def parse(text: str) -> ast.Module:
 
             offset = LineIndex(text).offset(error.lineno, max(1, error.offset or 1))
         raise SourceError(str(error.msg), min(offset, len(text))) from None
+    except UnicodeEncodeError as error:  # half of a surrogate pair, which a notebook's JSON can spell
+        raise SourceError("a lone surrogate, which is no character", error.start) from None
     except (RecursionError, MemoryError):
         raise SourceError("nested too deeply to be parsed") from None

@@ -100,6 +100,10 @@ class Row(NamedTuple):
 
 def _layout(line: str, start: int, end: int, width: int) -> Row:
     """Lay out a line in `width` columns, with the columns of the characters `start` to `end` (at least one)."""
+    near = 4 * width
+    if len(line) > 4 * near:  # a line of megabytes: what lies far from the marks is clipped below in any case
+        first = max(0, start - near)
+        line, start, end = line[first : start + near], start - first, end - first
     shown: list[tuple[str, int]] = []
     column = 0
     offset = length = 0

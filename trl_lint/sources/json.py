@@ -139,5 +139,7 @@ def _string(text: str, start: int) -> tuple[str, int]:
     try:
         value, end = scanstring(text, start + 1, True)
     except JSONDecodeError as error:
-        raise SourceError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", min(error.pos, len(text))) from None
+        raise SourceError(
+            f"not JSON: {error.msg[:1].lower()}{error.msg[1:].removesuffix(' at')}", min(error.pos, len(text))
+        ) from None
     return value, end

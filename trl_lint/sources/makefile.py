@@ -10,7 +10,7 @@ import re
 from trl_lint.sources import Source
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Command, read_commands
-from trl_lint.sources.shell_state import State, Word
+from trl_lint.sources.shell_state import LONGEST_VALUE, State, Word
 
 _LOGICAL_LINE = re.compile(r"(?:[^\n]*\\\r?\n)*[^\n]*(?:\n|\Z)")
 _ASSIGNMENT = re.compile(
@@ -36,11 +36,18 @@ class _Variables:
         self.values: dict[str, tuple[str, int, int] | None] = {}
         self.exported: set[str] = set()
         self.export_all = False
+        self._expanded: dict[str, str | None] = {}
 
     def assign(self, name: str, value: str, start: int, end: int, certain: bool) -> None:
+        self._expanded.clear()
         self.values[name] = (value, start, end) if certain and name not in self.values else None
 
     def expand(self, name: str, depth: int = 0) -> str | None:
+        if name not in self._expanded:
+            self._expanded[name] = self._expand(name, depth)
+        return self._expanded[name]
+
+    def _expand(self, name: str, depth: int) -> str | None:
         found = self.values.get(name)
         if found is None or depth > _MAXIMUM_DEPTH:
             return None
@@ -53,7 +60,9 @@ class _Variables:
                 return None
             out += [found[0][position : match.start()], value]
             position = match.end()
-        return "".join([*out, found[0][position:]])
+        out.append(found[0][position:])
+        # Variables that name one another twice double with every step.
+        return "".join(out) if sum(map(len, out)) <= LONGEST_VALUE else None
 
 
 def recipe_commands(source: Source) -> list[Command]:

@@ -28,7 +28,9 @@ _WHEEL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._]*?)-\d[^/]*\.whl$")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*$")
 _INCLUDE = re.compile(r"(?:-r|--requirement|-c|--constraint)(?:\s*=\s*|\s+|(?<=-[rc]))(?=\S)")
 _EDITABLE = re.compile(r"(?:-e|--editable)(?:\s*=\s*|\s+)(?=\S)")
-_PER_REQUIREMENT_OPTION = re.compile(r"\s+--?(?:hash|config-settings?|global-option|install-option|C)\b.*$", re.DOTALL)
+_PER_REQUIREMENT_OPTION = re.compile(
+    r"(?<=\s)--?(?:hash|config-settings?|global-option|install-option|C)\b.*$", re.DOTALL
+)
 _PLACEHOLDER = re.compile(r"\$\{|\{\{|\$\(|<[A-Za-z_]+>")
 
 

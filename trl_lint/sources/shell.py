@@ -111,7 +111,10 @@ def read_commands(
 
     state = State() if state is None else state
     reader = Reader(text, text if original is None else original, pieces, state, script)
-    reader.read()
+    try:
+        reader.read()
+    except RecursionError:
+        state.forget_all()  # nested deeper than anybody writes; what was read up to there stands
     return reader.commands
 
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+_LONGEST_PIPE = 50  # programs remembered behind a command
+
+
 class Reader(CommandReader):
     """Reads one shell text. `commands` holds the result after `read`; the state is left as the script leaves it."""
 
@@ -101,6 +104,7 @@ class Reader(CommandReader):
                 command.pipes_to += tuple(programs)
                 command.piped_from = command.piped_from or index > 0
             programs.insert(0, (part[0].words[0].text or "?") if part and part[0].words else "?")
+            del programs[_LONGEST_PIPE:]
 
     def _list(self, node: Node, tail: Tail) -> None:
         operands, operators = flatten(node)

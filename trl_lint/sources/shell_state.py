@@ -41,6 +41,8 @@ class _Record(NamedTuple):
     exported: bool
 
 
+# `A=$A$A` doubles a value with every line; one of more characters (or items) than this is not followed any more.
+LONGEST_VALUE = 10_000
 WORKING_DIRECTORY = "//cwd"  # not a name a variable can have
 
 
@@ -74,6 +76,8 @@ class State:
         return _value(records[-1], self._barrier) if records else None
 
     def set(self, name: str, value: Value | None, exported: bool | None = None) -> None:
+        if value is not None and _length(value) > LONGEST_VALUE:
+            value = _unknown(value)
         records = self.records.setdefault(name, [])
         if exported is None:
             exported = value is not None and (self.export_all or (records[-1].exported if records else False))
@@ -145,6 +149,10 @@ class State:
 
     def view(self) -> View:
         return View(self.records, self._moment, self._barrier)
+
+
+def _length(value: Value) -> int:
+    return len(value.items) if isinstance(value, Array) else len(value.text or "")
 
 
 def _unknown(value: Value | None) -> Word:

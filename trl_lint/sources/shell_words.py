@@ -27,6 +27,8 @@ class Fragment(NamedTuple):
     splits: bool = False
 
 
+_LONGEST_WORD = 1_000_000
+_LARGEST = 1 << 31
 HOLE = Fragment(None)
 SPLITTING_HOLE = Fragment(None, True)
 
@@ -68,7 +70,7 @@ class WordReader:
     def one_word(self, node: Node) -> Word:
         """The value of an assignment: no splitting there."""
         parts = self.fragments(node)
-        if any(part.text is None for part in parts):
+        if not _is_known(parts):
             return self._word(node, None)
         return self._word(node, "".join(part.text or "" for part in parts))
 
@@ -80,7 +82,7 @@ class WordReader:
         if items is not None:
             return list(items)
         parts = self.fragments(node)
-        if any(part.text is None for part in parts):
+        if not _is_known(parts):
             return [self._word(node, None, all(part.splits for part in parts))]
         if not any(part.splits and (part.text == "" or _has_space(part.text)) for part in parts):
             return [self._word(node, "".join(part.text or "" for part in parts))]
@@ -215,7 +217,7 @@ class WordReader:
     def _arithmetic(self, node: Node) -> int | None:
         if node.type == "number":
             text = self.slice(node)
-            return int(text) if text.isdecimal() and (text == "0" or text[0] != "0") else None
+            return int(text) if text.isdecimal() and len(text) < 16 and (text == "0" or text[0] != "0") else None
         if node.type == "variable_name" or node.type == "simple_expansion":
             text = self._variable(self.slice(node).lstrip(" $")) or ""
             return int(text) if text.isdecimal() and len(text) < 16 else None
@@ -243,7 +245,7 @@ def inner_script(reader: WordReader, node: Node) -> Pieces | None:
         first, last = reader.expansion_span(child)
         _copy_unescaped(pieces, reader.text, position, first)
         value = reader.expansion(child, quoted=True)
-        known = all(part.text is not None for part in value)
+        known = _is_known(value)
         # A name that nothing assigns stays a hole in the inner script.
         pieces.put("".join(part.text or "" for part in value) if known else "${__unknown__}", first, last)
         position = last
@@ -286,6 +288,11 @@ def _ansi(match: re.Match[str]) -> str:
     return _ANSI.get(code, code)
 
 
+def _is_known(parts: list[Fragment]) -> bool:
+    """Whether all parts are known, and not too long to be worth it."""
+    return all(part.text is not None for part in parts) and sum(len(part.text or "") for part in parts) < _LONGEST_WORD
+
+
 def _has_space(text: str | None) -> bool:
     return text is not None and any(char.isspace() for char in text)
 
@@ -311,8 +318,8 @@ def _split(parts: list[Fragment]) -> list[str]:
 
 
 def _computed(left: int | None, operator: str, right: int | None) -> int | None:
-    if left is None or right is None:
-        return None
+    if left is None or right is None or max(abs(left), abs(right)) >= _LARGEST:
+        return None  # the shell's numbers overflow
     if operator == "+":
         return left + right
     if operator == "-":

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import re
+import stat
 from bisect import bisect_right
 from typing import NamedTuple
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _CODING_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK_OR_COMMENT = re.compile(rb"^[ \t\f]*(?:#.*)?$")
+
+
+# What PowerShell writes with `pip freeze > requirements.txt` is UTF-16, and pip reads it.
+_BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
 class SourceError(Exception):
@@ -20,6 +26,23 @@ class SourceError(Exception):
         super().__init__(message)
         self.message = message
         self.offset = offset
+
+
+class TooLargeError(SourceError):
+    """A file was made by a program, to judge by its size: parsing it would take minutes and find nothing."""
+
+
+MAX_BYTES = 2_000_000
+_READABLE_BYTES = 100_000_000  # above it not even a notebook full of pictures is read into memory
+
+
+def refuse_large(size: int, limit: int = MAX_BYTES) -> None:
+    """Raises TooLargeError for a text of more than `limit` bytes or characters."""
+    if size > limit:
+        raise TooLargeError(
+            f"not checked: at {size / 1_000_000:.1f} MB this is generated data; such a file is read up to "
+            f"{limit // 1_000_000} MB"
+        )
 
 
 class Position(NamedTuple):
@@ -84,7 +107,7 @@ class SourceFile:
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
         self.data = data
-        self.bom = data.startswith(codecs.BOM_UTF8)
+        self.bom = next((bom for bom in _BOMS if data.startswith(bom)), b"")
         self.encoding = "utf-8"
         self._text: str | None = None
         self._lines: LineIndex | None = None
@@ -96,9 +119,13 @@ class SourceFile:
         return self._text
 
     def _decode(self) -> str:
-        data = self.data[len(codecs.BOM_UTF8) :] if self.bom else self.data
-        if self.path.endswith((".py", ".pyi")) and not self.bom:
-            self.encoding = python_encoding(data)
+        data = self.data[len(self.bom) :]
+        if self.path.endswith((".py", ".pyi")):
+            if self.bom != codecs.BOM_UTF8:  # Python knows no other
+                data, self.bom = self.data, b""
+                self.encoding = python_encoding(data)
+        elif self.bom:
+            self.encoding = _BOMS[self.bom]
         try:
             return data.decode(self.encoding)
         except LookupError:
@@ -107,10 +134,12 @@ class SourceFile:
             line = data.count(b"\n", 0, error.start) + 1
             byte = data[error.start]
             raise SourceError(f"not valid {self.encoding}: byte 0x{byte:02x} on line {line}") from None
+        except UnicodeError:  # some of Python's odder encodings say no more than that
+            raise SourceError(f"not valid {self.encoding}") from None
 
     def encode(self, text: str) -> bytes:
         """The bytes of the file if its text were `text`. Raises UnicodeEncodeError if its encoding cannot hold it."""
-        return (codecs.BOM_UTF8 if self.bom else b"") + text.encode(self.encoding)
+        return self.bom + text.encode(self.encoding)
 
     @property
     def lines(self) -> LineIndex:
@@ -152,8 +181,16 @@ class Files:
 
 
 def open_file(path: str, data: bytes | None = None) -> SourceFile:
-    """A SourceFile for a path, of the class its kind needs."""
+    """A SourceFile for a path, of the class its kind needs.
+
+    Raises OSError, also for a pipe or a device, which a file of the project may name, and TooLargeError.
+    """
     if data is None:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            kind = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EINVAL
+            raise OSError(kind, os.strerror(kind) if kind == errno.EISDIR else "Not a regular file", path)
+        refuse_large(status.st_size, _READABLE_BYTES)
         with open(path, "rb", buffering=0) as stream:
             data = stream.read()
     if path.endswith(".ipynb"):

@@ -7,6 +7,7 @@ for a lock of one megabyte).
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from trl_lint.project.pins import Kind, Manifest, Pin
 from trl_lint.sources import Source, SourceFile
@@ -31,7 +32,7 @@ def read(file: SourceFile, kind: str) -> Manifest | None:
     text = file.text
     pins: list[Pin] = []
     entries = [match.start() for match in _ENTRY.finditer(text)]
-    for start, end in zip(entries, [*entries[1:], len(text)], strict=True):
+    for start, end in pairwise([*entries, len(text)]):
         pin = _read_entry(source, text, start, end, kind)
         if pin is not None:
             pins.append(pin)

@@ -9,6 +9,7 @@ from trl_lint.project.manifests import pin_of
 from trl_lint.project.pins import Kind, Manifest, Pin
 from trl_lint.sources import Files, Source, SourceError, SourceFile
 from trl_lint.sources.requirements import RequirementsText, read_requirements
+from trl_lint.sources.text import refuse_large
 
 # Deeper nesting of `-r` than this is a loop that renames itself (a symlink), not a project.
 MAX_DEPTH = 10
@@ -20,9 +21,9 @@ _SLIP_WORDS = 3
 
 def read(file: SourceFile, files: Files, kind: str) -> Manifest | None:
     """The pins of a requirements file and of all it includes. A file that includes itself is read once."""
-    nul = file.data.find(b"\0")
+    nul = file.text.find("\0")
     if nul >= 0:
-        raise SourceError("not a text file: it holds a NUL byte", len(file.data[:nul].decode("utf-8", "replace")))
+        raise SourceError("not a text file: it holds a NUL byte", nul)
     text = read_requirements(file.text)
     if not looks_like_requirements(file, text):
         return None
@@ -63,6 +64,7 @@ def _collect(
         seen.add(path)
         try:
             file = files.get(path)
+            refuse_large(len(file.data))
             included = read_requirements(file.text)
         except (OSError, SourceError):
             continue  # made by a build step, perhaps; a broken file is reported where it is checked itself

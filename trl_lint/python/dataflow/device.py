@@ -47,6 +47,10 @@ class Value(NamedTuple):
 
 _PLAIN_BUILTINS = frozenset({"len", "int", "float", "max", "min", "sum", "range", "bool", "str"})
 
+# Some expressions are looked at twice, so nesting them doubles the work each time; the longest functions of the
+# projects in docs/validation.md take a thirtieth of this.
+_MOST_STEPS = 100_000
+
 UNKNOWN = Value("unknown")
 HOST = Value("host")
 MODEL = Value("model")
@@ -69,9 +73,15 @@ class Mix(NamedTuple):
 
 
 def device_mixes(module: PythonModule, function: FunctionNode) -> list[Mix]:
-    """Every place of a function where a CPU tensor meets one that lives elsewhere, in source order."""
+    """Every place of a function where a CPU tensor meets one that lives elsewhere, in source order.
+
+    None in a function too intricate to be followed to its end.
+    """
     domain = DeviceDomain(module, function)
-    Interpreter(domain).run(function.body, domain.start())
+    try:
+        Interpreter(domain).run(function.body, domain.start())
+    except RecursionError:
+        return []
     mixes = sorted(domain.mixes.values(), key=lambda mix: (mix.node.lineno, mix.node.col_offset))
     return [mix for mix in mixes if mix.tier != "sibling" or domain.has_sibling(mix.factory)]
 
@@ -85,6 +95,7 @@ class DeviceDomain:
         self.mixes: dict[tuple[int, int, int, int], Mix] = {}
         self._tensors = proven_tensors(function)
         self._placing_factories: list[ast.Call] = []
+        self._steps = 0
 
     def start(self) -> Env[Value]:
         env: Env[Value] = {}
@@ -131,6 +142,9 @@ class DeviceDomain:
         return not ("is_available" in text or "'cpu'" in text or "fx_proxy" in text or "is_cuda" in text)
 
     def evaluate(self, node: ast.expr, env: Env[Value]) -> Value:
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise RecursionError("too many steps")
         kind = type(node)
         if kind is ast.Constant:
             return HOST
