@@ -81,6 +81,8 @@ def exports(module: str, name: str, version: object) -> str | Missing:
         return UNKNOWN  # private names are not recorded
     if table.value("@open", at) is not None:
         return _gone_at_its_source(module, name, changes, at, version)
+    if not changes and _existing(f"{module}.{name}", at) is UNKNOWN:
+        return UNKNOWN  # it may be a module, nor are modules deeper than the list goes recorded
     # A name that was ever at home in this module is fully recorded. Others may be there by an import of the module's own.
     outside = block(package, "outside")
     return UNKNOWN if not changes and outside is not None and outside.changes(name) else ABSENT
@@ -134,18 +136,23 @@ def resolve(dotted: str, versions: Mapping[str, object]) -> str | Missing:
     A module gives `module:`; what follows a class stays behind it (`…:GRPOConfig.from_dict`).
     """
     module, *parts = dotted.split(".")
-    at = positions(module).get(str(versions.get(module)))
-    if at is None:
+    if not knows(module, versions.get(module)):
         return UNKNOWN
     for count, part in enumerate(parts, 1):
-        found = exports(module, part, versions[module.partition(".")[0]])
+        version = versions[module.partition(".")[0]]
+        found = exports(module, part, version)
         if isinstance(found, Missing):
             return found
+        if count < len(parts) and _is_module(f"{module}.{part}", positions(module.partition(".")[0])[str(version)]):
+            # `from .main import main` hides the module `main`, but a longer name means what is in the module.
+            if exports(f"{module}.{part}", parts[count], version) is not ABSENT:
+                found = f"{module}.{part}:"
         if not found.endswith(":"):
             target = follow(found, versions)
             return target if isinstance(target, Missing) else ".".join([target, *parts[count:]])
         module = found[:-1]
-        if module.partition(".")[0] not in versions:
+        package = module.partition(".")[0]
+        if not knows(package, versions.get(package)):
             return UNKNOWN
     return f"{module}:"
 
@@ -429,7 +436,7 @@ def messages(package: str) -> list[MessageRecord]:
     for line in found.lines:
         head, kind, text = line.split("\t")
         module, _, changes = head.partition(" ")
-        known = read_changes(package, changes, found.life[0][0])
+        known = _within(found, read_changes(package, changes, found.life[0][0]))
         records.append(
             MessageRecord(kind, text, package + module if module[0] == "." else module, _spans(package, known))
         )
