@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Verdict(NamedTuple):
     """Something does not exist: how severe, in which releases (words that follow "in"), and the pins behind that.
 
-    `version`: the newest of these releases, of `package`.
+    `version`: the newest of these releases, of `package`. `only_old`: the newest release in use has it.
     """
 
     severity: Severity
@@ -27,6 +27,7 @@ class Verdict(NamedTuple):
     related: tuple[Location, ...]
     package: str
     version: str
+    only_old: bool
 
 
 def judge(choices: Mapping[str, Choice], points: Points, ask: Ask, severity: Severity, culprit: str) -> Verdict | None:
@@ -50,7 +51,8 @@ def judge(choices: Mapping[str, Choice], points: Points, ask: Ask, severity: Sev
     if any(concerned[m.package].assumed for m in ([main] if culprit == main.package else found)):
         severity = lowered(severity)
     pins = [pin.location._replace(message=f"{main.package} is pinned here") for pin in chosen.package.pins[:3]]
-    return Verdict(severity, _where(chosen, main), tuple(pins), main.package, main.releases[-1])
+    only_old = main.releases[-1] != chosen.newest
+    return Verdict(severity, _where(chosen, main), tuple(pins), main.package, main.releases[-1], only_old)
 
 
 def _narrowest(found: Sequence[Missing]) -> Missing:

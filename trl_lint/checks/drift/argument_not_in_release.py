@@ -40,13 +40,14 @@ class ArgumentNotInRelease(Rule):
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         known: dict[str, Choice] | None = None
+        told: set[tuple[str, str]] = set()
         for call, callee in known_calls(module):
             for argument in arguments(call):
                 if argument.name in callee.own:
                     continue
                 if known is None:
                     known = choices(project.environment(module.path))
-                finding = self._judge(call, callee, argument, known, module, project)
+                finding = self._judge(call, callee, argument, known, module, project, told)
                 if finding is not None:
                     yield finding
 
@@ -58,6 +59,7 @@ class ArgumentNotInRelease(Rule):
         known: Mapping[str, Choice],
         module: PythonModule,
         project: Project,
+        told: set[tuple[str, str]],
     ) -> Finding | None:
         dotted, name = callee.dotted, argument.name
         if callee.package not in known:
@@ -77,6 +79,10 @@ class ArgumentNotInRelease(Rule):
             return None
         if is_shadowed(known[callee.package], module.path, project, callee.name, name):
             return None
+        if verdict.only_old:  # a floor that is too low: one sentence about it in a file is enough
+            if (name, verdict.where) in told:
+                return None
+            told.add((name, verdict.where))
         return self.finding(
             module.location(argument.node),
             word(callee, name, verdict, past, newest),
@@ -114,7 +120,7 @@ def word(callee: Callee, name: str, verdict: Verdict, past: Past | None, newest:
     """Say which releases lack the argument, which have it, and what takes its place."""
     sentences = [f"`{callee.name}` has no argument `{name}` in {verdict.where}"]
     if past is not None:
-        sentences.append(f"it is there in {past.package} {ranges_of(past.releases, releases(past.package))}")
+        sentences.append(f"{past.package} {ranges_of(past.releases, releases(past.package))} has it")
         if past.successor and accepts(callee.dotted, past.successor, newest):
             sentences.append(f"its successor is `{past.successor}`")
     config = callee.dotted.removesuffix("Trainer") + "Config"

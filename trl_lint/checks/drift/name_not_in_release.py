@@ -36,19 +36,25 @@ class NameNotInRelease(Rule):
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         known: dict[str, Choice | None] = {}
-        seen: set[tuple[str, Location]] = set()
+        told: set[tuple[str, Location | None]] = set()
         for use in (*imported_names(module), *used_attributes(module)):
             package = use.dotted.partition(".")[0]
             if package not in known:
                 known[package] = choice(project.environment(module.path), package)
             chosen = known[package]
             if chosen is not None:
-                finding = self._judge(use, chosen, module, project)
-                if finding is not None and (finding.message, finding.location) not in seen:
-                    seen.add((finding.message, finding.location))
+                finding = self._judge(use, chosen, module, project, told)
+                if finding is not None:
                     yield finding
 
-    def _judge(self, use: Use, chosen: Choice, module: PythonModule, project: Project) -> Finding | None:
+    def _judge(
+        self,
+        use: Use,
+        chosen: Choice,
+        module: PythonModule,
+        project: Project,
+        told: set[tuple[str, Location | None]],
+    ) -> Finding | None:
         package = chosen.package.name
         points = points_of_name(use.dotted)
         verdict = judge({package: chosen}, points, partial(_exists, use.dotted), self.page.severity, package)
@@ -58,6 +64,12 @@ class NameNotInRelease(Rule):
         location = use.location
         if isinstance(use.node, ast.ImportFrom) and f"{gone[0]}.{gone[1]}" != use.dotted:
             location = module_location(module, use.node)  # the same for all the names of the statement
+        # What an import has been told about is not told again at its uses.
+        missing = ".".join(gone)
+        is_import = isinstance(use.node, (ast.Import, ast.ImportFrom))
+        if (missing, location) in told or (not is_import and (missing, None) in told):
+            return None
+        told.update(((missing, location), (missing, None)))
         if is_assigned(module, use.dotted) or is_shadowed(chosen, module.path, project, gone[1]):
             return None
         message = word(gone, use, verdict.where, verdict.version)
@@ -139,14 +151,17 @@ def word(gone: tuple[str, str], use: Use, where: str, version: str) -> str:
     """Say what is missing, when it was there, and where it is now."""
     home, name = gone
     package = home.partition(".")[0]
-    verb = "cannot be imported from" if isinstance(use.node, (ast.Import, ast.ImportFrom)) else "is not in"
-    sentences = [f"`{name}` {verb} `{home}` in {where}"]
+    if any(resolve(f"{home}.{name}", {package: v}) == f"{home}.{name}:" for v in releases(package)):
+        sentences = [f"there is no module `{home}.{name}` in {where}"]
+    else:
+        verb = "cannot be imported from" if isinstance(use.node, (ast.Import, ast.ImportFrom)) else "is not in"
+        sentences = [f"`{name}` {verb} `{home}` in {where}"]
     had = [str(v) for v in releases(package) if resolve(f"{home}.{name}", {package: v})]
     if had:
-        sentences.append(f"it is there in {package} {ranges_of(had, releases(package))}")
+        sentences.append(f"{package} {ranges_of(had, releases(package))} has it")
     moved = homes(package, name, version)
     if moved and moved[0] != home:
-        sentences.append(f"`{moved[0]}` has it")
+        sentences.append(f"now it is in `{moved[0]}`")
     elif successor := announced_successor(home, name, version):
         sentences.append(successor)
     return "; ".join(sentences)
