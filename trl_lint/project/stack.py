@@ -91,7 +91,8 @@ def _accepted(other: Package, name: str, newest_only: bool) -> frozenset[str]:
     """What the allowed releases of another package require of a package; empty if one of them takes any release."""
     from trl_lint.knowledge.api import requirements
 
-    if not other.allowed or not (other.pins or other.source == "target"):
+    is_installed = other.source == "target" or any(not pin.is_optional for pin in other.pins)
+    if not other.allowed or not is_installed:
         return frozenset()
     found = set()
     for version in other.allowed[-1:] if newest_only else other.allowed:
