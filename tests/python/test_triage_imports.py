@@ -41,7 +41,7 @@ def test_seen(text: str):
 
 @pytest.mark.parametrize(
     "text",
-    ["x = 'trl'\n", "# pip install trl\n", "from mytrl import x\n", "from .trl import x\n", "'from trl import x'\n", ""],
+    ["x = 'trl'\n", "# pip install trl\n", "from mytrl import x\n", "from .trl import x\n", "'from trl import x'\n"],
 )
 def test_not_seen(text: str):
     assert not is_seen(text)

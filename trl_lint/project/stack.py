@@ -23,7 +23,8 @@ class Choice(NamedTuple):
     """The releases of a package whose API is recorded and that may be installed, oldest first; never none.
 
     `complete`: they are all that may be installed. `assumed`: nothing pins the package. `between`: they are the
-    neighbours of a development version, and only what both agree on is known.
+    neighbours of a development version, and only what both agree on is known. `is_dated`: nothing pins the package, but
+    another one is held at an older release, so the environment may be as old as that.
     """
 
     package: Package
@@ -31,6 +32,7 @@ class Choice(NamedTuple):
     complete: bool
     assumed: bool
     between: bool
+    is_dated: bool = False
 
     @property
     def newest(self) -> str:
@@ -67,7 +69,21 @@ def _choose(environment: Environment, name: str) -> Choice | None:
     between = package.allowed is None
     if not recorded or str(versions[-1]) != recorded[-1] or (between and len(recorded) != len(versions)):
         return None  # what runs most likely is a release nobody has read
-    return Choice(package, recorded, len(recorded) == len(versions), package.source == "assumed", between)
+    assumed = package.source == "assumed"
+    is_dated = assumed and versions[-1] == package.resolved and _has_old_neighbour(environment, name)
+    return Choice(package, recorded, len(recorded) == len(versions), assumed, between, is_dated)
+
+
+def _has_old_neighbour(environment: Environment, name: str) -> bool:
+    from trl_lint.knowledge.releases import newest
+
+    others = (environment.package(other) for other in PACKAGES if other != name)
+    return any(
+        other.source in ("target", "lock", "pin")
+        and other.resolved is not None
+        and other.resolved != newest(other.name)
+        for other in others
+    )
 
 
 def _narrowed(environment: Environment, name: str, package: Package) -> tuple[Version, ...]:

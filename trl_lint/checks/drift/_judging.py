@@ -46,12 +46,16 @@ def judge(choices: Mapping[str, Choice], points: Points, ask: Ask, severity: Sev
     chosen = concerned[main.package]
     if chosen.between and not main.every:
         return None  # a development version between two releases that differ
+    only_old = main.releases[-1] != chosen.newest
+    if only_old and not any(sign in chosen.package.specifier for sign in ">~"):
+        return None  # `trl<=0.9.6` allows the first release ever, but nobody gets it
     if not everywhere:
         severity = lowered(severity)
     if any(concerned[m.package].assumed for m in ([main] if culprit == main.package else found)):
         severity = lowered(severity)
+    if any(concerned[m.package].is_dated for m in found):
+        severity = lowered(severity)
     pins = [pin.location._replace(message=f"{main.package} is pinned here") for pin in chosen.package.pins[:3]]
-    only_old = main.releases[-1] != chosen.newest
     return Verdict(severity, _where(chosen, main), tuple(pins), main.package, main.releases[-1], only_old)
 
 
