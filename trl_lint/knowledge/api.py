@@ -1,7 +1,7 @@
 """What a name is and accepts in given releases, from the histories in `rules/api`.
 
-Three answers are possible: a value, ABSENT (proved: the release was read and has it not) and UNKNOWN. A release that was
-not read, a module that was not read, a signature that takes anything: all of that is unknown and never an error.
+Three answers are possible: a value, ABSENT (proved: the release was read and has it not) and UNKNOWN. A release that
+was not read, a module that was not read, a signature that takes anything: all of that is unknown and never an error.
 
 Classes are joined across packages when asked: `signature("trl.trainer.grpo_config:GRPOConfig", {"trl": "0.18.0",
 "transformers": "4.52.4"})` has trl's own fields and those of that transformers' TrainingArguments.
@@ -16,173 +16,27 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.knowledge.histories import Block, Changes, block, positions, read_changes, releases, value_at
+from trl_lint.knowledge.names import ABSENT, UNKNOWN, Missing, absolute, definition, exports, follow, knows, resolve
 from trl_lint.knowledge.signatures import OPEN, Parameter, Signature, joined, read_method, read_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+__all__ = [
+    "ABSENT", "INHERITED", "OPEN", "UNKNOWN", "Change", "MessageRecord", "Missing", "Parameter", "Signature",
+    "config_keys", "deprecation", "exports", "facts", "follow", "knows", "member", "messages", "name_timeline",
+    "read_method", "releases", "requirements", "resolve", "signature", "spans", "timeline",
+]  # fmt: skip
 _FIELD_KINDS = ("dataclass", "pydantic", "struct", "namedtuple", "typeddict")
 
 
-class Missing:
-    """ABSENT or UNKNOWN; both are false."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __bool__(self) -> bool:
-        return False
-
-
-ABSENT = Missing("ABSENT")
-UNKNOWN = Missing("UNKNOWN")
-
-
 class Change(NamedTuple):
-    """From `version` on a parameter has this value (a default as in Parameter, `*` if required), or None: it is gone."""
+    """From `version` on a parameter has this value (a default as in Parameter, `*` if required), or None: it is
+    gone.
+    """
 
     version: str
     value: str | None
-
-
-def knows(package: str, version: object) -> bool:
-    """Whether the API of a release is recorded."""
-    return str(version) in positions(package)
-
-
-def exports(module: str, name: str, version: object) -> str | Missing:
-    """What a name in a module is in a release of the module's package.
-
-    Returns the reference it is bound to (`module:Name`, `other.module:` for a module; the name in the asked module itself
-    for constants and values of unknown origin), ABSENT or UNKNOWN.
-    """
-    package = module.partition(".")[0]
-    at = positions(package).get(str(version))
-    if at is None:
-        return UNKNOWN
-    table = block(package, f"module {module}")
-    if table is None or not table.exists(at):
-        if _is_module(module, at):
-            return UNKNOWN
-        # A module that was read in other releases is not in the archive of this one.
-        return _existing(module, at) if table is None else ABSENT
-    changes = table.changes(name)
-    value = value_at(changes, at)
-    if value is not None:
-        return _absolute(module, name, value)
-    if _is_module(f"{module}.{name}", at):
-        return f"{module}.{name}:"
-    if name.startswith("_"):
-        return UNKNOWN  # private names are not recorded
-    if table.value("@open", at) is not None:
-        return _gone_at_its_source(module, name, changes, at, version)
-    if not changes and _existing(f"{module}.{name}", at) is UNKNOWN:
-        return UNKNOWN  # it may be a module, nor are modules deeper than the list goes recorded
-    # A name that was ever at home in this module is fully recorded. Others may be there by an import of the module's own.
-    outside = block(package, "outside")
-    return UNKNOWN if not changes and outside is not None and outside.changes(name) else ABSENT
-
-
-def _existing(module: str, at: int) -> Missing:
-    """ABSENT if the release is known not to have a module, else UNKNOWN."""
-    package = module.partition(".")[0]
-    listed = block(package, "modules")
-    if listed is None or any(part.startswith("_") for part in module.split(".")):
-        return UNKNOWN
-    relative = module[len(package) :]
-    if listed.value(relative or package, at) is not None or relative.count(".") >= int(listed.value("@depth", at) or 0):
-        return UNKNOWN
-    if any(f"{relative}.".startswith(f"{prefix}.") for prefix in (listed.value("@unlisted", at) or "").split()):
-        return UNKNOWN
-    return ABSENT
-
-
-def _is_module(module: str, at: int) -> bool:
-    package, _, rest = module.partition(".")
-    listed = block(package, "modules")
-    return listed is not None and listed.value(f".{rest}" if rest else package, at) is not None
-
-
-def _absolute(module: str, name: str, value: str) -> str:
-    """`.trainer.utils` -> `trl.trainer.utils:name`, `.` -> the asked module, `.core:` -> `trl.core:`."""
-    if value in ("~", "."):
-        return f"{module}:{name}"
-    home, colon, original = value.partition(":")
-    if home == ".":
-        home = module
-    elif home.startswith("."):
-        home = module.partition(".")[0] + home
-    return f"{home}:{original if colon else name}"
-
-
-def _gone_at_its_source(module: str, name: str, changes: Changes, at: int, version: object) -> Missing:
-    """A table that is not complete proves nothing, but the module the name came from does if that one is complete."""
-    before = [value for position, value in changes if position <= at and value != "-"]
-    if not before:
-        return UNKNOWN
-    home, _, original = _absolute(module, name, before[-1]).partition(":")
-    is_elsewhere = home != module and original and home.partition(".")[0] == module.partition(".")[0]
-    return ABSENT if is_elsewhere and exports(home, original, version) is ABSENT else UNKNOWN
-
-
-def resolve(dotted: str, versions: Mapping[str, object]) -> str | Missing:
-    """The definition a dotted name leads to: `trl.GRPOConfig` -> `trl.trainer.grpo_config:GRPOConfig`.
-
-    A module gives `module:`; what follows a class stays behind it (`…:GRPOConfig.from_dict`).
-    """
-    module, *parts = dotted.split(".")
-    if not knows(module, versions.get(module)):
-        return UNKNOWN
-    for count, part in enumerate(parts, 1):
-        version = versions[module.partition(".")[0]]
-        found = exports(module, part, version)
-        if isinstance(found, Missing):
-            return found
-        if count < len(parts) and _is_module(f"{module}.{part}", positions(module.partition(".")[0])[str(version)]):
-            # `from .main import main` hides the module `main`, but a longer name means what is in the module.
-            if exports(f"{module}.{part}", parts[count], version) is not ABSENT:
-                found = f"{module}.{part}:"
-        if not found.endswith(":"):
-            target = follow(found, versions)
-            return target if isinstance(target, Missing) else ".".join([target, *parts[count:]])
-        module = found[:-1]
-        package = module.partition(".")[0]
-        if not knows(package, versions.get(package)):
-            return UNKNOWN
-    return f"{module}:"
-
-
-def follow(reference: str, versions: Mapping[str, object]) -> str | Missing:
-    """The definition behind a reference, across packages: `transformers:TrainingArguments` -> `….training_args:…`."""
-    seen: set[str] = set()
-    while reference not in seen:
-        seen.add(reference)
-        module, _, name = reference.partition(":")
-        package = module.partition(".")[0]
-        at = positions(package).get(str(versions.get(package)))
-        if at is None:
-            return UNKNOWN
-        if _definition(reference, at) is not None:
-            return reference
-        found = exports(module, name, versions[package])
-        if isinstance(found, Missing):
-            return found
-        reference = found
-    return reference
-
-
-def _definition(reference: str, at: int) -> Block | None:
-    package = reference.partition(":")[0].partition(".")[0]
-    for kind in ("class", "def"):
-        found = block(package, f"{kind} {reference}")
-        if found is not None and found.exists(at):
-            return found
-    return None
 
 
 def signature(symbol: str, versions: Mapping[str, object]) -> Signature:
@@ -209,7 +63,7 @@ def _constructor(symbol: str, versions: dict[str, str], path: tuple[str, ...]) -
     if isinstance(target, Missing) or target in path:
         return OPEN
     package = target.partition(":")[0].partition(".")[0]
-    found = _definition(target, positions(package)[versions[package]])
+    found = definition(target, positions(package)[versions[package]])
     if found is None:
         return OPEN
     facts = found.values(positions(package)[versions[package]])
@@ -244,7 +98,9 @@ def _with_fields_of(
     versions: dict[str, str],
     path: tuple[str, ...],
 ) -> Signature:
-    """A dataclass: the fields of its bases, then its own. pydantic takes unknown names unless it is told to forbid them."""
+    """A dataclass: the fields of its bases, then its own. pydantic takes unknown names unless it is told to forbid
+    them.
+    """
     parameters: dict[str, Parameter] = {}
     is_open = kind == "pydantic" and facts.get("@extra") != "forbid"
     for base in reversed(bases):
@@ -266,7 +122,7 @@ def _fields(base: str, versions: dict[str, str], path: tuple[str, ...]) -> Signa
     if isinstance(target, Missing):
         return OPEN
     package = target.partition(":")[0].partition(".")[0]
-    found = _definition(target, positions(package)[versions[package]])
+    found = definition(target, positions(package)[versions[package]])
     if found is None:
         return OPEN
     at = positions(package)[versions[package]]
@@ -295,7 +151,9 @@ def _method_signature(owner: str, method: str, versions: Mapping[str, object]) -
 
 
 def member(owner: str, name: str, versions: Mapping[str, object]) -> str | Missing:
-    """A method `(a, b=1, **)` or another attribute `=` of a class or its bases; ABSENT only where every base is known."""
+    """A method `(a, b=1, **)` or another attribute `=` of a class or its bases; ABSENT only where every base is
+    known.
+    """
     return _member(owner, name, versions, ())
 
 
@@ -305,7 +163,7 @@ def _member(owner: str, name: str, versions: Mapping[str, object], path: tuple[s
         return UNKNOWN
     package = target.partition(":")[0].partition(".")[0]
     at = positions(package)[str(versions[package])]
-    found = _definition(target, at)
+    found = definition(target, at)
     if found is None:
         return UNKNOWN
     for fact in (f".{name}", name):
@@ -319,30 +177,59 @@ def _member(owner: str, name: str, versions: Mapping[str, object], path: tuple[s
     return UNKNOWN if name.startswith("_") else ABSENT
 
 
+INHERITED = "`inherited`"
+
+
 def timeline(symbol: str, parameter: str) -> list[Change]:
     """When a parameter (or `Class`'s `.method`) came, changed its default and went, as its own package's releases tell.
 
-    For an inherited parameter that is the base's history, in the base's package. Empty if it never was recorded.
+    Bases of the same package are followed. Where the class has it only from another package's class, the value is
+    INHERITED; a parameter that never was the package's own has the base's history, in the base's releases. Empty if it
+    never was recorded.
     """
-    return [Change(version, value) for version, value in _timeline(symbol, parameter, set())]
-
-
-def _timeline(symbol: str, parameter: str, seen: set[str]) -> list[tuple[str, str | None]]:
     package = symbol.partition(":")[0].partition(".")[0]
+    points: set[int] = set()
+    foreign: dict[str, None] = {}
+    _collect(symbol, parameter, points, foreign, set())
+    abroad = next(filter(None, (timeline(_newest(base), parameter) for base in foreign)), [])
+    changes: list[Change] = []
+    for at in sorted(points):
+        value = _effective(symbol, parameter, at, bool(abroad), ())
+        if (changes or value is not None) and (not changes or changes[-1].value != value):
+            changes.append(Change(releases(package)[at], value))
+    return abroad if all(change.value in (None, INHERITED) for change in changes) else changes
+
+
+def _collect(symbol: str, parameter: str, points: set[int], foreign: dict[str, None], seen: set[str]) -> None:
+    """The releases in which anything changed for a parameter, and the bases in other packages."""
     seen.add(symbol)
+    package = symbol.partition(":")[0].partition(".")[0]
     for kind in ("class", "def"):
         found = block(package, f"{kind} {symbol}")
         if found is None:
             continue
-        changes = found.changes(parameter)
-        if changes:
-            return [(releases(package)[at], None if value == "-" else value) for at, value in _within(found, changes)]
-        for _, bases in found.changes("@bases"):
-            for base in bases.split():
-                inherited = _timeline(_newest(base), parameter, seen) if base not in seen and base != "?" else []
-                if inherited:
-                    return inherited
-    return []
+        bases = found.changes("@bases")
+        points.update(at for at, _ in (*found.life, *bases, *found.changes(parameter)))
+        for base in dict.fromkeys(base for _, text in bases for base in text.split()):
+            if base.partition(":")[0].partition(".")[0] != package:
+                foreign.update({} if base in ("?", "-") else {base: None})
+            elif base not in seen:
+                _collect(base, parameter, points, foreign, seen)
+
+
+def _effective(symbol: str, parameter: str, at: int, is_abroad: bool, path: tuple[str, ...]) -> str | None:
+    found = definition(symbol, at)
+    if found is None or symbol in path:
+        return None
+    value = found.value(parameter, at)
+    bases = (found.value("@bases", at) or "").split()
+    package = symbol.partition(":")[0].partition(".")[0]
+    for base in bases:
+        if value is None and base.partition(":")[0].partition(".")[0] == package:
+            value = _effective(base, parameter, at, is_abroad, (*path, symbol))
+        elif value is None and is_abroad and base != "?":
+            value = INHERITED
+    return value
 
 
 def _within(found: Block, changes: Changes) -> Changes:
@@ -370,7 +257,7 @@ def deprecation(symbol: str, version: object) -> str:
     """Where a class or function announces to have gone (`module:Name`, a name, or `?`), "" if it is not deprecated."""
     package = symbol.partition(":")[0].partition(".")[0]
     at = positions(package).get(str(version))
-    found = None if at is None else _definition(symbol, at)
+    found = None if at is None else definition(symbol, at)
     return (found.value("@deprecated", at) or "") if found is not None and at is not None else ""
 
 
@@ -382,7 +269,7 @@ def name_timeline(module: str, name: str) -> list[Change]:
         return []
     return (
         [
-            Change(releases(package)[at], None if value == "-" else _absolute(module, name, value))
+            Change(releases(package)[at], None if value == "-" else absolute(module, name, value))
             for at, value in _within(table, table.changes(name))
         ]
         if table.changes(name)
@@ -391,7 +278,9 @@ def name_timeline(module: str, name: str) -> list[Change]:
 
 
 def requirements(package: str, version: object) -> dict[str, str] | Missing:
-    """The declared requirements of a release: `name` or `name[extra]` -> specifier (`*` any; see refresher.metadata)."""
+    """The declared requirements of a release: `name` or `name[extra]` -> specifier (`*` any; see
+    refresher.metadata).
+    """
     return facts(package, "requires", version)
 
 
@@ -454,7 +343,9 @@ def _spans(package: str, changes: Changes) -> tuple[tuple[str, str], ...]:
 
 
 def spans(package: str, versions: Iterable[object]) -> list[tuple[str, str]]:
-    """Releases as ranges of neighbours, for a sentence: 0.14.0, 0.15.0, 0.15.1, 0.18.0 -> [(0.14.0, 0.15.1), (0.18.0, 0.18.0)]."""
+    """Releases as ranges of neighbours, for a sentence: 0.14.0, 0.15.0, 0.15.1, 0.18.0 -> [(0.14.0, 0.15.1),
+    (0.18.0, 0.18.0)].
+    """
     known = releases(package)
     found: list[list[int]] = []
     for at in sorted(positions(package)[str(version)] for version in versions if knows(package, version)):

@@ -1,13 +1,13 @@
 """The text of `rules/api/<package>.txt`: one symbol's lines are found by a search, nothing else of the file is parsed.
 
-The form of the lines is told in `trl_lint.knowledge.refresher.write`, the facts in `trl_lint.knowledge.refresher.release`.
+The form of the lines is told in `trl_lint.knowledge.refresher.write`, the facts in
+`trl_lint.knowledge.refresher.release`.
 """
 
 from __future__ import annotations
 
 import os
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cache, lru_cache
 
 from trl_lint.knowledge import rules_dir
 
@@ -17,23 +17,35 @@ Changes = tuple[tuple[int, str], ...]
 ABSENT_VALUE = "-"
 
 
-class Block(NamedTuple):
+class Block:
     """One symbol: when it was there, and its facts as lines that are parsed when asked for."""
 
-    package: str
-    life: Changes
-    lines: tuple[str, ...]
+    __slots__ = ("_index", "_known", "life", "lines", "package")
+
+    def __init__(self, package: str, life: Changes, lines: tuple[str, ...]) -> None:
+        self.package = package
+        self.life = life
+        self.lines = lines
+        self._index: dict[str, str] | None = None
+        self._known: dict[str, Changes] = {}
 
     def exists(self, at: int) -> bool:
         return value_at(self.life, at) is not None
 
     def changes(self, name: str) -> Changes:
         """The history of one fact, empty if it never was there. Names in module tables share lines."""
-        for line in self.lines:
-            names, _, rest = line.partition(" ")
-            if names == name or (name in names and name in names.split(",")):
-                return read_changes(self.package, rest, self.life[0][0])
-        return ()
+        found = self._known.get(name)
+        if found is None:
+            if self._index is None:
+                self._index = {}
+                for line in self.lines:
+                    names, _, rest = line.partition(" ")
+                    for each in names.split(","):
+                        self._index.setdefault(each, rest)
+            text = self._index.get(name)
+            found = () if text is None else read_changes(self.package, text, self.life[0][0])
+            self._known[name] = found
+        return found
 
     def value(self, name: str, at: int) -> str | None:
         """The value of a fact in the release at a position, None if it is absent there."""
@@ -56,6 +68,9 @@ class Block(NamedTuple):
 
 def read_changes(package: str, text: str, start: int) -> Changes:
     """`VALUE | RELEASE VALUE | RELEASE -`; an empty first part says that the fact came after the symbol."""
+    if "\\x7c" in text:
+        text = text.replace("\\x7c", "\x00")  # a bar inside a value
+        return tuple((at, value.replace("\x00", "|")) for at, value in read_changes(package, text, start))
     head, *others = text.split(" | ") if not text.startswith("| ") else ["", *text[2:].split(" | ")]
     changes = [(start, head)] if head else []
     for part in others:
@@ -73,7 +88,7 @@ def value_at(changes: Changes, at: int) -> str | None:
     return None if found == ABSENT_VALUE else found
 
 
-@lru_cache(maxsize=None)
+@cache
 def _text(package: str) -> str:
     if not package.isidentifier():  # never a path of its own
         return ""
@@ -84,14 +99,14 @@ def _text(package: str) -> str:
         return ""
 
 
-@lru_cache(maxsize=None)
+@cache
 def releases(package: str) -> tuple[str, ...]:
     """The releases of a package whose API is known, oldest first; empty if the package is not recorded."""
     lines = _lines(_text(package), "\nreleases\n")
     return tuple(version for line in lines or () for version in line.split())
 
 
-@lru_cache(maxsize=None)
+@cache
 def positions(package: str) -> dict[str, int]:
     """Release -> its position in `releases`."""
     return {version: position for position, version in enumerate(releases(package))}

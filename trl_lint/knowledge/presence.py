@@ -7,12 +7,13 @@ newest release: a field is a class's own or a base's, so what is missing along e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from trl_lint.knowledge.api import _absolute, exports
 from trl_lint.knowledge.histories import Block, Changes, _text, block, positions
+from trl_lint.knowledge.names import absolute, exports
 
 _SHAPE = ("@init", "@bases", "@kind", "@open", "@args", "@extra", "@positional", "@deprecated")
 
@@ -31,7 +32,7 @@ class Missing(NamedTuple):
     every: bool
 
 
-def missing(releases: Mapping[str, Sequence[str]], points: Points, ask: Ask) -> list[Missing]:
+def missing(releases: Mapping[str, tuple[str, ...]], points: Points, ask: Ask) -> list[Missing]:
     """Where something is missing, by package: empty if nowhere, or if nothing is known about the newest releases.
 
     `releases`: what may be installed, by package, oldest first. `points`: the positions at which an answer may change.
@@ -54,48 +55,54 @@ def missing(releases: Mapping[str, Sequence[str]], points: Points, ask: Ask) -> 
     return found
 
 
-def stretches(package: str, allowed: Sequence[str], points: frozenset[int]) -> list[list[str]]:
+@lru_cache(maxsize=1024)
+def stretches(package: str, allowed: tuple[str, ...], points: frozenset[int]) -> list[list[str]]:
     """The releases, oldest first, cut where an answer may change."""
     known = positions(package)
     cuts = sorted(points)
     found: dict[int, list[str]] = {}
     for version in allowed:
-        at = known[version]
-        found.setdefault(sum(cut <= at for cut in cuts), []).append(version)
+        found.setdefault(bisect_right(cuts, known[version]), []).append(version)
     return list(found.values())
 
 
 @lru_cache(maxsize=1024)
 def points_of_name(dotted: str) -> Points:
     """The positions at which what a dotted name stands for may change."""
-    trace = _Trace(())
-    trace.follow_dotted(dotted)
-    return trace.result()
+    return _trace(dotted)[0]
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=4096)
 def points_of_parameter(dotted: str, parameter: str) -> Points:
     """The positions at which a parameter of what a dotted name stands for may come, go or be deprecated."""
-    trace = _Trace((parameter, f"!{parameter}", f".{dotted.rpartition('.')[2]}"))
-    trace.follow_dotted(dotted)
-    return trace.result()
+    points, definitions = _trace(dotted)
+    found = dict(points)
+    for package, symbol in definitions:
+        defined = block(package, symbol)
+        if defined is not None:
+            for fact in (parameter, f"!{parameter}"):
+                if changes := defined.changes(fact):
+                    found[package] = found[package] | {at for at, _ in changes}
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _trace(dotted: str) -> tuple[Points, tuple[tuple[str, str], ...]]:
+    trace = _Trace(f".{dotted.rpartition('.')[2]}")
+    parts = dotted.split(".")
+    for count in range(1, len(parts)):
+        trace.follow(".".join(parts[:count]), parts[count])
+    return {package: frozenset(points) for package, points in trace.points.items()}, tuple(trace.definitions)
 
 
 class _Trace:
     """Collects the turning points of names, of the definitions they led to in any release, and of their bases."""
 
-    def __init__(self, facts: tuple[str, ...]) -> None:
+    def __init__(self, method: str) -> None:
         self.points: dict[str, set[int]] = {}
+        self.definitions: list[tuple[str, str]] = []
         self.seen: set[str] = set()
-        self.facts = (*_SHAPE, *facts)
-
-    def result(self) -> Points:
-        return {package: frozenset(points) for package, points in self.points.items()}
-
-    def follow_dotted(self, dotted: str) -> None:
-        parts = dotted.split(".")
-        for count in range(1, len(parts)):
-            self.follow(".".join(parts[:count]), parts[count])
+        self.facts = (*_SHAPE, method)
 
     def follow(self, module: str, name: str) -> None:
         if f"{module}:{name}" in self.seen:
@@ -114,7 +121,7 @@ class _Trace:
             self._add(package, table.changes(name))
             for _, value in table.changes(name):
                 if value != "-":
-                    home, _, original = _absolute(module, name, value).partition(":")
+                    home, _, original = absolute(module, name, value).partition(":")
                     if original:
                         self.follow(home, original)
         self._define(f"{module}:{name}")
@@ -124,6 +131,7 @@ class _Trace:
         for kind in ("class", "def"):
             found = block(package, f"{kind} {symbol}")
             if found is not None:
+                self.definitions.append((package, f"{kind} {symbol}"))
                 self._read(package, found)
 
     def _read(self, package: str, found: Block) -> None:

@@ -20,7 +20,9 @@ class Parameter(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """What a callable accepts. `open`: also names that are not listed. `positional`: how many positions, None unknown."""
+    """What a callable accepts. `open`: also names that are not listed. `positional`: how many positions, None
+    unknown.
+    """
 
     parameters: dict[str, Parameter]
     open: bool
@@ -31,8 +33,8 @@ OPEN = Signature({}, True, None)
 
 
 def read_parameters(facts: dict[str, str]) -> dict[str, Parameter]:
-    """The parameters among a symbol's facts. A deprecation of an inherited parameter is one with neither a default nor the
-    duty to give it: `joined` puts the two together."""
+    """The parameters among a symbol's facts. A deprecation of an inherited parameter is one with neither a default
+    nor the duty to give it: `joined` puts the two together."""
     found: dict[str, Parameter] = {}
     for name, value in facts.items():
         if name[0] in "@.!":

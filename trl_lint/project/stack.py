@@ -7,6 +7,7 @@ that they accept is assumed instead of the newest of all.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
@@ -50,10 +51,25 @@ def choice(environment: Environment, name: str) -> Choice | None:
     return known[name]
 
 
-def choices(environment: Environment) -> dict[str, Choice]:
-    """The choices of all recorded packages that are known."""
-    found = {name: choice(environment, name) for name in PACKAGES}
-    return {name: chosen for name, chosen in found.items() if chosen is not None}
+class Choices:
+    """The choices of an environment by package, each worked out when it is asked for."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+
+    def __contains__(self, name: str) -> bool:
+        return choice(self._environment, name) is not None
+
+    def __getitem__(self, name: str) -> Choice:
+        found = choice(self._environment, name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def newest(self, packages: Iterable[str]) -> dict[str, str]:
+        """The newest release in use of each of the packages that are known."""
+        found = {name: choice(self._environment, name) for name in packages}
+        return {name: chosen.newest for name, chosen in found.items() if chosen is not None}
 
 
 def _choose(environment: Environment, name: str) -> Choice | None:
@@ -105,19 +121,24 @@ def _narrowed(environment: Environment, name: str, package: Package) -> tuple[Ve
 
 def _accepted(other: Package, name: str, newest_only: bool) -> frozenset[str]:
     """What the allowed releases of another package require of a package; empty if one of them takes any release."""
-    from trl_lint.knowledge.api import requirements
-
     is_installed = other.source == "target" or any(not pin.is_optional for pin in other.pins)
     if not other.allowed or not is_installed:
         return frozenset()
     found = set()
     for version in other.allowed[-1:] if newest_only else other.allowed:
-        required = requirements(other.name, version)
-        specifier = (required.get(name, "*") if isinstance(required, dict) else "*").partition(";")[0].strip()
+        specifier = _required(other.name, str(version), name)
         if specifier in ("*", ""):
             return frozenset()
         found.add(specifier)
     return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def _required(other: str, version: str, name: str) -> str:
+    from trl_lint.knowledge.api import requirements
+
+    found = requirements(other, version)
+    return (found.get(name, "*") if isinstance(found, dict) else "*").partition(";")[0].strip()
 
 
 @lru_cache(maxsize=512)

@@ -40,8 +40,15 @@ class Callee(NamedTuple):
         return self.dotted.rpartition(".")[2]
 
 
-def known_calls(module: PythonModule) -> Iterator[tuple[ast.Call, Callee]]:
+def known_calls(module: PythonModule) -> list[tuple[ast.Call, Callee]]:
     """The calls of the module whose callee is certain and belongs to a package whose releases are recorded."""
+    cached = module.memo.get(("known calls", module.tree))
+    if cached is None:
+        cached = module.memo["known calls", module.tree] = list(_known_calls(module))
+    return cached  # type: ignore[return-value]
+
+
+def _known_calls(module: PythonModule) -> Iterator[tuple[ast.Call, Callee]]:
     if is_patched(module):
         return
     counts = Counter(cls.name for cls in module.classes)

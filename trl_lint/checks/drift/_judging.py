@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.knowledge.presence import Ask, Missing, Points, missing
-from trl_lint.project.stack import Choice
+from trl_lint.project.stack import Choice, Choices
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -30,7 +31,7 @@ class Verdict(NamedTuple):
     only_old: bool
 
 
-def judge(choices: Mapping[str, Choice], points: Points, ask: Ask, severity: Severity, culprit: str) -> Verdict | None:
+def judge(choices: Choices, points: Points, ask: Ask, severity: Severity, culprit: str) -> Verdict | None:
     """Ask whether something is there in every release the pins allow; None where it is, or where nobody knows.
 
     `culprit`: the package whose releases are named where all releases of all packages lack it.
@@ -125,6 +126,8 @@ def defines(text: str, name: str) -> bool:
 
 def takes(text: str, callable_name: str, parameter: str) -> bool:
     """Whether the module defines a class or function of that name and the parameter stands where it could take it."""
+    if parameter not in text or f" {callable_name}" not in text:
+        return False
     decorated = r"^(?:@.*\n(?:[ \t)].*\n)*)*"
     body = r"\b.*\n(?:(?:[ \t)].*)?\n)*"
     match = re.search(rf"{decorated}(?P<body>(?:class|def)\s+{callable_name}{body})", text, re.MULTILINE)
@@ -150,6 +153,7 @@ def _copies(package: str, path: str, root: str) -> list[str]:
     return [folder for folder in found if os.path.isfile(os.path.join(folder, "__init__.py"))]
 
 
+@lru_cache(maxsize=2)
 def _texts(folder: str) -> list[str]:
     found = []
     for base, _, files in os.walk(folder):

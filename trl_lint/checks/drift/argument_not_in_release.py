@@ -13,7 +13,7 @@ from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import points_of_parameter, stretches
-from trl_lint.project.stack import PACKAGES, Choice, choices
+from trl_lint.project.stack import PACKAGES, Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
 
@@ -39,14 +39,12 @@ class ArgumentNotInRelease(Rule):
     imports = PACKAGES
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        known: dict[str, Choice] | None = None
+        known = Choices(project.environment(module.path))
         told: set[tuple[str, str]] = set()
         for call, callee in known_calls(module):
             for argument in arguments(call):
                 if argument.name in callee.own:
                     continue
-                if known is None:
-                    known = choices(project.environment(module.path))
                 finding = self._judge(call, callee, argument, known, module, project, told)
                 if finding is not None:
                     yield finding
@@ -56,7 +54,7 @@ class ArgumentNotInRelease(Rule):
         call: ast.Call,
         callee: Callee,
         argument: Argument,
-        known: Mapping[str, Choice],
+        known: Choices,
         module: PythonModule,
         project: Project,
         told: set[tuple[str, str]],
@@ -65,7 +63,7 @@ class ArgumentNotInRelease(Rule):
         if callee.package not in known:
             return None
         points = points_of_parameter(dotted, name)
-        newest = {package: known[package].newest for package in points if package in known}
+        newest = known.newest(points)
         if accepts(dotted, name, newest) is None:
             return None
         ask = partial(accepts, dotted, name)
@@ -136,7 +134,7 @@ def edit_rename(
     argument: Argument,
     past: Past | None,
     accepted: partial[bool | None],
-    known: Mapping[str, Choice],
+    known: Choices,
     points: Mapping[str, frozenset[int]],
     module: PythonModule,
 ) -> Fix | None:
@@ -151,7 +149,7 @@ def edit_rename(
         return None
     if any(keyword.arg in (None, past.successor) for keyword in call.keywords):
         return None
-    newest = {package: known[package].newest for package in points if package in known}
+    newest = known.newest(points)
     for package in newest:
         if not all(accepted(past.successor, {**newest, package: version}) for version in known[package].releases):
             return None

@@ -16,7 +16,7 @@ from trl_lint.finding import Finding, Location, Severity, lowered
 from trl_lint.knowledge.api import ABSENT, Missing, deprecation, resolve
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import points_of_name, points_of_parameter, stretches
-from trl_lint.project.stack import PACKAGES, Choice, choice, choices
+from trl_lint.project.stack import PACKAGES, Choice, Choices, choice
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
 
@@ -30,13 +30,11 @@ class DeprecatedInRelease(Rule):
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         yield from self._check_names(module, project)
-        known: dict[str, Choice] | None = None
+        known = Choices(project.environment(module.path))
         for call, callee in known_calls(module):
             for argument in arguments(call):
                 if argument.name in callee.own or is_nothing(argument):
                     continue
-                if known is None:
-                    known = choices(project.environment(module.path))
                 if callee.package in known:
                     finding = self._judge(call, callee, argument, known, module, project)
                     if finding is not None:
@@ -47,13 +45,13 @@ class DeprecatedInRelease(Rule):
         call: ast.Call,
         callee: Callee,
         argument: Argument,
-        known: Mapping[str, Choice],
+        known: Choices,
         module: PythonModule,
         project: Project,
     ) -> Finding | None:
         dotted, name, chosen = callee.dotted, argument.name, known[callee.package]
         points = points_of_parameter(dotted, name)
-        newest = {package: known[package].newest for package in points if package in known}
+        newest = known.newest(points)
         found = parameter(dotted, name, newest)
         if found is None or not found.deprecated or not is_ours(chosen, module, call, project):
             return None

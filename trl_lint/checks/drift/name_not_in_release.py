@@ -13,7 +13,7 @@ from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.api import ABSENT, UNKNOWN, deprecation, name_timeline, resolve
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import homes, points_of_name
-from trl_lint.project.stack import PACKAGES, Choice, choice
+from trl_lint.project.stack import PACKAGES, Choices
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
@@ -35,29 +35,26 @@ class NameNotInRelease(Rule):
     imports = PACKAGES
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        known: dict[str, Choice | None] = {}
+        known = Choices(project.environment(module.path))
         told: set[tuple[str, Location | None]] = set()
         for use in (*imported_names(module), *used_attributes(module)):
             package = use.dotted.partition(".")[0]
-            if package not in known:
-                known[package] = choice(project.environment(module.path), package)
-            chosen = known[package]
-            if chosen is not None:
-                finding = self._judge(use, chosen, module, project, told)
+            if package in known:
+                finding = self._judge(use, known, module, project, told)
                 if finding is not None:
                     yield finding
 
     def _judge(
         self,
         use: Use,
-        chosen: Choice,
+        known: Choices,
         module: PythonModule,
         project: Project,
         told: set[tuple[str, Location | None]],
     ) -> Finding | None:
-        package = chosen.package.name
+        package = use.dotted.partition(".")[0]
         points = points_of_name(use.dotted)
-        verdict = judge({package: chosen}, points, partial(_exists, use.dotted), self.page.severity, package)
+        verdict = judge(known, points, partial(_exists, use.dotted), self.page.severity, package)
         if verdict is None or is_guarded(module, use.node):
             return None
         gone = _missing_part(use.dotted, {package: verdict.version})
@@ -70,7 +67,7 @@ class NameNotInRelease(Rule):
         if (missing, location) in told or (not is_import and (missing, None) in told):
             return None
         told.update(((missing, location), (missing, None)))
-        if is_assigned(module, use.dotted) or is_shadowed(chosen, module.path, project, gone[1]):
+        if is_assigned(module, use.dotted) or is_shadowed(known[package], module.path, project, gone[1]):
             return None
         message = word(gone, use, verdict.where, verdict.version)
         return self.finding(location, message, severity=verdict.severity, related=verdict.related)

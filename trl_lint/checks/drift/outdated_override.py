@@ -15,7 +15,7 @@ from trl_lint.knowledge.api import Missing, facts, follow, resolve
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import points_of_name
 from trl_lint.knowledge.releases import parse_specifier
-from trl_lint.project.stack import Choice, choices
+from trl_lint.project.stack import Choices
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.version_guards import is_guarded
@@ -83,14 +83,12 @@ class OutdatedOverride(Rule):
     imports = ("trl", "transformers")
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        known: dict[str, Choice] | None = None
+        known = Choices(project.environment(module.path))
         for cls in module.classes:
             methods = {s.name: s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))}
             hooks = [hook for hook in HOOKS if hook.method in methods and not accepts(methods[hook.method], hook)]
             if not hooks or (trainer := trainer_of(cls, module)) is None:
                 continue
-            if known is None:
-                known = choices(project.environment(module.path))
             told: set[str] = set()
             for hook in hooks:
                 finding = self._judge(cls, methods[hook.method], hook, trainer, known, module)
@@ -104,7 +102,7 @@ class OutdatedOverride(Rule):
         method: FunctionNode,
         hook: Hook,
         trainer: Trainer,
-        known: dict[str, Choice],
+        known: Choices,
         module: PythonModule,
     ) -> Finding | None:
         if not trainer.defined.isdisjoint(hook.callers) or is_guarded(module, method) or "transformers" not in known:

@@ -1,8 +1,8 @@
 """Keys of configuration files and command-line flags, per release, in the form of the other facts.
 
-`flags NAME`: `--flag DEFAULT key=value…` (type, choices, action, nargs, dest, required). `config NAME`: `dotted.key DEFAULT`.
-Sources: `add_argument` calls of accelerate's launcher and OpenRLHF's scripts; accelerate's ClusterConfig; DeepSpeed's
-constants and pydantic models; the composed YAML files that verl ships since 0.5.0 (before: its plain ones).
+`flags NAME`: `--flag DEFAULT key=value…` (type, choices, action, nargs, dest, required). `config NAME`: `dotted.key
+DEFAULT`. Sources: `add_argument` calls of accelerate's launcher and OpenRLHF's scripts; accelerate's ClusterConfig;
+DeepSpeed's constants and pydantic models; the composed YAML files that verl ships since 0.5.0 (before: its plain ones).
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.refresher.index import Contents
     from trl_lint.knowledge.refresher.release import Facts
 
-# Blocks of accelerate's YAML whose keys are flags: block -> (variable of the argument group, prefix that the key drops).
+# Blocks of accelerate's YAML whose keys are flags: block -> (variable of the argument group, prefix that the key
+# drops).
 _ACCELERATE_BLOCKS = {
     "fsdp_config": ("fsdp_args", "fsdp_"),
     "deepspeed_config": ("deepspeed_args", ""),
@@ -82,15 +83,19 @@ def _accelerate(contents: Contents, modules: Mapping[str, Module]) -> Facts:
         facts["flags accelerate.launch"] = {flag.name: flag.text for flag in flags}
         for flag in flags:
             groups.setdefault(flag.group, {})[flag.name.lstrip("-")] = flag.text.split(" ")[0]
-    classes = modules["accelerate.commands.config.config_args"].classes if (
-        "accelerate.commands.config.config_args" in modules
-    ) else {}
+    declared = modules.get("accelerate.commands.config.config_args")
+    classes = declared.classes if declared else {}
     for name, symbol in (("ClusterConfig", "accelerate"), ("SageMakerConfig", "accelerate.sagemaker")):
-        keys = {field.name: field.value for base in ("BaseConfig", name) if base in classes for field in classes[base].fields}
+        keys = {
+            field.name: field.value
+            for base in ("BaseConfig", name)
+            if base in classes
+            for field in classes[base].fields
+        }
         for block, (group, prefix) in _ACCELERATE_BLOCKS.items():
             if block in keys and name == "ClusterConfig":
                 found = {key: text for key, text in groups.get(group, {}).items() if key.startswith(prefix)}
-                keys.update((f"{block}.{key[len(prefix):]}", text) for key, text in found.items())
+                keys.update((f"{block}.{key[len(prefix) :]}", text) for key, text in found.items())
         if keys:
             facts[f"config {symbol}"] = keys
     return facts
@@ -117,9 +122,13 @@ def _deepspeed(contents: Contents, modules: Mapping[str, Module]) -> Facts:
     }
     constants: dict[str, ast.expr] = {}
     for tree in trees.values():
-        for node in tree.body:
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                constants.setdefault(node.targets[0].id, node.value)
+        # Some names are first given a text for the documentation: the last assignment counts.
+        own = {
+            n.targets[0].id: n.value
+            for n in tree.body
+            if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)
+        }
+        constants = {**own, **constants}
     keys: dict[str, str] = {}
     for tree in trees.values():
         for function in ast.walk(tree):
@@ -147,8 +156,12 @@ def _model_keys(section: str, model: Class, classes: Mapping[str, Class]) -> dic
     return keys
 
 
+_UNTOLD = "`?`"
+
+
 def _looked_up(function: ast.FunctionDef, constants: dict[str, ast.expr], keys: dict[str, str]) -> None:
-    """Keys that a function takes out of the configuration: `get_scalar_param(param_dict, KEY, DEFAULT)`, `KEY in param_dict`,
+    """Keys that a function takes out of the configuration: `get_scalar_param(param_dict, KEY, DEFAULT)`, `KEY in
+    param_dict`,
     `param_dict[KEY]`, `param_dict.get(KEY, …)`; and one level deeper behind `param_dict[KEY]`."""
     names = dict(constants)
     arguments = function.args
@@ -170,20 +183,25 @@ def _looked_up(function: ast.FunctionDef, constants: dict[str, ast.expr], keys: 
         return None
 
     def note(outer: str | None, key: str, default: str) -> None:
-        if outer is not None and key and keys.get(f"{outer}{key}", "`?`") == "`?`":
+        if outer is not None and re.fullmatch(r"[\w.-]+", key) and keys.get(f"{outer}{key}", _UNTOLD) == _UNTOLD:
             keys[f"{outer}{key}"] = default
 
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and len(node.args) >= 2 and not isinstance(node.func, ast.Attribute):
-            default = encode_node(node.args[2], names) if len(node.args) > 2 else "`?`"
-            note(path_of(node.args[0]), key_of(node.args[1]), default)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
-            default = encode_node(node.args[1], names) if len(node.args) > 1 else "None"
-            note(path_of(node.func.value), key_of(node.args[0]), default)
+            text = encode_node(node.args[2], names) if len(node.args) > 2 else _UNTOLD
+            note(path_of(node.args[0]), key_of(node.args[1]), text)
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "get"
+            and node.args
+        ):
+            text = encode_node(node.args[1], names) if len(node.args) > 1 else "None"
+            note(path_of(node.func.value), key_of(node.args[0]), text)
         elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-            note(path_of(node.comparators[0]), key_of(node.left), "`?`")
+            note(path_of(node.comparators[0]), key_of(node.left), _UNTOLD)
         elif isinstance(node, ast.Subscript):
-            note(path_of(node.value), key_of(node.slice), "`?`")
+            note(path_of(node.value), key_of(node.slice), _UNTOLD)
 
 
 def _verl(contents: Contents) -> Facts:
@@ -204,13 +222,21 @@ def _verl(contents: Contents) -> Facts:
 
 
 def _difference(keys: dict[str, str], base: dict[str, str]) -> dict[str, str]:
-    """What a variant has otherwise than the base; `none` stands for a key it has not."""
+    """What a variant has otherwise than the base; `none` stands for a key it has not, and for everything below it."""
     changed = {key: text for key, text in keys.items() if base.get(key) != text}
-    return {**changed, **{key: "none" for key in base if key not in keys}}
+    known = {".".join(key.split(".")[:depth]) for key in keys for depth in range(1, key.count(".") + 2)}
+    missing: set[str] = set()
+    for key in base:
+        parts = key.split(".")
+        prefixes = (".".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+        missing.update(prefix for prefix in [next((p for p in prefixes if p not in known), "")] if prefix)
+    return {**changed, **dict.fromkeys(missing, "none")}
 
 
 def flatten_yaml(source: bytes) -> dict[str, str]:
-    """Dotted key -> default of a YAML mapping. Nothing is constructed: the nodes are read. Empty for other documents."""
+    """Dotted key -> default of a YAML mapping; a key with keys below it is not told of its own. Nothing is
+    constructed: the nodes are read. Empty for other documents.
+    """
     import yaml
 
     try:
@@ -231,7 +257,6 @@ def _flatten(node: yaml.MappingNode, prefix: str, keys: dict[str, str]) -> None:
         if " " in name or "," in name:
             continue
         if isinstance(value, yaml.MappingNode) and value.value:
-            keys[name] = "{…}"
             _flatten(value, f"{name}.", keys)
         else:
             keys[name] = _yaml_value(value)
@@ -242,9 +267,12 @@ def _yaml_value(node: yaml.Node) -> str:
 
     if isinstance(node, yaml.ScalarNode):
         kind = node.tag.rpartition(":")[2]
+        if "${" in node.value:
+            return "`${…}`"  # taken from another key
         if kind == "str":
             return encode(node.value)
-        return {"null": "None", "bool": node.value.lower().capitalize()}.get(kind, node.value or "None")
+        text = str(node.value)
+        return {"null": "None", "bool": text.lower().capitalize()}.get(kind, text or "None")
     if isinstance(node, yaml.SequenceNode):
         return f"[{', '.join(map(_yaml_value, node.value))}]"[:120].replace("|", "¦")
     return "{}"

@@ -22,10 +22,12 @@ _USE = r"(?:use(?: of)?|using|in fav(?:ou?)r of|replaced (?:by|with)|renamed to|
 _QUOTED = r"[`'\"](?:--)?(?P<name>[A-Za-z_][\w.]*)[`'\"]"
 _SUCCESSOR = re.compile(rf"\b{_USE}\s+(?:the\s+)?{_QUOTED}", re.IGNORECASE)
 _PLAIN_END = re.compile(
-    rf"(?:\s+(?:\(\w+\)|{_NOUN}))?(?:\s+instead|\s+is preferred)?\s*"
+    rf"(?:\s+{_NOUN})?(?:\s+instead|\s+is preferred)?\s*"
     r"(?:$|[.!](?:\s|$)|and will be removed|to (?:avoid|silence)|from now on)",
     re.IGNORECASE,
 )
+# "If you want to customize the packing length, use `max_length`" is advice for a purpose, not a rename.
+_CONDITION = re.compile(r"\b(?:if|to|when|for|in order)\b", re.IGNORECASE)
 _MOVED = re.compile(r"from\s+([\w.]+)\s+import\s+(\w+)")
 _MOVED_PATH = re.compile(
     r"(?:moved to|use|import(?:ed)? from|located in|available (?:as|in))\s+[`'\"]((?:trl|transformers"
@@ -61,7 +63,9 @@ def successor(text: str, old: str = "") -> str:
     for found in _SUCCESSOR.finditer(text):
         name = found["name"].rpartition(".")[2]
         if name != old:  # "Using `old` is deprecated"
-            return name if _PLAIN_END.match(text, found.end()) else f"?{name}"
+            before = re.split(r"[.!]\s", text[: found.start()])[-1]
+            is_plain = _PLAIN_END.match(text, found.end()) and not _CONDITION.search(before)
+            return name if is_plain else f"?{name}"
     return NO_SUCCESSOR
 
 
@@ -102,7 +106,9 @@ def warned_parameters(body: list[ast.stmt], names: set[str] | None) -> dict[str,
 
 
 def _given_names(test: ast.expr) -> set[str]:
-    """Names `x` for which a condition holds only if x was given: `x is not None`, `self.x`, `x != "auto"`, `"x" in kwargs`."""
+    """Names `x` for which a condition holds only if x was given: `x is not None`, `self.x`, `x != "auto"`, `"x" in
+    kwargs`.
+    """
     if isinstance(test, ast.BoolOp):
         return set().union(*map(_given_names, test.values))
     if isinstance(test, ast.Compare) and len(test.ops) == 1:

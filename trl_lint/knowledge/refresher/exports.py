@@ -78,7 +78,7 @@ def _read_assignment(node: ast.Assign | ast.AnnAssign, tables: dict[str, dict[st
 def _read_dict(node: ast.Dict) -> dict[str, list[str]] | None:
     """`{"sub": ["A", "B"]}`, or vLLM's `{"A": ".sub:A"}` turned round; None for other dicts."""
     table: dict[str, list[str]] = {}
-    for key, value in zip(node.keys, node.values):
+    for key, value in zip(node.keys, node.values, strict=False):
         text = read_string(key)
         names = _read_names(value)
         if not text:

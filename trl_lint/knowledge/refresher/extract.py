@@ -62,8 +62,8 @@ class Class(NamedTuple):
 
 
 class Module(NamedTuple):
-    """A module's facts. `bound`: name -> reference (`module:` for a module), "" for a class or function defined here, `~`
-    for other values. `aliases`: names of submodules that are served although no such file exists."""
+    """A module's facts. `bound`: name -> reference (`module:` for a module), "" for a class or function defined
+    here, `~` for other values. `aliases`: names of submodules that are served although no such file exists."""
 
     name: str
     bound: dict[str, str]
@@ -213,9 +213,8 @@ class _Reader:
                 if part.name == "__init__" or (part.name == "__new__" and constructor is None):
                     constructor = read_signature(part, self.constants, self.announcements, is_method=True)
                     constructor = self._with_absolute_target(constructor)
-                elif part.name == "__post_init__":
-                    if self.announcements.inside(part):
-                        post_init = deprecations.warned_parameters(part.body, None)
+                elif part.name == "__post_init__" and self.announcements.inside(part):
+                    post_init = deprecations.warned_parameters(part.body, None)
                 if not part.name.startswith("__"):
                     members[part.name] = self._member(part)
             elif isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
@@ -279,9 +278,12 @@ def walk_block(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """
     for node in body:
         if isinstance(node, (ast.If, ast.For, ast.While)):
+            if isinstance(node, ast.For):
+                yield node  # its target is a name like any other
             yield from walk_block(node.body)
             yield from walk_block(node.orelse)
         elif isinstance(node, ast.With):
+            yield node
             yield from walk_block(node.body)
         elif isinstance(node, ast.Try):
             yield from walk_block(node.body)
@@ -294,12 +296,14 @@ def walk_block(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _targets(node: ast.stmt) -> list[str]:
-    """The plain names an assignment binds."""
+    """The plain names an assignment (or the head of a loop or `with`) binds."""
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign):
         targets = list(node.targets)
-    elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
+    elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For)):
         targets = [node.target]
+    elif isinstance(node, ast.With):
+        targets = [item.optional_vars for item in node.items if item.optional_vars is not None]
     names: list[str] = []
     while targets:
         target = targets.pop(0)
@@ -316,7 +320,7 @@ def _constants(statements: list[ast.stmt]) -> dict[str, ast.expr]:
     for node in statements:
         for name in _targets(node):
             value = getattr(node, "value", None)
-            found[name] = value if name not in found and not isinstance(node, ast.AugAssign) else None
+            found[name] = value if name not in found and isinstance(node, (ast.Assign, ast.AnnAssign)) else None
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -330,10 +334,10 @@ def _read_extra(node: ast.ClassDef) -> str:
 
 def _read_model_config(node: ast.stmt) -> str:
     """`extra=` of a pydantic `model_config = ConfigDict(extra="forbid")`."""
-    if "model_config" in _targets(node) and isinstance(node, (ast.Assign, ast.AnnAssign)):
-        if isinstance(node.value, ast.Call):
-            return next((read_string(k.value) for k in node.value.keywords if k.arg == "extra"), "")
-    return ""
+    value = getattr(node, "value", None)
+    if "model_config" not in _targets(node) or not isinstance(value, ast.Call):
+        return ""
+    return next((read_string(k.value) for k in value.keywords if k.arg == "extra"), "")
 
 
 def _alias_names(tree: ast.Module) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""Command-line flags from `add_argument` calls, also those declared in a loop: `for p in ("actor", "critic"): …f"--{p}.lr"`."""
+"""Command-line flags from `add_argument` calls, also those declared in a loop: `for p in ("actor", "critic"):
+…f"--{p}.lr"`.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,11 @@ def read_flags(tree: ast.Module) -> list[Flag]:
 
 def _read_block(body: list[ast.stmt], names: dict[str, ast.expr], found: dict[str, Flag]) -> None:
     for node in body:
-        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and isinstance(node.iter, (ast.Tuple, ast.List)):
+        if (
+            isinstance(node, ast.For)
+            and isinstance(node.target, ast.Name)
+            and isinstance(node.iter, (ast.Tuple, ast.List))
+        ):
             for item in node.iter.elts:
                 _read_block(node.body, {**names, node.target.id: item}, found)
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.If, ast.With, ast.For, ast.While)):
@@ -65,7 +71,9 @@ def _implied_default(given: dict[str, ast.expr]) -> str:
 
 
 def _describe(node: ast.expr) -> str:
-    text = read_string(node) or (last_name(node) if isinstance(node, (ast.Name, ast.Attribute)) else encode_node(node, {}))
+    text = read_string(node) or (
+        last_name(node) if isinstance(node, (ast.Name, ast.Attribute)) else encode_node(node, {})
+    )
     return text.replace(", ", ",").replace(" ", "_")
 
 
@@ -73,7 +81,8 @@ def _text(node: ast.expr, names: dict[str, ast.expr]) -> str:
     """A string or an f-string whose parts are known, "" for others."""
     if isinstance(node, ast.JoinedStr):
         parts = [
-            _text(part.value, names) if isinstance(part, ast.FormattedValue) else read_string(part) for part in node.values
+            _text(part.value, names) if isinstance(part, ast.FormattedValue) else read_string(part)
+            for part in node.values
         ]
         return "".join(parts) if all(parts) else ""
     return read_string(names.get(node.id) if isinstance(node, ast.Name) else node)

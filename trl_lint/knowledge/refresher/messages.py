@@ -8,7 +8,7 @@ from typing import NamedTuple
 from trl_lint.knowledge.refresher.values import last_name, template
 
 _SHORTEST = 25
-_LONGEST = 100
+_LONGEST = 85
 _WARNERS = {"warn", "warning", "warning_once", "warning_advice", "error"}
 _LOGGERS = {"warnings", "logger", "logging", "log", "log_dist"}
 
@@ -21,10 +21,11 @@ class Message(NamedTuple):
 
 
 def read_messages(tree: ast.Module) -> list[Message]:
-    """Messages of `raise X("…")`, `warnings.warn`, `logger.warning` and `assert … , "…"`, each once, in the order of the file.
+    """Messages of `raise X("…")`, `warnings.warn`, `logger.warning` and `assert … , "…"`, each once, in the order of
+    the file.
 
-    Texts too short to recognise anything by are left out, as are announced deprecations (they are facts of their own); long
-    ones are cut.
+    Texts too short to recognise anything by are left out, as are announced deprecations (they are facts of their
+    own); long ones are cut.
     """
     found: dict[Message, None] = {}
     for node in ast.walk(tree):
@@ -39,10 +40,11 @@ def _read(node: ast.AST) -> Message | None:
         return _message(last_name(node.exc.func), node.exc.args[0])
     if isinstance(node, ast.Assert) and node.msg is not None:
         return _message("AssertionError", node.msg)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-        if node.func.attr in _WARNERS and last_name(node.func.value) in _LOGGERS:
-            return _message("error" if node.func.attr == "error" else "warning", node.args[0])
-    return None
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+        return None
+    if node.func.attr not in _WARNERS or last_name(node.func.value) not in _LOGGERS:
+        return None
+    return _message("error" if node.func.attr == "error" else "warning", node.args[0])
 
 
 def _message(kind: str, node: ast.expr) -> Message | None:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 ANY = "*"
 _DEVELOPMENT_EXTRAS = {
-    "all", "benchmark", "dev", "dev-tensorflow", "dev-torch", "docs", "docs-specific", "quality", "test", "testing", "tests",
-    "test-dev", "test-prod", "test-trackers", "test-fp8", "agents", "modelcreation", "dev-dependencies", "docs_specific",
-    "test_dev", "test_prod", "test_trackers", "test_fp8", "test_integrations", "rich",
+    "agents", "all", "benchmark", "dev", "dev-dependencies", "dev-tensorflow", "dev-torch", "docs", "docs-specific",
+    "docs_specific", "modelcreation", "quality", "rich", "test", "test-dev", "test-fp8", "test-prod", "test-trackers",
+    "test_dev", "test_fp8", "test_integrations", "test_prod", "test_trackers", "testing", "tests",
 }  # fmt: skip
 _EXTRA = re.compile(r"""\(?\s*extra\s*==\s*['"]([^'"]+)['"]\s*\)?""")
 
@@ -25,8 +25,8 @@ def read_requirements(contents: Contents, tracked: frozenset[str]) -> dict[str, 
     """`name` or `name[extra]` -> specifier; several lines for one name are joined.
 
     A part that holds only under a marker is written `specifier;marker`, parts are separated by ` & `. `python` is
-    Requires-Python. Of what an extra brings only the `tracked` packages are kept, and nothing of the extras for developers.
-    Extras of the required package stand before the specifier: `[cli]>=1.0`.
+    Requires-Python. Of what an extra brings only the `tracked` packages are kept, and nothing of the extras for
+    developers. Extras of the required package stand before the specifier: `[cli]>=1.0`.
     """
     path = next((name for name in contents.members if name.endswith(".dist-info/METADATA") or name == "PKG-INFO"), "")
     if not path:

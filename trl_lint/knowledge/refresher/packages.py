@@ -12,16 +12,19 @@ from typing import NamedTuple
 class Package(NamedTuple):
     """How one package is read. Modules are told by regular expressions over their dotted names.
 
-    `since`: the oldest release read. `wanted`: the files read (names of the installed tree). `unlisted`: modules that are
-    not listed, nor anything below them, unless they were read. `tables`: modules whose names are written. `defined`:
-    modules whose classes and functions are written. `messages`: modules whose messages are written. `hooks`: modules of
-    classes whose underscore methods are written too, because projects override them.
+    `since`: the oldest release read. `wanted`: the files read (names of the installed tree). `unlisted`: modules
+    that are not listed, nor anything below them, unless they were read; neither are modules with more than `depth`
+    names.
+    `tables`: modules whose names are written. `defined`: modules whose classes and functions are written.
+    `messages`: modules whose messages are written. `hooks`: modules of classes whose underscore methods are written
+    too, because projects override them.
     """
 
     name: str
     since: str
     wanted: str
     unlisted: tuple[str, ...] = ()
+    depth: int = 9
     tables: str = ".*"
     defined: str = ".*"
     messages: str = ".*"
@@ -32,7 +35,8 @@ class Package(NamedTuple):
 
     def is_unlisted(self, module: str) -> bool:
         """Whether nothing is said about a module."""
-        if not any(f"{module}.".startswith(f"{prefix}.") for prefix in self.unlisted):
+        is_below = any(f"{module}.".startswith(f"{prefix}.") for prefix in self.unlisted)
+        if not is_below and module.count(".") < self.depth:
             return False
         path = module.replace(".", "/")
         return not re.fullmatch(self.wanted, f"{path}.py") and not re.fullmatch(self.wanted, f"{path}/__init__.py")
@@ -72,7 +76,10 @@ PACKAGES = {
             r"|generation/(__init__|configuration_utils|logits_process|stopping_criteria|streamers|utils)"
             r"|integrations/(__init__|deepspeed|fsdp|peft|integration_utils|accelerate))\.py",
             unlisted=("transformers.models", "transformers.kernels", "transformers.testing_utils"),
-            tables=r"transformers\.?(?!.*(tf|flax)_|models\.auto\.(?!auto_factory|modeling_auto)|.*mistral).*",
+            depth=2,
+            tables=r"transformers(?!.*(tf|flax)_|\.models\.auto\.(?!auto_factory|modeling_auto)|.*mistral|\.(activations"
+            r"|feature_extraction_utils|pytorch_utils|debug_utils|modeling_outputs|image_utils|processing_utils)"
+            r"|\.utils\.(generic|hub|versions|peft_utils)|\.generation\.streamers).*",
             defined=r"transformers\.(training_args\w*|trainer\w*|hf_argparser|data\.data_collator|optimization|pipelines"
             r"|generation\.configuration_utils|utils\.quantization_config|integrations\.(deepspeed|fsdp))",
             messages=r"transformers\.(trainer|trainer_utils|training_args|hf_argparser|data\.data_collator"
@@ -115,6 +122,7 @@ PACKAGES = {
                 "deepspeed.module_inject",
                 "deepspeed.ops",
             ),
+            depth=2,
             tables=r"deepspeed(\.(runtime|runtime\.(config|engine|zero)|utils|ops\.\w+))?",
             defined=r"deepspeed",
             messages=r"deepspeed\.(__init__|runtime\.(config|config_utils|precision_config|zero\.config)|launcher\.\w+)",
@@ -126,33 +134,7 @@ PACKAGES = {
             r"|engine/(arg_utils|llm_engine|async_llm_engine)|entrypoints/(__init__|llm|utils)|entrypoints/llm/\w+"
             r"|entrypoints/openai/cli_args|distributed/(__init__|utils|parallel_state|device_communicators/pynccl)"
             r"|distributed/weight_transfer/\w+|inputs/__init__|inputs/data|multimodal/__init__)\.py",
-            unlisted=(
-                "vllm.model_executor",
-                "vllm.third_party",
-                "vllm.v1",
-                "vllm.transformers_utils",
-                "vllm.attention",
-                "vllm.multimodal",
-                "vllm.kernels",
-                "vllm.compilation",
-                "vllm.vllm_flash_attn",
-                "vllm.models",
-                "vllm.worker",
-                "vllm.spec_decode",
-                "vllm.lora",
-                "vllm.tool_parsers",
-                "vllm.reasoning",
-                "vllm.entrypoints.openai",
-                "vllm.distributed.kv_transfer",
-                "vllm.benchmarks",
-                "vllm.platforms",
-                "vllm.plugins",
-                "vllm.ray",
-                "vllm.profiler",
-                "vllm.renderers",
-                "vllm.tokenizers",
-                "vllm.utils",
-            ),
+            depth=2,
             tables=r"vllm(\.(sampling_params|pooling_params|outputs|lora\.request|engine\.\w+|entrypoints(\.\w+)*|inputs"
             r"|distributed(\.\w+)*))?",
             defined=r"vllm\.(sampling_params|pooling_params|lora\.request|entrypoints\.llm(\.\w+)?|distributed\.utils"

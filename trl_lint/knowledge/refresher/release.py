@@ -3,17 +3,18 @@
 The symbols and facts (trl_lint.knowledge.api reads them):
 
 `class module:Name`, `def module:name`
-    `name VALUE` a parameter, `!name SUCCESSOR` a deprecated one, `.name (…)` a method, `.name =` another attribute,
-    `@bases` references (`?` unknown), `@kind` dataclass, pydantic, struct, namedtuple, typeddict or enum, `@init` what the
-    constructor written in the class does with `**kwargs`: `closed`, `open`, `super` or `to:module:Name`, `@args` it takes
-    `*args`, `@positional` how many parameters may be positional (if not all), `@extra` pydantic's setting, `@open`
-    anything may be passed, `@deprecated` where it has gone.
+    `name VALUE` a parameter, `!name SUCCESSOR` a deprecated one, `.name (…)` a method, `.name =` another
+    attribute. `@bases`: references (`?` unknown). `@kind`: dataclass, pydantic, struct, namedtuple, typeddict or enum.
+    `@init`: what the constructor written in the class does with `**kwargs`: `closed`, `open`, `super` or
+    `to:module:Name`. `@args`: it takes `*args`. `@positional`: how many parameters may be positional, if not all.
+    `@extra`: pydantic's setting. `@open`: anything may be passed. `@deprecated`: where it has gone.
 `module name`
-    `name TARGET`: `.` defined here, `.sub` or `other.module` defined there under the same name, `.sub:Other` under another,
-    `.sub:` a module, `~` some value; `@open`: there may be other names.
+    `name TARGET`: `.` defined here, `.sub` or `other.module` defined there under the same name, `.sub:Other` under
+    another, `.sub:` a module, `~` some value. `@open`: there may be other names.
 `modules`, `requires`, `messages`, `outside`
-    the modules of the archive (`alias`: served although no such file exists; `@unlisted`: below these nothing is known),
-    the declared requirements, message templates, names that modules import from elsewhere.
+    The modules of the archive (`alias`: served although no such file exists; `@unlisted`, `@depth`: below these, and
+    with more names than this, nothing is known), the declared requirements, message templates, and names that modules
+    only import from elsewhere.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from trl_lint.knowledge.releases import known_packages
 from trl_lint.knowledge.refresher.configs import config_facts
 from trl_lint.knowledge.refresher.exports import Resolver
 from trl_lint.knowledge.refresher.extract import Class, Module, module_name, read_module
 from trl_lint.knowledge.refresher.metadata import read_requirements
 from trl_lint.knowledge.refresher.values import is_literal
+from trl_lint.knowledge.releases import known_packages
 
 if TYPE_CHECKING:
     from trl_lint.knowledge.refresher.index import Contents
@@ -42,7 +43,8 @@ BORROWED = "^"  # marks a name that a module only imports, until the whole histo
 _JOINED = {"trl", "transformers", "accelerate", "peft", "deepspeed", "vllm"}
 _KINDS = {
     "BaseModel": "pydantic", "BaseSettings": "pydantic", "Struct": "struct", "NamedTuple": "namedtuple",
-    "TypedDict": "typeddict", "Enum": "enum", "IntEnum": "enum", "StrEnum": "enum", "ExplicitEnum": "enum", "Flag": "enum",
+    "TypedDict": "typeddict", "Enum": "enum", "IntEnum": "enum", "StrEnum": "enum", "ExplicitEnum": "enum",
+    "Flag": "enum",
 }  # fmt: skip
 _FIELD_KINDS = {"dataclass", "pydantic", "struct", "namedtuple", "typeddict"}
 # Bases outside the packages read that add no constructor parameter. Without this list nearly every class were open.
@@ -87,11 +89,17 @@ class _Release:
             if reference not in done:
                 done.add(reference)
                 self._write_definition(reference)
-        listed = {name for name in self.existing if not self.package.is_unlisted(name)}
+        # What stands directly in a package that has a table is listed always: the table is asked for it.
+        listed = {
+            name
+            for name in self.existing
+            if not self.package.is_unlisted(name) or f"module {name.rpartition('.')[0]}" in self.facts_by_symbol
+        }
         aliases = {f"{m.name}.{alias}" for m in self.modules.values() for alias in m.aliases}
         self.facts_by_symbol["modules"] = {
             **{self._relative(name): PRESENT for name in sorted(listed) if _is_public_path(name)},
             **{self._relative(name): "alias" for name in sorted(aliases - self.existing)},
+            "@depth": str(self.package.depth),
             **({"@unlisted": " ".join(map(self._relative, self.package.unlisted))} if self.package.unlisted else {}),
         }
         self.facts_by_symbol["outside"] = {name: PRESENT for name in sorted(self.outside) if not name.startswith("_")}
@@ -115,17 +123,15 @@ class _Release:
             home, _, original = target.partition(":")
             root = home.partition(".")[0]
             # Only a package's own table is asked for names of its neighbours: `from trl import set_seed` once worked.
-            if target != "~" and root != self.package.name and (root not in _JOINED or not is_package):
-                self.outside.add(name)
-                continue
-            if self.package.is_unlisted(home):
+            is_foreign = target != "~" and root != self.package.name and (root not in _JOINED or not is_package)
+            if self.package.is_unlisted(home) and not is_foreign:
                 facts["@open"] = "yes"
                 continue
             text = self._target(module, name, target)
-            is_borrowed = not is_package and text not in (".", "~")
+            is_borrowed = is_foreign or (not is_package and text not in (".", "~"))
             if is_borrowed:
                 self.outside.add(name)
-            facts[name] = f"{BORROWED}{text}" if is_borrowed else text
+            facts[name] = f"{BORROWED}{'~' if is_foreign else text}" if is_borrowed else text
             if home in self.modules and original and self.package.has_definitions(home):
                 self.wanted.append(target)
         self.facts_by_symbol[f"module {module}"] = facts
@@ -222,7 +228,7 @@ class _Release:
             self.wanted.append(reference)
             return reference
         root = home.partition(".")[0]
-        if root in _JOINED:
+        if root in _JOINED and name not in _NEUTRAL_BASES:
             return reference
         if name in _NEUTRAL_BASES or name in _KINDS:
             return ""
@@ -247,7 +253,9 @@ class _Release:
         return next((kind for kind in kinds if kind), "")
 
     def _field_value(self, module: str, value: str) -> str:
-        """`ModelConfig.max_model_len` (vLLM) becomes the default of that field, one step and only if it is a literal."""
+        """`ModelConfig.max_model_len` (vLLM) becomes the default of that field, one step and only if it is a
+        literal.
+        """
         match = re.fullmatch(r"`([A-Z]\w+)\.(\w+)`", value)
         if match is None:
             return value

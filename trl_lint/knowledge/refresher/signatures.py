@@ -11,7 +11,8 @@ from trl_lint.knowledge.refresher.values import dotted, encode_node, last_name, 
 # Decorators that leave the signature as it is. Any other one makes it unknown.
 _TRANSPARENT_DECORATORS = {
     "abstractmethod", "add_end_docstrings", "add_model_info_to_auto_map", "add_start_docstrings",
-    "add_start_docstrings_to_model_forward", "asynccontextmanager", "auto_docstring", "auto_class_docstring", "cache", "cached",
+    "add_start_docstrings_to_model_forward", "asynccontextmanager", "auto_docstring", "auto_class_docstring", "cache",
+    "cached",
     "can_return_tuple", "classmethod", "contextmanager", "copy_func", "deprecate_kwarg", "deprecated",
     "_deprecate_arguments", "_deprecate_positional_args", "_deprecate_method", "deprecate_inference_args",
     "deprecate_method", "deprecate_function", "empty_device_cache", "experimental", "final", "instrument_w_nvtx",
@@ -65,11 +66,11 @@ def read_signature(
         positional, defaults = positional[1:], defaults[1:]
     parameters = [
         Parameter(argument.arg, encode_node(default, constants), False)
-        for argument, default in zip(positional, defaults)
+        for argument, default in zip(positional, defaults, strict=False)
     ]
     parameters += [
         Parameter(argument.arg, encode_node(default, constants), True)
-        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults)
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=False)
     ]
     forwards, is_open, accepted = "", False, set[str]()
     if arguments.kwarg is not None:
@@ -156,10 +157,10 @@ def _follow_kwargs(node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> t
 def _key_of_method(call: ast.Call, name: str) -> str:
     """`x` of `kwargs.pop("x", …)` and `kwargs.get("x")`."""
     function = call.func
-    if isinstance(function, ast.Attribute) and function.attr in ("pop", "get", "setdefault") and call.args:
-        if isinstance(function.value, ast.Name) and function.value.id == name:
-            return read_string(call.args[0])
-    return ""
+    if not (isinstance(function, ast.Attribute) and function.attr in ("pop", "get", "setdefault") and call.args):
+        return ""
+    is_ours = isinstance(function.value, ast.Name) and function.value.id == name
+    return read_string(call.args[0]) if is_ours else ""
 
 
 def _target(function: ast.expr) -> str:

@@ -17,13 +17,17 @@ _TRANSPARENT_CALLS = {"pp_int"}
 def encode(value: object) -> str:
     """The text of a literal value."""
     text = repr(value)
-    if len(text) > _LONGEST_LITERAL or not _is_stable(value):
+    if len(text) > _LONGEST_LITERAL:
         return _expression(text)
     return text.replace("|", "\\x7c") if "'" in text or '"' in text else text
 
 
 def _is_stable(value: object) -> bool:
-    """Whether repr gives the same text in every run: the order of a set of strings does not."""
+    """Whether repr gives the same text in every run: that of a set of strings does not."""
+    if isinstance(value, dict):
+        return all(map(_is_stable, value.values()))
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_stable, value))
     return not isinstance(value, (set, frozenset)) or len(value) < 2
 
 
@@ -37,7 +41,8 @@ def encode_node(node: ast.expr | None, constants: dict[str, ast.expr]) -> str:
     if node is None or (isinstance(node, ast.Constant) and node.value is ...):
         return REQUIRED
     try:
-        return encode(ast.literal_eval(node))
+        value = ast.literal_eval(node)
+        return encode(value) if _is_stable(value) else _expression(ast.unparse(node))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         pass
     if isinstance(node, ast.Name) and node.id in constants:
@@ -77,7 +82,8 @@ def is_number(text: str) -> bool:
 
 
 def encode_field(node: ast.expr | None, constants: dict[str, ast.expr]) -> tuple[str, bool, list[str], str]:
-    """What `name: type = node` in a class body says: (default, whether the constructor takes it, other names, help text).
+    """What `name: type = node` in a class body says: (default, whether the constructor takes it, other names, help
+    text).
 
     Understands `dataclasses.field`, pydantic's `Field` and msgspec's `field`.
     """
@@ -109,7 +115,7 @@ def _encode_factory(node: ast.expr, constants: dict[str, ast.expr]) -> str:
 def _read_help(given: dict[str, ast.expr]) -> str:
     metadata = given.get("metadata")
     if isinstance(metadata, ast.Dict):
-        for key, value in zip(metadata.keys, metadata.values):
+        for key, value in zip(metadata.keys, metadata.values, strict=False):
             if key is not None and read_string(key) == "help":
                 return template(value) or ""
     if "description" in given:
