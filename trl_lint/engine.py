@@ -147,6 +147,8 @@ class _Run:
         for rule, call in self.triage.candidates(module, active):
             site = Site(call, module, project)
             self._guarded(rule, source.path, partial(_visit, rule, site))
+        for rule in self.triage.importing(module, active):
+            self._guarded(rule, source.path, partial(rule.check_module, module, project))
 
     def _check_document(self, file: SourceFile, explicit: bool) -> None:
         rules = [rule for rule in self.rules if rule.documents]

@@ -76,6 +76,7 @@ def test_malformed_triggers_are_refused(text):
 
 class FakeRule:
     needles = ()
+    imports = ()
 
     def __init__(self, *triggers: str) -> None:
         self.triggers = triggers

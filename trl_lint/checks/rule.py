@@ -38,6 +38,7 @@ class Rule:
     """A rule with its hooks. Override the hooks you need and declare the matching class attribute.
 
     `triggers`   Python calls (see python/triage.py)         -> `is_candidate`, then `visit_Call`
+    `imports`    Python files that import one of the packages -> `check_module`
     `documents`  kinds of recognised config documents        -> `check_document`
     `launches`   True to see every launch command            -> `check_launch`
     `manifests`  True to see every file that pins packages   -> `check_manifest`
@@ -46,6 +47,7 @@ class Rule:
     code: ClassVar[str]
     triggers: ClassVar[tuple[str, ...]] = ()
     needles: ClassVar[tuple[bytes, ...]] = ()
+    imports: ClassVar[tuple[str, ...]] = ()
     documents: ClassVar[tuple[str, ...]] = ()
     launches: ClassVar[bool] = False
     manifests: ClassVar[bool] = False
@@ -64,6 +66,9 @@ class Rule:
 
     def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
         """Confirm on the LibCST island of the call, word the message, build the edits."""
+        raise NotImplementedError
+
+    def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         raise NotImplementedError
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:

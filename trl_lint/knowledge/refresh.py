@@ -1,4 +1,7 @@
-"""Bring the lists in `rules/releases` up to date: `python -m trl_lint.knowledge.refresh releases [PACKAGE…]`.
+"""Bring `rules/releases` and `rules/api` up to date: `python -m trl_lint.knowledge.refresh releases|api [PACKAGE…]`.
+
+`releases` lists what the index has, `api` reads the archives and writes the API histories, `api --verify` checks them
+(`trl_lint.knowledge.refresher`).
 
 A command for those who work on the tool; nothing else imports it, and nothing else in the tool uses the network.
 It asks the index pip is configured for: JSON (PEP 691, with upload times as in PEP 700), else the HTML pages of
@@ -11,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+import urllib.parse
 import urllib.request
 from html.parser import HTMLParser
 from typing import Any, NamedTuple
@@ -46,11 +50,12 @@ _DEFAULT_INDEX = "https://pypi.org/simple"
 
 
 class IndexFile(NamedTuple):
-    """One file of the index; `uploaded` is ISO 8601 or ""."""
+    """One file of the index; `uploaded` is ISO 8601 or "", `url` absolute or ""."""
 
     name: str
     yanked: bool
     uploaded: str
+    url: str = ""
 
 
 def index_url() -> str:
@@ -68,13 +73,19 @@ def fetch(package: str, url: str) -> list[IndexFile]:
     with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:
         body = answer.read().decode("utf-8")
         kind = answer.headers.get_content_type()
-    return read_json_index(json.loads(body)) if kind.endswith("json") else read_html_index(body)
+    found = read_json_index(json.loads(body)) if kind.endswith("json") else read_html_index(body)
+    return [file._replace(url=urllib.parse.urljoin(f"{url}/{package}/", file.url)) for file in found]
 
 
 def read_json_index(answer: dict[str, Any]) -> list[IndexFile]:
     """The files in a JSON answer (PEP 691)."""
     return [
-        IndexFile(file["filename"], bool(file.get("yanked")), str(file.get("upload-time") or "")[:10])
+        IndexFile(
+            name=file["filename"],
+            yanked=bool(file.get("yanked")),
+            uploaded=str(file.get("upload-time") or "")[:10],
+            url=str(file.get("url") or ""),
+        )
         for file in answer["files"]
     ]
 
@@ -90,16 +101,19 @@ class _Anchors(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.files: list[IndexFile] = []
-        self._yanked: bool | None = None
+        self._anchor: dict[str, str | None] | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "a":
-            self._yanked = any(name == "data-yanked" for name, _ in attrs)
+            self._anchor = dict(attrs)
 
     def handle_data(self, data: str) -> None:
-        if self._yanked is not None and data.strip():
-            self.files.append(IndexFile(data.strip(), self._yanked, ""))
-            self._yanked = None
+        if self._anchor is not None and data.strip():
+            # Not in PEP 503, but written by indexes that know it.
+            uploaded = (self._anchor.get("data-upload-time") or "")[:10]
+            url = (self._anchor.get("href") or "").split("#")[0]
+            self.files.append(IndexFile(data.strip(), "data-yanked" in self._anchor, uploaded, url))
+            self._anchor = None
 
 
 def version_of(file: str) -> Version | None:
@@ -155,11 +169,26 @@ def refresh_releases(packages: list[str]) -> int:
     return 1 if failed else 0
 
 
-def main(arguments: list[str]) -> int:
-    if not arguments or arguments[0] != "releases":
-        print("usage: python -m trl_lint.knowledge.refresh releases [PACKAGE…]", file=sys.stderr)
+def refresh_api(arguments: list[str]) -> int:
+    from trl_lint.knowledge.refresher.build import refresh_api as write_histories
+    from trl_lint.knowledge.refresher.packages import PACKAGES as RECORDED
+    from trl_lint.knowledge.refresher.verify import verify
+
+    names = [argument for argument in arguments if argument != "--verify"] or list(RECORDED)
+    unknown = [name for name in names if name not in RECORDED]
+    if unknown:
+        print(f"no such package: {', '.join(unknown)} (known: {', '.join(RECORDED)})", file=sys.stderr)
         return 2
-    return refresh_releases(arguments[1:] or list(PACKAGES))
+    return verify(names) if "--verify" in arguments else write_histories(names)
+
+
+def main(arguments: list[str]) -> int:
+    if arguments and arguments[0] == "releases":
+        return refresh_releases(arguments[1:] or list(PACKAGES))
+    if arguments and arguments[0] == "api":
+        return refresh_api(arguments[1:])
+    print("usage: python -m trl_lint.knowledge.refresh releases|api [--verify] [PACKAGE…]", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

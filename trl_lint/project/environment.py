@@ -71,6 +71,11 @@ class Package:
             return "unknown" if verdict == "some" else verdict
         return _share(self.allowed, specifier)
 
+    @property
+    def neighbours(self) -> tuple[Version, ...]:
+        """The releases before and after a development version that was never released; empty for anything else."""
+        return self._between if self.allowed is None else ()
+
     def affected(self, specifier: str) -> list[str]:
         """The allowed releases that satisfy a specifier, oldest first."""
         return [str(version) for version in self.allowed or () if _contains(specifier, version)]

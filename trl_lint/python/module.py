@@ -17,7 +17,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class PythonModule:
-    """A parsed Python source: calls in source order, the name table, positions, parents.
+    """A parsed Python source: calls, imports and definitions in source order, the name table, positions, parents.
 
     Raises SourceError if the text is not Python that this interpreter can parse.
     """
@@ -26,6 +26,8 @@ class PythonModule:
         self.source = source
         self.tree = parse(source.text)
         self.calls: list[ast.Call] = []
+        self.imports: list[ast.Import | ast.ImportFrom] = []
+        self.classes: list[ast.ClassDef] = []
         self.functions: list[FunctionNode] = []
         self.names = Names()
         self._constants: dict[str, list[ast.expr]] = {}
@@ -52,6 +54,7 @@ class PythonModule:
                 calls.append(node)  # type: ignore[arg-type]
             elif kind is ast.Import or kind is ast.ImportFrom:
                 names.add_import(node)  # type: ignore[arg-type]
+                self.imports.append(node)  # type: ignore[arg-type]
                 continue
             elif kind is ast.Assign:
                 for target in node.targets:  # type: ignore[attr-defined]
@@ -62,6 +65,7 @@ class PythonModule:
                 self.functions.append(node)  # type: ignore[arg-type]
                 names.add_binding(node.name)  # type: ignore[attr-defined]
             elif kind is ast.ClassDef:
+                self.classes.append(node)  # type: ignore[arg-type]
                 names.add_binding(node.name)  # type: ignore[attr-defined]
             elif kind is ast.arg:
                 names.add_binding(node.arg)  # type: ignore[attr-defined]
@@ -78,6 +82,8 @@ class PythonModule:
                     stack.append(value)
         calls.sort(key=_place)
         self.functions.sort(key=_place)
+        self.imports.sort(key=_place)
+        self.classes.sort(key=_place)
 
     def _bind(self, target: ast.expr, value: ast.expr | None) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):

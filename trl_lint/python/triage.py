@@ -3,6 +3,8 @@
 A trigger is written the way the code is: `torch.nn.DataParallel` (a call of that name, however imported or aliased),
 `.prepare_model(evaluation_mode=)` (a method called with that keyword), `.backward` (a method), `(fp16=)` (any call with
 that keyword). Bytes decide first, so a file that names nothing is never parsed.
+
+A rule about a whole package declares `imports` instead and gets every module that imports from it.
 """
 
 from __future__ import annotations
@@ -53,6 +55,7 @@ class Triage:
         self._by_name: dict[str, list[Trigger]] = {}
         self._by_keyword: dict[str, list[Trigger]] = {}
         self._needles: list[tuple[Rule, tuple[bytes, ...]]] = []
+        self._importing: list[Rule] = []
         for rule in rules:
             triggers = [read_trigger(rule, text) for text in rule.triggers]
             for trigger in triggers:
@@ -60,6 +63,9 @@ class Triage:
                 table.setdefault(key, []).append(trigger)
             if triggers:
                 self._needles.append((rule, rule.needles or tuple(sorted({_needle(t) for t in triggers}))))
+            if rule.imports:
+                self._importing.append(rule)
+                self._needles.append((rule, tuple(n for package in rule.imports for n in _import_needles(package))))
 
     def active(self, data: bytes) -> set[Rule]:
         """The rules whose needles occur in the bytes of a file."""
@@ -98,6 +104,13 @@ class Triage:
             for rule in matched:
                 yield Candidate(rule, call)
 
+    def importing(self, module: PythonModule, active: set[Rule]) -> Iterator[Rule]:
+        """The active rules about a package that the module imports, in the order of their codes."""
+        found = module.names.modules()
+        for rule in self._importing:
+            if rule in active and not found.isdisjoint(rule.imports):
+                yield rule
+
 
 def _matches(trigger: Trigger, call: ast.Call, module: PythonModule) -> bool:
     if trigger.keyword and all(keyword.arg != trigger.keyword for keyword in call.keywords):
@@ -113,3 +126,8 @@ def _last_parts(origins: frozenset[str]) -> set[str]:
 
 def _needle(trigger: Trigger) -> bytes:
     return (trigger.keyword or trigger.name).encode()
+
+
+def _import_needles(package: str) -> tuple[bytes, bytes]:
+    # The name alone is in comments, paths and strings of every other file of a repository.
+    return (f"from {package}".encode(), f"import {package}".encode())

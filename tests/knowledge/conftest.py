@@ -1,0 +1,54 @@
+"""Histories made from small archives: `recorded("trl", {"1.0": {"trl/__init__.py": "…"}})`."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+import zipfile
+
+import pytest
+
+from trl_lint.knowledge import api, histories
+from trl_lint.knowledge.refresher import index
+from trl_lint.knowledge.refresher.history import merge
+from trl_lint.knowledge.refresher.packages import Package
+from trl_lint.knowledge.refresher.release import release_facts
+from trl_lint.knowledge.refresher.write import render
+
+
+def wheel(files):
+    """An open wheel with these files."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, source in files.items():
+            archive.writestr(name, textwrap.dedent(source))
+    return zipfile.ZipFile(data)
+
+
+def facts_of(name, files, **options):
+    """The facts of one release, from a wheel in memory."""
+    package = Package(name, "0", options.pop("wanted", rf"{name}/.*\.(py|yaml)"), **options)
+    return release_facts(package, index.read_zip(wheel(files), package.is_wanted), {})
+
+
+def forget():
+    for cache in (histories._text, histories.releases, histories.positions, histories.block, api._signature):
+        cache.cache_clear()
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """Write the history of a package from its releases; the reader then sees only what was recorded."""
+    monkeypatch.setattr(histories, "rules_dir", lambda: str(tmp_path))
+    (tmp_path / "api").mkdir()
+    forget()
+
+    def record(name, releases, **options):
+        history = merge([(version, facts_of(name, files, **options)) for version, files in releases.items()])
+        text = render(name, list(releases), history)
+        (tmp_path / "api" / f"{name}.txt").write_text(text, encoding="utf-8")
+        forget()
+        return text
+
+    yield record
+    forget()

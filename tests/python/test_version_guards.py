@@ -1,0 +1,55 @@
+"""Which places are prepared for more than one release."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from trl_lint.python.module import PythonModule
+from trl_lint.python.version_guards import is_guarded
+from trl_lint.sources import Source, SourceFile
+
+GUARDED = {
+    "try": "try:\n    MARK\nexcept ImportError:\n    pass\n",
+    "handler": "try:\n    import a\nexcept (ValueError, ModuleNotFoundError):\n    MARK\n",
+    "bare except": "try:\n    MARK\nexcept:\n    pass\n",
+    "version": "if Version(trl.__version__) >= Version('0.16'):\n    MARK\n",
+    "else of a version": "if Version(trl.__version__) >= Version('0.16'):\n    pass\nelse:\n    MARK\n",
+    "stored version": "NEW = parse(version('trl')) >= parse('1')\nif NEW:\n    MARK\n",
+    "available": "if is_vllm_available():\n    MARK\n",
+    "type checking": "if TYPE_CHECKING:\n    MARK\n",
+    "expression": "x = MARK if hasattr(trl, 'MARK') else None\n",
+    "and": "x = hasattr(trl, 'MARK') and MARK\n",
+    "suppress": "with suppress(ImportError):\n    MARK\n",
+    "raises": "with pytest.raises(TypeError):\n    MARK\n",
+    "decorator": "@pytest.mark.skipif(trl_version < 1, reason='')\ndef f():\n    MARK\n",
+    "left before": "def f():\n    if Version(trl.__version__) < V:\n        return\n    MARK\n",
+    "assert": "assert Version(trl.__version__) >= V\nMARK\n",
+}
+PLAIN = {
+    "module": "MARK\n",
+    "other try": "try:\n    MARK\nexcept KeyError:\n    pass\n",
+    "finally": "try:\n    pass\nexcept ImportError:\n    pass\nfinally:\n    MARK\n",
+    "other test": "if args.use_vllm:\n    MARK\n",
+    "main": "if __name__ == '__main__':\n    MARK\n",
+    "after an import fallback": "try:\n    import a\nexcept ImportError:\n    a = None\nMARK\n",
+    "after a test that goes on": "if Version(trl.__version__) < V:\n    print()\nMARK\n",
+    "other with": "with open('x') as f:\n    MARK\n",
+}
+
+
+def place_is_guarded(text: str) -> bool:
+    module = PythonModule(Source(SourceFile("/x.py", text.encode()), "python"))
+    mark = next(n for n in ast.walk(module.tree) if isinstance(n, ast.Name) and n.id == "MARK")
+    return is_guarded(module, mark)
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in GUARDED.items()])
+def test_guarded(text: str):
+    assert place_is_guarded(text)
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in PLAIN.items()])
+def test_not_guarded(text: str):
+    assert not place_is_guarded(text)

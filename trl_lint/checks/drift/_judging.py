@@ -1,0 +1,168 @@
+"""From "these releases lack it" to a level, words for them, and the pins they rest on."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.finding import Location, Severity, lowered
+from trl_lint.knowledge.presence import Ask, Missing, Points, missing
+from trl_lint.project.stack import Choice, Choices
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+
+
+class Verdict(NamedTuple):
+    """Something does not exist: how severe, in which releases (words that follow "in"), and the pins behind that.
+
+    `version`: the newest of these releases, of `package`. `only_old`: the newest release in use has it.
+    """
+
+    severity: Severity
+    where: str
+    related: tuple[Location, ...]
+    package: str
+    version: str
+    only_old: bool
+
+
+def judge(choices: Choices, points: Points, ask: Ask, severity: Severity, culprit: str) -> Verdict | None:
+    """Ask whether something is there in every release the pins allow; None where it is, or where nobody knows.
+
+    `culprit`: the package whose releases are named where all releases of all packages lack it.
+    """
+    concerned = {name: choices[name] for name in points if name in choices}
+    found = missing({name: chosen.releases for name, chosen in concerned.items()}, points, ask)
+    if not found:
+        return None
+    everywhere = len(found) == len(concerned) and all(m.every and concerned[m.package].complete for m in found)
+    main = next((m for m in found if m.package == culprit), None) if everywhere else _narrowest(found)
+    if main is None:
+        return None
+    chosen = concerned[main.package]
+    if chosen.between and not main.every:
+        return None  # a development version between two releases that differ
+    only_old = main.releases[-1] != chosen.newest
+    if only_old and not any(sign in chosen.package.specifier for sign in ">~"):
+        return None  # `trl<=0.9.6` allows the first release ever, but nobody gets it
+    if not everywhere:
+        severity = lowered(severity)
+    # Where some releases of one package decide, it does not matter how sure the others are.
+    deciding = [main] if culprit == main.package or not main.every else found
+    if any(concerned[m.package].assumed for m in deciding):
+        severity = lowered(severity)
+    if any(concerned[m.package].is_dated for m in deciding):
+        severity = lowered(severity)
+    if only_old:  # pip takes the newest release the pins allow, and that one has it: the floor is too low, no more
+        severity = "info"
+    pins = [pin.location._replace(message=f"{main.package} is pinned here") for pin in chosen.package.pins[:3]]
+    return Verdict(severity, _where(chosen, main), tuple(pins), main.package, main.releases[-1], only_old)
+
+
+def _narrowest(found: Sequence[Missing]) -> Missing:
+    """The package that decides: one of which only some releases lack it, else the first."""
+    return next((m for m in found if not m.every), found[0])
+
+
+def _where(chosen: Choice, lacking: Missing) -> str:
+    name = lacking.package
+    if chosen.between:
+        return f"{name} {chosen.package.specifier.removeprefix('==')}"
+    if chosen.assumed:
+        why = "because nothing pins it" if not chosen.package.pins else "because its pin allows any"
+        return f"{name} {chosen.newest}, assumed {why}"
+    if len(chosen.package.allowed or ()) == 1:
+        return f"{name} {chosen.newest}"
+    ranges = ranges_of(lacking.releases, chosen.releases)
+    if lacking.every and chosen.complete:
+        return f"any release that {name}{chosen.package.specifier} allows ({ranges})"
+    return f"{name} {ranges} of the releases that {name}{chosen.package.specifier} allows"
+
+
+def ranges_of(releases: Sequence[str], among: Sequence[str]) -> str:
+    """Releases in words, neighbours `among` others joined: `0.14.0 to 0.17.0 and 0.19.1`."""
+    place = {version: number for number, version in enumerate(among)}
+    spans: list[list[str]] = []
+    for version in releases:
+        if spans and place[version] == place[spans[-1][-1]] + 1:
+            spans[-1].append(version)
+        else:
+            spans.append([version])
+    texts = [span[0] if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans]
+    if len(texts) > 3:
+        texts = [*texts[:2], f"others up to {texts[-1].rpartition(' ')[2]}"]
+    return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + f" and {texts[-1]}"
+
+
+# -- the project's own copy of a package ----------------------------------------------------------------------------
+
+
+def is_shadowed(chosen: Choice, path: str, project: Project, defined: str, parameter: str = "") -> bool:
+    """Whether the project brings its own copy of a package, and that copy defines the name or takes the parameter.
+
+    A fork keeps the version number of what it was forked from, and a vendored folder has none.
+    """
+    package = chosen.package
+    if package.source == "target":
+        return False
+    folders = _copies(package.name, path, project.root)
+    if not folders or not package.is_own:
+        return bool(folders)
+    return any(
+        takes(text, defined, parameter) if parameter else defines(text, defined)
+        for folder in folders
+        for text in _texts(folder)
+    )
+
+
+def defines(text: str, name: str) -> bool:
+    """Whether a module seems to define or import a name."""
+    if name not in text:
+        return False
+    found = rf"^\s*(?:class|def|async def)\s+{name}\b|^\s*{name}\s*[:=,]|\bimport\b.*\b{name}\b|[\"']{name}[\"']"
+    return re.search(found, text, re.MULTILINE) is not None
+
+
+def takes(text: str, callable_name: str, parameter: str) -> bool:
+    """Whether the module defines a class or function of that name and the parameter stands where it could take it."""
+    if parameter not in text or f" {callable_name}" not in text:
+        return False
+    decorated = r"^(?:@.*\n(?:[ \t)].*\n)*)*"
+    body = r"\b.*\n(?:(?:[ \t)].*)?\n)*"
+    match = re.search(rf"{decorated}(?P<body>(?:class|def)\s+{callable_name}{body})", text, re.MULTILINE)
+    if match is None or parameter not in match[0]:
+        return False
+    quoted = rf"[\"']{parameter}[\"']"
+    if re.search(quoted, match[0][: match.start("body") - match.start()]):
+        return True
+    if re.search(rf"^ {{4}}{parameter}\s*[:=]|kwargs\.\w+\({quoted}", match["body"], re.MULTILINE):
+        return True
+    heads = re.findall(rf"def (?:__init__|{callable_name})\((.*?)\)(?:\s*->[^\n]*)?:\n", match["body"], re.DOTALL)
+    return any(re.search(rf"\b{parameter}\b", head) for head in heads)
+
+
+def _copies(package: str, path: str, root: str) -> list[str]:
+    """Folders that `import package` may find: beside the script, above it, or one level below the project's root."""
+    places = [os.path.dirname(path)]
+    while places[-1] != root and places[-1].startswith(root.rstrip(os.sep) + os.sep):
+        places.append(os.path.dirname(places[-1]))
+    with suppress(OSError):
+        places += [entry.path for entry in os.scandir(root) if entry.is_dir() and entry.name != package]
+    found = dict.fromkeys(os.path.join(place, package) for place in places)
+    return [folder for folder in found if os.path.isfile(os.path.join(folder, "__init__.py"))]
+
+
+@lru_cache(maxsize=2)
+def _texts(folder: str) -> list[str]:
+    found = []
+    for base, _, files in os.walk(folder):
+        for name in files:
+            if name.endswith(".py"):
+                with open(os.path.join(base, name), encoding="utf-8", errors="replace") as stream:
+                    found.append(stream.read())
+    return found

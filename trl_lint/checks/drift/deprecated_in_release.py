@@ -1,0 +1,163 @@
+"""TRL303: an argument, a class or a function that the releases in use have deprecated."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.drift._calls import Argument, Callee, accepts, arguments, known_calls, parameter, signature_of
+from trl_lint.checks.drift._judging import is_shadowed
+from trl_lint.checks.drift.argument_not_in_release import Past, edit_rename
+from trl_lint.checks.drift.name_not_in_release import imported_names
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding, Location, Severity, lowered
+from trl_lint.knowledge.api import ABSENT, Missing, deprecation, resolve
+from trl_lint.knowledge.histories import positions, releases
+from trl_lint.knowledge.presence import points_of_name, points_of_parameter, stretches
+from trl_lint.project.stack import PACKAGES, Choice, Choices, choice
+from trl_lint.python.module import PythonModule
+from trl_lint.python.version_guards import is_guarded
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+
+
+class DeprecatedInRelease(Rule):
+    code = "TRL303"
+    imports = PACKAGES
+
+    def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
+        yield from self._check_names(module, project)
+        known = Choices(project.environment(module.path))
+        for call, callee in known_calls(module):
+            for argument in arguments(call):
+                if argument.name in callee.own or is_nothing(argument):
+                    continue
+                if callee.package in known:
+                    finding = self._judge(call, callee, argument, known, module, project)
+                    if finding is not None:
+                        yield finding
+
+    def _judge(
+        self,
+        call: ast.Call,
+        callee: Callee,
+        argument: Argument,
+        known: Choices,
+        module: PythonModule,
+        project: Project,
+    ) -> Finding | None:
+        dotted, name, chosen = callee.dotted, argument.name, known[callee.package]
+        points = points_of_parameter(dotted, name)
+        newest = known.newest(points)
+        found = parameter(dotted, name, newest)
+        if found is None or not found.deprecated or not is_ours(chosen, module, call, project):
+            return None
+        package, since = deprecated_since(dotted, name, newest, points)
+        sentences = [f"`{name}` of `{callee.name}` is deprecated in {package} {newest[package]} (since {since})"]
+        if found.successor and accepts(dotted, found.successor, newest):
+            sentences.append(f"use `{found.successor}`")
+        if gone := gone_in(package, newest[package], points, partial(_accepts, dotted, name, newest, package)):
+            sentences.append(f"{package} {gone} has it no more")
+        past = Past(package, (), found.successor, found.is_rename)
+        return self.finding(
+            module.location(argument.node),
+            "; ".join(sentences),
+            severity=level(known[package], self.page.severity),
+            related=pins_of(known[package]),
+            fix=edit_rename(call, argument, past, partial(accepts, dotted), known, points, module),
+        )
+
+    def _check_names(self, module: PythonModule, project: Project) -> Iterator[Finding]:
+        for use in imported_names(module):
+            package = use.dotted.partition(".")[0]
+            chosen = choice(project.environment(module.path), package)
+            found = resolve(use.dotted, {package: chosen.newest}) if chosen is not None else ""
+            if chosen is None or isinstance(found, Missing) or not found or found.endswith(":"):
+                continue
+            announced = deprecation(found, chosen.newest)
+            if not announced or not is_ours(chosen, module, use.node, project):
+                continue
+            home, _, name = use.dotted.rpartition(".")
+            sentences = [f"`{name}` of `{home}` is deprecated in {package} {chosen.newest}"]
+            dotted = announced.replace(":", ".")
+            if announced != "?" and (successor := existing(dotted, home, {package: chosen.newest})):
+                sentences.append(f"use `{successor}`")
+            points = points_of_name(use.dotted)
+            if gone := gone_in(package, chosen.newest, points, partial(_is_there, use.dotted, package)):
+                sentences.append(f"{package} {gone} has it no more")
+            severity = level(chosen, self.page.severity)
+            yield self.finding(use.location, "; ".join(sentences), severity=severity, related=pins_of(chosen))
+
+
+def is_nothing(argument: Argument) -> bool:
+    """Whether a keyword passes None, the default of nearly everything that is deprecated."""
+    value = argument.node.value if isinstance(argument.node, ast.keyword) else None
+    return isinstance(value, ast.Constant) and value.value is None
+
+
+def is_ours(chosen: Choice, module: PythonModule, node: ast.AST, project: Project) -> bool:
+    """Whether the deprecation is for this file to act on: it is not in the package itself, and not on purpose."""
+    if chosen.package.is_own or is_guarded(module, node):
+        return False
+    return not is_shadowed(chosen, module.path, project, chosen.package.name)
+
+
+def deprecated_since(
+    dotted: str, name: str, newest: dict[str, str], points: Mapping[str, frozenset[int]]
+) -> tuple[str, str]:
+    """The package whose releases deprecated a parameter, and the first of them in a row."""
+    packages = sorted(newest, key=lambda package: package != dotted.partition(".")[0])
+    for package in packages:
+        known = releases(package)[: positions(package)[newest[package]] + 1]
+        since = ""
+        for stretch in reversed(stretches(package, known, points.get(package, frozenset()))):
+            found = parameter(dotted, name, {**newest, package: stretch[-1]})
+            if found is None or not found.deprecated:
+                if found is not None or signature_of(dotted, {**newest, package: stretch[-1]}) is not None:
+                    return package, since
+                break
+            since = stretch[0]
+    return packages[0], releases(packages[0])[0]
+
+
+def gone_in(
+    package: str, version: str, points: Mapping[str, frozenset[int]], is_there: Callable[[str], bool | None]
+) -> str:
+    """The first release after `version` that lacks it, "" if none is known to."""
+    later = releases(package)[positions(package)[version] + 1 :]
+    for stretch in stretches(package, later, points.get(package, frozenset())):
+        if is_there(stretch[-1]) is False:
+            return stretch[0]
+    return ""
+
+
+def _accepts(dotted: str, name: str, newest: dict[str, str], package: str, version: str) -> bool | None:
+    return accepts(dotted, name, {**newest, package: version})
+
+
+def _is_there(dotted: str, package: str, version: str) -> bool:
+    return resolve(dotted, {package: version}) is not ABSENT
+
+
+def existing(dotted: str, home: str, versions: dict[str, str]) -> str:
+    """A successor as it can be imported: `trl.experimental.ppo.PPOTrainer`, or a name beside the old one."""
+    if dotted.partition(".")[0] in versions and resolve(dotted, versions):
+        return dotted
+    return dotted if "." not in dotted and resolve(f"{home}.{dotted}", versions) else ""
+
+
+def level(chosen: Choice, severity: Severity) -> Severity:
+    """A hint where the release is fixed, for all works there; more where another one may be installed next."""
+    is_fixed = chosen.assumed or chosen.package.source == "lock" or len(chosen.package.allowed or ()) == 1
+    return lowered(severity) if is_fixed else severity
+
+
+def pins_of(chosen: Choice) -> tuple[Location, ...]:
+    name = chosen.package.name
+    return tuple(pin.location._replace(message=f"{name} is pinned here") for pin in chosen.package.pins[:3])
+
+
+rule = DeprecatedInRelease()

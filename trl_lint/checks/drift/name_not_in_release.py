@@ -1,0 +1,185 @@
+"""TRL302: an import, or an attribute of an imported package, that the releases in use do not have."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.checks.drift._judging import is_shadowed, judge, ranges_of
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding, Location
+from trl_lint.knowledge.api import ABSENT, UNKNOWN, deprecation, name_timeline, resolve
+from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.presence import homes, points_of_name
+from trl_lint.project.stack import PACKAGES, Choices
+from trl_lint.python.guards import key_of
+from trl_lint.python.module import PythonModule
+from trl_lint.python.version_guards import is_guarded
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+
+
+class Use(NamedTuple):
+    """A dotted name of a package, the node that needs it, and what is to be marked."""
+
+    dotted: str
+    node: ast.AST
+    location: Location
+
+
+class NameNotInRelease(Rule):
+    code = "TRL302"
+    imports = PACKAGES
+
+    def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
+        known = Choices(project.environment(module.path))
+        told: set[tuple[str, Location | None]] = set()
+        for use in (*imported_names(module), *used_attributes(module)):
+            package = use.dotted.partition(".")[0]
+            if package in known:
+                finding = self._judge(use, known, module, project, told)
+                if finding is not None:
+                    yield finding
+
+    def _judge(
+        self,
+        use: Use,
+        known: Choices,
+        module: PythonModule,
+        project: Project,
+        told: set[tuple[str, Location | None]],
+    ) -> Finding | None:
+        package = use.dotted.partition(".")[0]
+        points = points_of_name(use.dotted)
+        verdict = judge(known, points, partial(_exists, use.dotted), self.page.severity, package)
+        if verdict is None or is_guarded(module, use.node):
+            return None
+        gone = _missing_part(use.dotted, {package: verdict.version})
+        location = use.location
+        if isinstance(use.node, ast.ImportFrom) and f"{gone[0]}.{gone[1]}" != use.dotted:
+            location = module_location(module, use.node)  # the same for all the names of the statement
+        # What an import has been told about is not told again at its uses.
+        missing = ".".join(gone)
+        is_import = isinstance(use.node, (ast.Import, ast.ImportFrom))
+        if (missing, location) in told or (not is_import and (missing, None) in told):
+            return None
+        told.update(((missing, location), (missing, None)))
+        if is_assigned(module, use.dotted) or is_shadowed(known[package], module.path, project, gone[1]):
+            return None
+        message = word(gone, use, verdict.where, verdict.version)
+        return self.finding(location, message, severity=verdict.severity, related=verdict.related)
+
+
+def _exists(dotted: str, versions: dict[str, str]) -> bool | None:
+    found = resolve(dotted, versions)
+    if found is ABSENT:
+        return False
+    return None if found is UNKNOWN else True
+
+
+def _missing_part(dotted: str, versions: dict[str, str]) -> tuple[str, str]:
+    """The module that lacks the next name, and that name: `trl.extras.best_of_n` without `extras` -> (trl, extras)."""
+    parts = dotted.split(".")
+    for count in range(1, len(parts)):
+        if resolve(".".join(parts[: count + 1]), versions) is ABSENT:
+            return ".".join(parts[:count]), parts[count]
+    return dotted.rpartition(".")[0], parts[-1]
+
+
+def imported_names(module: PythonModule) -> Iterator[Use]:
+    """What the import statements of the module name, of the packages whose releases are known."""
+    for node in module.imports:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if "." in alias.name and alias.name.partition(".")[0] in PACKAGES:
+                    yield Use(alias.name, node, module.location(alias))
+        elif not node.level and node.module and node.module.partition(".")[0] in PACKAGES:
+            for alias in node.names:
+                if alias.name != "*":
+                    yield Use(f"{node.module}.{alias.name}", node, module.location(alias))
+                elif "." in node.module:
+                    yield Use(node.module, node, module.location(alias))
+
+
+def module_location(module: PythonModule, node: ast.ImportFrom) -> Location:
+    """Where an import statement names its module."""
+    start, end = module.span(node)
+    at = module.text.find(node.module or "", start, end)
+    return module.source.location(at, at + len(node.module or "")) if at >= 0 else module.location(node)
+
+
+def used_attributes(module: PythonModule) -> Iterator[Use]:
+    """Attributes that are read from an imported package or module: `trl.PPOConfig`, `transformers.utils.logging`."""
+    modules = {
+        alias.asname or alias.name.partition(".")[0]
+        for node in module.imports
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.name.partition(".")[0] in PACKAGES
+    }
+    if not modules:
+        return
+    for node in list(module.parents):
+        if isinstance(node, ast.Attribute) and not isinstance(module.parents[node], ast.Attribute):
+            first = key_of(node).partition(".")[0]
+            if first in modules and isinstance(node.ctx, ast.Load) and module.names.is_certain(node):
+                for dotted in module.names.origins(node):
+                    yield Use(dotted, node, module.location(node))
+
+
+def is_assigned(module: PythonModule, dotted: str) -> bool:
+    """Whether the file puts something into the package itself: `trl.X = …`, `setattr(trl, …)`, `sys.modules[…] = …`."""
+    text = module.text
+    package, last = dotted.partition(".")[0], dotted.rpartition(".")[2]
+    if "sys.modules[" in text and (f'"{package}' in text or f"'{package}" in text):
+        return True
+    if "setattr(" in text and (f'"{last}"' in text or f"'{last}'" in text):
+        return True
+    return any(
+        isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == last
+        for node in module.parents
+    )
+
+
+def word(gone: tuple[str, str], use: Use, where: str, version: str) -> str:
+    """Say what is missing, when it was there, and where it is now."""
+    home, name = gone
+    package = home.partition(".")[0]
+    if any(resolve(f"{home}.{name}", {package: v}) == f"{home}.{name}:" for v in releases(package)):
+        sentences = [f"there is no module `{home}.{name}` in {where}"]
+    else:
+        verb = "cannot be imported from" if isinstance(use.node, (ast.Import, ast.ImportFrom)) else "is not in"
+        sentences = [f"`{name}` {verb} `{home}` in {where}"]
+    had = [str(v) for v in releases(package) if resolve(f"{home}.{name}", {package: v})]
+    if had:
+        sentences.append(f"{package} {ranges_of(had, releases(package))} has it")
+    moved = homes(package, name, version)
+    if moved and moved[0] != home:
+        sentences.append(f"now it is in `{moved[0]}`")
+    elif successor := announced_successor(home, name, version):
+        sentences.append(successor)
+    return "; ".join(sentences)
+
+
+def announced_successor(home: str, name: str, version: str) -> str:
+    """A clause about where a class or function said that it would go, and whether that is still there."""
+    package = home.partition(".")[0]
+    kept = [change.value for change in name_timeline(home, name) if change.value is not None]
+    had = [v for v in releases(package) if resolve(f"{home}.{name}", {package: v})]
+    announced = deprecation(kept[-1], had[-1]).replace(":", ".") if kept and had else ""
+    if announced in ("", "?"):
+        return ""
+    dotted = announced if "." in announced else f"{home}.{announced}"
+    if resolve(dotted, {package: version}):
+        return f"its successor is `{announced}`"
+    between = [v for v in releases(package) if resolve(dotted, {package: v})]
+    if not between or dotted.partition(".")[0] != package:
+        return ""
+    then = ranges_of(between, releases(package))
+    return f"it went to `{dotted.rpartition('.')[0]}`, which has it in {package} {then}"
+
+
+rule = NameNotInRelease()

@@ -1,0 +1,219 @@
+"""TRL305: an overridden method of a trainer whose signature does not fit what the release in use calls it with."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.checks.drift._calls import imported
+from trl_lint.checks.drift._judging import judge
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding, Location
+from trl_lint.knowledge.api import Missing, facts, follow, resolve
+from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.presence import points_of_name
+from trl_lint.knowledge.releases import parse_specifier
+from trl_lint.project.stack import Choices
+from trl_lint.python.guards import key_of
+from trl_lint.python.module import FunctionNode, PythonModule
+from trl_lint.python.version_guards import is_guarded
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+
+_PLAIN_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
+_HARMLESS_DECORATORS = frozenset({"override", "wraps", "torch.no_grad", "no_grad", "typing.override"})
+
+
+class Hook(NamedTuple):
+    """How `transformers.Trainer` calls a method of its own in the releases of `versions`.
+
+    `positional`: how many arguments come by position; `keyword`: one that comes by name. `callers`: the methods that
+    call it; whoever overrides one of these calls it as they like.
+    """
+
+    method: str
+    versions: str
+    positional: int
+    keyword: str
+    callers: tuple[str, ...]
+    since: str
+
+
+# Read in trainer.py of 4.45.2, 4.46.0, 4.46.3, 4.47.0, 4.47.1, 4.48.0, 4.48.3, 4.49.0, 4.50.0, 4.51.0, 4.52.1, 4.52.4,
+# 5.0.0 and 5.23.0. In 4.47.0 and 4.48.0 `num_items_in_batch` is only passed for models that do not take it.
+_LOOPS = ("_inner_training_loop", "_run_epoch", "train")
+HOOKS = (
+    Hook(
+        "compute_loss",
+        ">=4.46.0,!=4.47.0,!=4.48.0,!=4.48.1,!=4.48.2",
+        2,
+        "num_items_in_batch",
+        ("training_step",),
+        "4.46.0",
+    ),
+    Hook("training_step", ">=4.46.0", 3, "num_items_in_batch", _LOOPS, "4.46.0"),
+    Hook("log", ">=4.47.0", 2, "start_time", ("_maybe_log_save_evaluate",), "4.47.0"),
+    Hook("_get_train_sampler", ">=4.52.0", 1, "train_dataset", ("get_train_dataloader", "_get_dataloader"), "4.52.0"),
+    Hook("_save_checkpoint", "<4.47.0", 2, "metrics", ("_maybe_log_save_evaluate",), ""),
+    Hook(
+        "_maybe_log_save_evaluate",
+        ">=4.47.0",
+        7,
+        "start_time",
+        _LOOPS,
+        "4.47.0",
+    ),
+    Hook(
+        "_maybe_log_save_evaluate",
+        ">=4.51.0",
+        7,
+        "learning_rate",
+        _LOOPS,
+        "4.51.0",
+    ),
+)
+_BY_NAME = ("compute_loss", "_save_checkpoint")
+
+
+class OutdatedOverride(Rule):
+    code = "TRL305"
+    imports = ("trl", "transformers")
+
+    def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
+        known = Choices(project.environment(module.path))
+        for cls in module.classes:
+            methods = {s.name: s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))}
+            hooks = [hook for hook in HOOKS if hook.method in methods and not accepts(methods[hook.method], hook)]
+            if not hooks or (trainer := trainer_of(cls, module)) is None:
+                continue
+            told: set[str] = set()
+            for hook in hooks:
+                finding = self._judge(cls, methods[hook.method], hook, trainer, known, module)
+                if finding is not None and hook.method not in told:
+                    told.add(hook.method)
+                    yield finding
+
+    def _judge(
+        self,
+        cls: ast.ClassDef,
+        method: FunctionNode,
+        hook: Hook,
+        trainer: Trainer,
+        known: Choices,
+        module: PythonModule,
+    ) -> Finding | None:
+        if not trainer.defined.isdisjoint(hook.callers) or is_guarded(module, method) or "transformers" not in known:
+            return None
+        if hook.callers == _LOOPS and calls_itself(cls, hook.method):
+            return None  # a training loop of its own
+        points = {**points_of_name(trainer.dotted), "transformers": frozenset(range(len(releases("transformers"))))}
+        if any(package not in known for package in points):
+            return None
+        verdict = judge(known, points, partial(fits, trainer.dotted, hook), self.page.severity, "transformers")
+        if verdict is None or verdict.package != "transformers":
+            return None
+        since = f", as it does since {hook.since}" if hook.since else ", as it does before 4.47.0"
+        message = (
+            f"`{cls.name}.{hook.method}` does not take `{hook.keyword}`, which `Trainer` passes "
+            f"in {verdict.where}{since}"
+        )
+        return self.finding(name_location(module, method), message, severity=verdict.severity, related=verdict.related)
+
+
+class Trainer(NamedTuple):
+    """The trainer of a package that a class comes from, and the methods that classes of the file define on the way."""
+
+    dotted: str
+    defined: frozenset[str]
+
+
+def trainer_of(cls: ast.ClassDef, module: PythonModule, depth: int = 0) -> Trainer | None:
+    """The one imported trainer among the bases of a class; None where another base is not understood."""
+    own = {s.name for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    found: Trainer | None = None
+    for base in cls.bases:
+        if key_of(base).rpartition(".")[2] in _PLAIN_BASES:
+            continue
+        local = [c for c in module.classes if isinstance(base, ast.Name) and c.name == base.id and c is not cls]
+        callee = imported(base, module)
+        if callee is not None and callee.package in ("trl", "transformers"):
+            mine: Trainer | None = Trainer(callee.dotted, frozenset())
+        elif len(local) == 1 and depth < 4:
+            mine = trainer_of(local[0], module, depth + 1)
+        else:
+            mine = None
+        if mine is None or found is not None:
+            return None
+        found = mine
+    return found and Trainer(found.dotted, found.defined | own)
+
+
+def accepts(method: FunctionNode, hook: Hook) -> bool:
+    """Whether a method can be called the way the hook is; what a decorator makes of it is not known."""
+    if any(key_of(d) not in _HARMLESS_DECORATORS for d in method.decorator_list if not isinstance(d, ast.Call)):
+        return True
+    if any(key_of(d.func) not in _HARMLESS_DECORATORS for d in method.decorator_list if isinstance(d, ast.Call)):
+        return True
+    given = method.args
+    positional = len(given.posonlyargs) + len(given.args) - 1
+    if given.vararg is None and positional < hook.positional:
+        return False
+    if hook.method in _BY_NAME or hook.keyword == "learning_rate":
+        names = {a.arg for a in (*given.args, *given.kwonlyargs)}
+        return given.kwarg is not None or hook.keyword in names
+    return True
+
+
+def calls_itself(cls: ast.ClassDef, method: str) -> bool:
+    """Whether a class calls one of its methods."""
+    return any(isinstance(node, ast.Call) and key_of(node.func) == f"self.{method}" for node in ast.walk(cls))
+
+
+def fits(dotted: str, hook: Hook, versions: dict[str, str]) -> bool | None:
+    """False where the trainer with these versions calls the hook in its own way, None if it is not a Trainer there."""
+    specifier = parse_specifier(hook.versions)
+    if specifier is None or not specifier.contains(versions["transformers"], prereleases=True):
+        return True
+    defined = methods_before_trainer(dotted, versions)
+    if defined is None:
+        return None
+    return not defined.isdisjoint(hook.callers)
+
+
+def methods_before_trainer(dotted: str, versions: dict[str, str]) -> frozenset[str] | None:
+    """The methods that classes between a name and `transformers.Trainer` define; None if it does not lead there."""
+    found = resolve(dotted, versions)
+    methods: set[str] = set()
+    for _ in range(8):
+        if isinstance(found, Missing) or ":" not in found:
+            return None
+        symbol = follow(found, versions)
+        if isinstance(symbol, Missing):
+            return None
+        if symbol == "transformers.trainer:Trainer":
+            return frozenset(methods)
+        package = symbol.partition(":")[0].partition(".")[0]
+        known = facts(package, f"class {symbol}", versions.get(package))
+        if isinstance(known, Missing):
+            return None
+        methods |= {name[1:] for name in known if name.startswith(".")}
+        bases = [base for base in known.get("@bases", "").split() if base != "?"]
+        found = next(iter(_trainers_first(bases)), "")
+    return None
+
+
+def _trainers_first(bases: Sequence[str]) -> list[str]:
+    return sorted(bases, key=lambda base: not base.endswith("Trainer"))
+
+
+def name_location(module: PythonModule, method: FunctionNode) -> Location:
+    """The name of a method where it is defined."""
+    start, end = module.span(method)
+    at = module.text.find(method.name, start, end)
+    return module.source.location(at, at + len(method.name))
+
+
+rule = OutdatedOverride()

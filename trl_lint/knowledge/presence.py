@@ -1,0 +1,177 @@
+"""In which releases something is missing, asked once for each stretch of releases in which nothing about it changed.
+
+A pin such as `trl>=0.9` allows a hundred releases, but the history of one parameter has a handful of turning points:
+the question is put to one release between two of them. Packages are varied one at a time, the others being at their
+newest release: a field is a class's own or a base's, so what is missing along every line is missing everywhere.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from trl_lint.knowledge.histories import Block, Changes, _text, block, positions
+from trl_lint.knowledge.names import absolute, exports
+
+_SHAPE = ("@init", "@bases", "@kind", "@open", "@args", "@extra", "@positional", "@deprecated")
+
+_OTHER_SECTIONS = ("class ", "def ", "outside", "messages", "config ", "flags ")
+
+Points = Mapping[str, frozenset[int]]
+Ask = Callable[[dict[str, str]], "bool | None"]
+"""Whether something is there with these versions; None if nobody knows."""
+
+
+class Missing(NamedTuple):
+    """The releases of a package, out of those asked about, that lack something, oldest first; `every`: all of them."""
+
+    package: str
+    releases: tuple[str, ...]
+    every: bool
+
+
+def missing(releases: Mapping[str, tuple[str, ...]], points: Points, ask: Ask) -> list[Missing]:
+    """Where something is missing, by package: empty if nowhere, or if nothing is known about the newest releases.
+
+    `releases`: what may be installed, by package, oldest first. `points`: the positions at which an answer may change.
+    """
+    newest = {package: found[-1] for package, found in releases.items()}
+    now = ask(newest)
+    if now is None:
+        return []
+    found = []
+    for package, allowed in releases.items():
+        lacking: list[str] = []
+        unsure = False
+        for stretch in stretches(package, allowed, points.get(package, frozenset())):
+            there = now if newest[package] in stretch else ask({**newest, package: stretch[-1]})
+            if there is False:
+                lacking += stretch
+            unsure = unsure or there is None
+        if lacking:
+            found.append(Missing(package, tuple(lacking), len(lacking) == len(allowed) and not unsure))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def stretches(package: str, allowed: tuple[str, ...], points: frozenset[int]) -> list[list[str]]:
+    """The releases, oldest first, cut where an answer may change."""
+    known = positions(package)
+    cuts = sorted(points)
+    found: dict[int, list[str]] = {}
+    for version in allowed:
+        found.setdefault(bisect_right(cuts, known[version]), []).append(version)
+    return list(found.values())
+
+
+@lru_cache(maxsize=1024)
+def points_of_name(dotted: str) -> Points:
+    """The positions at which what a dotted name stands for may change."""
+    return _trace(dotted)[0]
+
+
+@lru_cache(maxsize=4096)
+def points_of_parameter(dotted: str, parameter: str) -> Points:
+    """The positions at which a parameter of what a dotted name stands for may come, go or be deprecated."""
+    points, definitions = _trace(dotted)
+    found = dict(points)
+    for package, symbol in definitions:
+        defined = block(package, symbol)
+        if defined is not None:
+            for fact in (parameter, f"!{parameter}"):
+                if changes := defined.changes(fact):
+                    found[package] = found[package] | {at for at, _ in changes}
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _trace(dotted: str) -> tuple[Points, tuple[tuple[str, str], ...]]:
+    trace = _Trace(f".{dotted.rpartition('.')[2]}")
+    parts = dotted.split(".")
+    for count in range(1, len(parts)):
+        trace.follow(".".join(parts[:count]), parts[count])
+    return {package: frozenset(points) for package, points in trace.points.items()}, tuple(trace.definitions)
+
+
+class _Trace:
+    """Collects the turning points of names, of the definitions they led to in any release, and of their bases."""
+
+    def __init__(self, method: str) -> None:
+        self.points: dict[str, set[int]] = {}
+        self.definitions: list[tuple[str, str]] = []
+        self.seen: set[str] = set()
+        self.facts = (*_SHAPE, method)
+
+    def follow(self, module: str, name: str) -> None:
+        if f"{module}:{name}" in self.seen:
+            return
+        self.seen.add(f"{module}:{name}")
+        package = module.partition(".")[0]
+        listed = block(package, "modules")
+        if listed is not None:
+            for path in (module, f"{module}.{name}"):
+                self._add(package, listed.changes(path[len(package) :] or package))
+            self._add(package, listed.changes("@unlisted"))
+        table = block(package, f"module {module}")
+        if table is not None:
+            self._add(package, table.life)
+            self._add(package, table.changes("@open"))
+            self._add(package, table.changes(name))
+            for _, value in table.changes(name):
+                if value != "-":
+                    home, _, original = absolute(module, name, value).partition(":")
+                    if original:
+                        self.follow(home, original)
+        self._define(f"{module}:{name}")
+
+    def _define(self, symbol: str) -> None:
+        package = symbol.partition(":")[0].partition(".")[0]
+        for kind in ("class", "def"):
+            found = block(package, f"{kind} {symbol}")
+            if found is not None:
+                self.definitions.append((package, f"{kind} {symbol}"))
+                self._read(package, found)
+
+    def _read(self, package: str, found: Block) -> None:
+        self._add(package, found.life)
+        for fact in self.facts:
+            self._add(package, found.changes(fact))
+        for _, bases in found.changes("@bases"):
+            for base in bases.split():
+                self._refer(base)
+        for _, init in found.changes("@init"):
+            if init.startswith("to:"):
+                self._refer(init[3:])
+
+    def _refer(self, reference: str) -> None:
+        module, _, name = reference.partition(":")
+        if name:
+            self.follow(module, name)
+
+    def _add(self, package: str, changes: Changes) -> None:
+        self.points.setdefault(package, set()).update(at for at, _ in changes)
+
+
+def homes(package: str, name: str, version: str) -> list[str]:
+    """The public modules of a release that have a name, the shortest first."""
+    found = [module for module in _tables_with(package, name) if exports(module, name, version)]
+    public = [module for module in found if not any(part.startswith("_") for part in module.split("."))]
+    return sorted(public, key=lambda module: (module.count("."), module))
+
+
+@lru_cache(maxsize=512)
+def _tables_with(package: str, name: str) -> tuple[str, ...]:
+    text = _text(package)
+    found: dict[str, None] = {}
+    at = text.find(name)
+    while at >= 0:
+        line = text.rfind("\n", 0, at) + 1
+        if text[line] == " " and name in text[line + 1 : text.find(" ", line + 1)].split(","):
+            head = text.rfind("\nmodule ", 0, line)
+            other = max(text.rfind(f"\n{section}", 0, line) for section in _OTHER_SECTIONS)
+            if head > other:
+                found[text[head + 8 : text.find(" ", head + 8)]] = None
+        at = text.find(name, at + 1)
+    return tuple(found)

@@ -1,0 +1,3 @@
+"""Reading published releases without running them, and writing `rules/api`: a development command, imported by
+nothing else.
+"""

@@ -1,0 +1,106 @@
+"""Command-line flags from `add_argument` calls, also those declared in a loop: `for p in ("actor", "critic"):
+…f"--{p}.lr"`.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from trl_lint.knowledge.refresher.values import dotted, encode_node, last_name, read_string
+
+_KEPT = ("type", "choices", "action", "nargs", "dest", "required", "const")
+
+
+class Flag(NamedTuple):
+    """A flag; `text` is its default and what else matters (`8 type=int`), `group` the variable it was added to."""
+
+    name: str
+    text: str
+    group: str
+
+
+def read_flags(tree: ast.Module) -> list[Flag]:
+    """Every long or positional argument that a module declares, in the order of the file."""
+    found: dict[str, Flag] = {}
+    _read_block(tree.body, {}, found)
+    return list(found.values())
+
+
+def _read_block(body: list[ast.stmt], names: dict[str, ast.expr], found: dict[str, Flag]) -> None:
+    for node in body:
+        if (
+            isinstance(node, ast.For)
+            and isinstance(node.target, ast.Name)
+            and isinstance(node.iter, (ast.Tuple, ast.List))
+        ):
+            for item in node.iter.elts:
+                _read_block(node.body, {**names, node.target.id: item}, found)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.If, ast.With, ast.For, ast.While)):
+            _read_block(node.body, names, found)
+            _read_block(getattr(node, "orelse", []), names, found)
+        elif isinstance(node, ast.Try):
+            for block in (node.body, *(handler.body for handler in node.handlers), node.orelse):
+                _read_block(block, names, found)
+        elif isinstance(node, (ast.Expr, ast.Assign)) and isinstance(node.value, ast.Call):
+            _read_call(node.value, names, found)
+
+
+def _read_call(call: ast.Call, names: dict[str, ast.expr], found: dict[str, Flag]) -> None:
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"):
+        return
+    given = {keyword.arg: _substitute(keyword.value, names) for keyword in call.keywords if keyword.arg}
+    default = encode_node(given["default"], {}) if "default" in given else _implied_default(given)
+    parts = [default.replace(" ", "") if default[:1] in "[({" else default]
+    parts += [f"{key}={_describe(given[key])}" for key in _KEPT if key in given]
+    for argument in call.args:
+        text = _text(argument, names)
+        if text.startswith("--"):
+            found[text] = Flag(text, " ".join(parts), dotted(call.func.value))
+            if "BooleanOptionalAction" in _describe(given.get("action", ast.Constant(""))):
+                negative = f"--no-{text[2:]}"
+                found[negative] = Flag(negative, " ".join(parts), dotted(call.func.value))
+        elif text and not text.startswith("-"):
+            found[text] = Flag(text, " ".join(["*", *parts[1:]]), dotted(call.func.value))
+
+
+def _implied_default(given: dict[str, ast.expr]) -> str:
+    """argparse's own default where none is written."""
+    action = read_string(given.get("action"))
+    return {"store_true": "False", "store_false": "True"}.get(action, "None")
+
+
+def _describe(node: ast.expr) -> str:
+    text = read_string(node) or (
+        last_name(node) if isinstance(node, (ast.Name, ast.Attribute)) else encode_node(node, {})
+    )
+    return text.replace(", ", ",").replace(" ", "_")
+
+
+def _text(node: ast.expr, names: dict[str, ast.expr]) -> str:
+    """A string or an f-string whose parts are known, "" for others."""
+    if isinstance(node, ast.JoinedStr):
+        parts = [
+            _text(part.value, names) if isinstance(part, ast.FormattedValue) else read_string(part)
+            for part in node.values
+        ]
+        return "".join(parts) if all(parts) else ""
+    return read_string(names.get(node.id) if isinstance(node, ast.Name) else node)
+
+
+def _substitute(node: ast.expr, names: dict[str, ast.expr]) -> ast.expr:
+    """An expression with the loop's name filled in: `1e-6 if prefix == "actor" else 9e-6`."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id, node)
+    if isinstance(node, ast.JoinedStr):
+        text = _text(node, names)
+        return ast.Constant(text) if text else node
+    if isinstance(node, ast.IfExp) and isinstance(node.test, ast.Compare) and len(node.test.ops) == 1:
+        left, right = (_substitute(side, names) for side in (node.test.left, node.test.comparators[0]))
+        if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
+            is_equal = left.value == right.value
+            if isinstance(node.test.ops[0], ast.Eq):
+                return node.body if is_equal else node.orelse
+            if isinstance(node.test.ops[0], ast.NotEq):
+                return node.orelse if is_equal else node.body
+    return node

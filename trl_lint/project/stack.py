@@ -1,0 +1,149 @@
+"""Which recorded releases of the RL stack a file may run with, narrowed by what the packages require of each other.
+
+`transformers>=4.33` beside `trl==0.18.0` never gives transformers 4.33: pip takes one that trl 0.18.0 accepts. So a
+floor is only believed as far as the other pinned packages agree, and where nothing pins a package, the newest release
+that they accept is assumed instead of the newest of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+    from trl_lint.project.environment import Environment, Package
+
+PACKAGES = ("trl", "transformers", "accelerate", "peft", "deepspeed", "vllm", "openrlhf", "verl")
+
+
+class Choice(NamedTuple):
+    """The releases of a package whose API is recorded and that may be installed, oldest first; never none.
+
+    `complete`: they are all that may be installed. `assumed`: nothing pins the package. `between`: they are the
+    neighbours of a development version, and only what both agree on is known. `is_dated`: nothing pins the package, but
+    another one is held at an older release, so the environment may be as old as that.
+    """
+
+    package: Package
+    releases: tuple[str, ...]
+    complete: bool
+    assumed: bool
+    between: bool
+    is_dated: bool = False
+
+    @property
+    def newest(self) -> str:
+        return self.releases[-1]
+
+
+_CHOICES: WeakKeyDictionary[Environment, dict[str, Choice | None]] = WeakKeyDictionary()
+
+
+def choice(environment: Environment, name: str) -> Choice | None:
+    """The recorded releases of a package in an environment, None if nothing is known about them."""
+    known = _CHOICES.setdefault(environment, {})
+    if name not in known:
+        known[name] = _choose(environment, name)
+    return known[name]
+
+
+class Choices:
+    """The choices of an environment by package, each worked out when it is asked for."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+
+    def __contains__(self, name: str) -> bool:
+        return choice(self._environment, name) is not None
+
+    def __getitem__(self, name: str) -> Choice:
+        found = choice(self._environment, name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def newest(self, packages: Iterable[str]) -> dict[str, str]:
+        """The newest release in use of each of the packages that are known."""
+        found = {name: choice(self._environment, name) for name in packages}
+        return {name: chosen.newest for name, chosen in found.items() if chosen is not None}
+
+
+def _choose(environment: Environment, name: str) -> Choice | None:
+    from trl_lint.knowledge.api import knows
+
+    package = environment.package(name)
+    versions = package.allowed or package.neighbours
+    if not versions:
+        return None
+    if package.source == "assumed" or len(versions) > 1:
+        versions = _narrowed(environment, name, package)
+    recorded = tuple(str(version) for version in versions if knows(name, version))
+    between = package.allowed is None
+    if not recorded or str(versions[-1]) != recorded[-1] or (between and len(recorded) != len(versions)):
+        return None  # what runs most likely is a release nobody has read
+    assumed = package.source == "assumed"
+    is_dated = assumed and versions[-1] == package.resolved and _has_old_neighbour(environment, name)
+    return Choice(package, recorded, len(recorded) == len(versions), assumed, between, is_dated)
+
+
+def _has_old_neighbour(environment: Environment, name: str) -> bool:
+    from trl_lint.knowledge.releases import newest
+
+    others = (environment.package(other) for other in PACKAGES if other != name)
+    return any(
+        other.source in ("target", "lock", "pin")
+        and other.resolved is not None
+        and other.resolved != newest(other.name)
+        for other in others
+    )
+
+
+def _narrowed(environment: Environment, name: str, package: Package) -> tuple[Version, ...]:
+    """The allowed releases that the other pinned packages accept; all of them where the pins contradict each other."""
+    from trl_lint.knowledge.releases import installable
+
+    versions = package.allowed or package.neighbours
+    if package.allowed is None:
+        return versions
+    assumed = package.source == "assumed"
+    pool = installable(name) if assumed else versions
+    for other in PACKAGES:
+        if other != name:
+            # An installer begins with the newest releases, so it is their wishes that decide what is assumed.
+            accepted = _accepted(environment.package(other), name, newest_only=assumed)
+            pool = _contained(pool, accepted) or pool if accepted else pool
+    return pool[-1:] if assumed else pool
+
+
+def _accepted(other: Package, name: str, newest_only: bool) -> frozenset[str]:
+    """What the allowed releases of another package require of a package; empty if one of them takes any release."""
+    is_installed = other.source == "target" or any(not pin.is_optional for pin in other.pins)
+    if not other.allowed or not is_installed:
+        return frozenset()
+    found = set()
+    for version in other.allowed[-1:] if newest_only else other.allowed:
+        specifier = _required(other.name, str(version), name)
+        if specifier in ("*", ""):
+            return frozenset()
+        found.add(specifier)
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def _required(other: str, version: str, name: str) -> str:
+    from trl_lint.knowledge.api import requirements
+
+    found = requirements(other, version)
+    return (found.get(name, "*") if isinstance(found, dict) else "*").partition(";")[0].strip()
+
+
+@lru_cache(maxsize=512)
+def _contained(versions: tuple[Version, ...], specifiers: frozenset[str]) -> tuple[Version, ...]:
+    from trl_lint.knowledge.releases import parse_specifier
+
+    sets = [found for text in sorted(specifiers) if (found := parse_specifier(text)) is not None]
+    return tuple(v for v in versions if any(found.contains(v, prereleases=True) for found in sets))

@@ -1,0 +1,91 @@
+"""Code that is prepared for several releases: what it says about one of them proves nothing.
+
+`try: from trl import X / except ImportError: …`, `if Version(trl.__version__) >= …:`, `if is_vllm_available():`,
+`if TYPE_CHECKING:`, `with suppress(ImportError):`, `@pytest.mark.skipif(…)`, and what follows `if old: return`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from trl_lint.python.guards import bindings, key_of
+from trl_lint.python.module import PythonModule
+
+# What a test has to say to be about releases or about what is installed.
+_ABOUT_RELEASES = re.compile(
+    r"version|hasattr|getattr|available|installed|TYPE_CHECKING|find_spec|signature|getfullargspec|__code__|"
+    r"\b__fields__|dataclass_fields|importlib|sys\.modules|(?i:is_(?:new|old|legacy))|_(?:ge|gt|lt|le|gte|lte|eq)_|"
+    r"(?i:\bhas_|_has_|supports?_|_supported|_exists\b|greater|at_least|min_ver)",
+    re.IGNORECASE,
+)
+_CATCHING = frozenset(
+    {"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "Exception", "BaseException", "RuntimeError"}
+)
+_EXPECTING = re.compile(r"raises|assertRaises|suppress|importorskip|skip|require|deprecat|warns|xfail", re.IGNORECASE)
+_LEAVING_CALLS = frozenset({"exit", "_exit", "skip"})
+
+
+def is_guarded(module: PythonModule, node: ast.AST) -> bool:
+    """Whether a place only runs with some releases, or is prepared to fail with others."""
+    child = node
+    for parent in module.ancestors(node):
+        if _decides(module, parent, child) or _follows_a_check(module, parent, child):
+            return True
+        child = parent
+    return False
+
+
+def _decides(module: PythonModule, parent: ast.AST, child: ast.AST) -> bool:
+    if isinstance(parent, ast.Try):
+        # The handler is the way of the other releases, and so is the `else` behind a tried import.
+        return any(_catches(handler) for handler in parent.handlers) and child not in parent.finalbody
+    if isinstance(parent, (ast.If, ast.IfExp, ast.While)):
+        return child is not parent.test and is_about_releases(module, parent.test)
+    if isinstance(parent, ast.BoolOp):
+        before = parent.values[: parent.values.index(child)] if child in parent.values else []
+        return any(is_about_releases(module, value) for value in before)
+    if isinstance(parent, (ast.With, ast.AsyncWith)):
+        return child in parent.body and any(_EXPECTING.search(module.segment(i.context_expr)) for i in parent.items)
+    if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return any(
+            _EXPECTING.search(text) or _ABOUT_RELEASES.search(text)
+            for text in map(module.segment, parent.decorator_list)
+        )
+    return False
+
+
+def _catches(handler: ast.ExceptHandler) -> bool:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(kind is None or key_of(kind).rpartition(".")[2] in _CATCHING for kind in kinds)
+
+
+def _follows_a_check(module: PythonModule, parent: ast.AST, child: ast.AST) -> bool:
+    """Whether an earlier statement of the block leaves or fails for some releases."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(parent, name, None)
+        if isinstance(block, list) and child in block:
+            return any(_is_check(module, statement) for statement in block[: block.index(child)])
+    return False
+
+
+def _is_check(module: PythonModule, statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.If):
+        return _leaves(statement.body) and is_about_releases(module, statement.test)
+    return isinstance(statement, ast.Assert) and is_about_releases(module, statement.test)
+
+
+def _leaves(block: list[ast.stmt]) -> bool:
+    last = block[-1]
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        return key_of(last.value.func).rpartition(".")[2] in _LEAVING_CALLS
+    return isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break))
+
+
+def is_about_releases(module: PythonModule, test: ast.expr) -> bool:
+    """Whether a test asks for a release or for what is installed, itself or through a name it was stored in."""
+    if _ABOUT_RELEASES.search(module.segment(test)):
+        return True
+    table = bindings(module)
+    stored = (value for node in ast.walk(test) if isinstance(node, ast.Name) for value in table.get(node.id, ()))
+    return any(_ABOUT_RELEASES.search(module.segment(value)) for value in stored)
