@@ -342,6 +342,32 @@ def test_a_file_that_changed_meanwhile_stays(tmp_path: Path):
     assert path.read_bytes() == b"edited by somebody"
 
 
+@pytest.fixture(params=["nameless", "named"])
+def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that has files without a name, and one that does not."""
+    if request.param == "named":
+        monkeypatch.delattr(writing.os, "O_TMPFILE", raising=False)
+
+
+@pytest.mark.usefixtures("system")
+def test_a_name_as_long_as_the_system_allows(tmp_path: Path):
+    path = tmp_path / ("模" * 84 + ".py")
+    path.write_bytes(b"old")
+    write_file(str(path), b"new", b"old")
+    assert path.read_bytes() == b"new" and len(os.listdir(tmp_path)) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="the system has no files without a name")
+def test_a_kill_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "a.py"
+    path.write_bytes(b"old")
+    seen: list[list[str]] = []
+    monkeypatch.setattr(writing.os, "fsync", lambda handle: seen.append(os.listdir(tmp_path)))
+    write_file(str(path), b"new", b"old")
+    assert seen == [["a.py"]]
+
+
+@pytest.mark.usefixtures("system")
 def test_a_failure_half_way_leaves_the_old_file_and_no_rubbish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "a.py"
     path.write_bytes(b"old")

@@ -266,3 +266,12 @@ def test_judge_says_nothing_without_proof(tmp_path: Path, line: str):
 def test_judge_needs_every_condition(tmp_path: Path):
     found = environment(tmp_path, {"requirements.txt": "trl==0.15.2\naccelerate==0.34.0\n"})
     assert judge(found, {"trl": ">=0.14", "accelerate": ">=1.0"}, "error") is None
+
+
+def test_requirements_of_one_list_hold_together(tmp_path: Path):
+    """trl 0.24.0 asks for `transformers>=4.56.1` and, for one Python, on a line of its own, `transformers!=4.57.0`."""
+    text = "transformers>=4.56.1\ntransformers!=4.57.1; python_version == '3.9'\n"
+    found = environment(tmp_path, {"requirements.txt": text})
+    package = found.package("transformers")
+    assert package.specifier == ">=4.56.1 | >=4.56.1,!=4.57.1"
+    assert str(package.allowed[0]) == "4.56.1"

@@ -6,6 +6,10 @@ import contextlib
 import os
 import stat
 import tempfile
+from typing import BinaryIO
+
+_PREFIX = ".trl-lint-"
+_SUFFIX = ".tmp"
 
 
 class WriteError(Exception):
@@ -46,13 +50,9 @@ def write_file(path: str, data: bytes, expected: bytes) -> None:
 
 
 def _replace(target: str, data: bytes, status: os.stat_result) -> None:
-    folder, name = os.path.split(target)
-    handle, scratch = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".tmp", dir=folder)
+    folder = os.path.dirname(target)
+    scratch = _written_nameless(folder, data) or _written(folder, data)
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
         if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
             with contextlib.suppress(OSError):  # only an administrator may give files away
                 os.chown(scratch, status.st_uid, status.st_gid)
@@ -62,3 +62,44 @@ def _replace(target: str, data: bytes, status: os.stat_result) -> None:
         with contextlib.suppress(OSError):
             os.unlink(scratch)
         raise
+
+
+def _written_nameless(folder: str, data: bytes) -> str:
+    """A new file with this content that gets its name when all is written, "" where the system has no such files.
+
+    Writing is what takes time: whoever kills us meanwhile leaves nothing behind.
+    """
+    if not hasattr(os, "O_TMPFILE"):
+        return ""
+    try:
+        handle = os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600)
+    except OSError:
+        return ""
+    scratch = os.path.join(folder, f"{_PREFIX}{os.getpid()}{_SUFFIX}")
+    with os.fdopen(handle, "wb") as stream:
+        _write(stream, data)
+        try:
+            # With a folder handle Python asks for the link to be followed, which is what gives the file its name.
+            os.link(f"/proc/self/fd/{handle}", scratch, src_dir_fd=handle, follow_symlinks=True)
+        except OSError:
+            return ""
+    return scratch
+
+
+def _written(folder: str, data: bytes) -> str:
+    """A new file with this content."""
+    handle, scratch = tempfile.mkstemp(prefix=_PREFIX, suffix=_SUFFIX, dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            _write(stream, data)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(scratch)
+        raise
+    return scratch
+
+
+def _write(stream: BinaryIO, data: bytes) -> None:
+    stream.write(data)
+    stream.flush()
+    os.fsync(stream.fileno())

@@ -25,11 +25,15 @@ Ask = Callable[[dict[str, str]], "bool | None"]
 
 
 class Missing(NamedTuple):
-    """The releases of a package, out of those asked about, that lack something, oldest first; `every`: all of them."""
+    """The releases of a package, out of those asked about, that lack something, oldest first.
+
+    `every`: all of them. `never`: none of them is known to have it.
+    """
 
     package: str
     releases: tuple[str, ...]
     every: bool
+    never: bool
 
 
 def missing(releases: Mapping[str, tuple[str, ...]], points: Points, ask: Ask) -> list[Missing]:
@@ -44,14 +48,16 @@ def missing(releases: Mapping[str, tuple[str, ...]], points: Points, ask: Ask) -
     found = []
     for package, allowed in releases.items():
         lacking: list[str] = []
-        unsure = False
+        unsure = present = False
         for stretch in stretches(package, allowed, points.get(package, frozenset())):
             there = now if newest[package] in stretch else ask({**newest, package: stretch[-1]})
             if there is False:
                 lacking += stretch
             unsure = unsure or there is None
+            present = present or there is True
         if lacking:
-            found.append(Missing(package, tuple(lacking), len(lacking) == len(allowed) and not unsure))
+            every = len(lacking) == len(allowed) and not unsure
+            found.append(Missing(package, tuple(lacking), every, not present))
     return found
 
 

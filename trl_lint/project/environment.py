@@ -223,7 +223,7 @@ def resolve(name: str, pins: Iterable[Pin]) -> Package | None:
     wanted = [pin for pin in mine if pin.kind != "constraint"] or constraints
     if any(pin.kind == "url" for pin in wanted):
         return Package(name, tuple(wanted), None, "unknown")
-    specifiers = list(dict.fromkeys(pin.specifier for pin in wanted if pin.specifier))
+    specifiers = _alternatives(name, wanted)
     if len(specifiers) > 1 and _in_sequence(wanted):
         specifiers = [",".join(specifiers) if _allowed(name, ",".join(specifiers)) else specifiers[-1]]
     if wanted is not constraints and constraints:
@@ -233,6 +233,24 @@ def resolve(name: str, pins: Iterable[Pin]) -> Package | None:
         return assumed(name, tuple(wanted))
     origin: Origin = "lock" if any(pin.kind == "lock" for pin in wanted) else "pin"
     return package_of(name, tuple(wanted), specifiers, origin)
+
+
+def _alternatives(name: str, pins: list[Pin]) -> list[str]:
+    """The differing specifiers of the pins.
+
+    Those of one list of requirements hold together, and what has no marker holds beside everything that has one.
+    """
+    always: dict[str, list[str]] = {}
+    for pin in pins:
+        if pin.kind == "requirement" and not pin.marker and pin.specifier:
+            always.setdefault(pin.location.path, []).append(pin.specifier)
+    found: list[str] = []
+    for pin in pins:
+        if pin.specifier:
+            beside = always.get(pin.location.path, []) if pin.kind == "requirement" else []
+            joined = ",".join(dict.fromkeys([*beside, pin.specifier]))
+            found.append(joined if _allowed(name, joined) else pin.specifier)
+    return list(dict.fromkeys(found))
 
 
 def _in_sequence(pins: list[Pin]) -> bool:

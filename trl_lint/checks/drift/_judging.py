@@ -40,8 +40,11 @@ def judge(choices: Choices, points: Points, ask: Ask, severity: Severity, culpri
     found = missing({name: chosen.releases for name, chosen in concerned.items()}, points, ask)
     if not found:
         return None
-    everywhere = len(found) == len(concerned) and all(m.every and concerned[m.package].complete for m in found)
-    main = next((m for m in found if m.package == culprit), None) if everywhere else _narrowest(found)
+    main = next((m for m in found if m.package == culprit), None)
+    # That an old release of another package is not understood does not bring back what this one lacks throughout.
+    everywhere = main is not None and main.every and concerned[culprit].complete and all(m.never for m in found)
+    if not everywhere or len(found) < len(concerned):
+        everywhere, main = False, _narrowest(found)
     if main is None:
         return None
     chosen = concerned[main.package]
@@ -52,11 +55,9 @@ def judge(choices: Choices, points: Points, ask: Ask, severity: Severity, culpri
         return None  # `trl<=0.9.6` allows the first release ever, but nobody gets it
     if not everywhere:
         severity = lowered(severity)
-    # Where some releases of one package decide, it does not matter how sure the others are.
-    deciding = [main] if culprit == main.package or not main.every else found
-    if any(concerned[m.package].assumed for m in deciding):
+    if chosen.assumed:
         severity = lowered(severity)
-    if any(concerned[m.package].is_dated for m in deciding):
+    if chosen.is_dated:
         severity = lowered(severity)
     if only_old:  # pip takes the newest release the pins allow, and that one has it: the floor is too low, no more
         severity = "info"

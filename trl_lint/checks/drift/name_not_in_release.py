@@ -53,7 +53,8 @@ class NameNotInRelease(Rule):
         told: set[tuple[str, Location | None]],
     ) -> Finding | None:
         package = use.dotted.partition(".")[0]
-        points = points_of_name(use.dotted)
+        # The bases of a class may be of another package, but whether its name is there is not their affair.
+        points = {package: points_of_name(use.dotted).get(package, frozenset())}
         verdict = judge(known, points, partial(_exists, use.dotted), self.page.severity, package)
         if verdict is None or is_guarded(module, use.node):
             return None
