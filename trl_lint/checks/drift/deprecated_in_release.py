@@ -12,7 +12,7 @@ from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift.argument_not_in_release import Past, edit_rename
 from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, Location, Severity, lowered
+from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.api import ABSENT, Missing, deprecation, resolve
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import points_of_name, points_of_parameter, stretches
@@ -65,7 +65,6 @@ class DeprecatedInRelease(Rule):
         return self.finding(
             module.location(argument.node),
             "; ".join(sentences),
-            severity=level(known[package], self.page.severity),
             related=pins_of(known[package]),
             fix=edit_rename(call, argument, past, partial(accepts, dotted), known, points, module),
         )
@@ -88,8 +87,7 @@ class DeprecatedInRelease(Rule):
             points = points_of_name(use.dotted)
             if gone := gone_in(package, chosen.newest, points, partial(_is_there, use.dotted, package)):
                 sentences.append(f"{package} {gone} has it no more")
-            severity = level(chosen, self.page.severity)
-            yield self.finding(use.location, "; ".join(sentences), severity=severity, related=pins_of(chosen))
+            yield self.finding(use.location, "; ".join(sentences), related=pins_of(chosen))
 
 
 def is_nothing(argument: Argument) -> bool:
@@ -147,12 +145,6 @@ def existing(dotted: str, home: str, versions: dict[str, str]) -> str:
     if dotted.partition(".")[0] in versions and resolve(dotted, versions):
         return dotted
     return dotted if "." not in dotted and resolve(f"{home}.{dotted}", versions) else ""
-
-
-def level(chosen: Choice, severity: Severity) -> Severity:
-    """A hint where the release is fixed, for all works there; more where another one may be installed next."""
-    is_fixed = chosen.assumed or chosen.package.source == "lock" or len(chosen.package.allowed or ()) == 1
-    return lowered(severity) if is_fixed else severity
 
 
 def pins_of(chosen: Choice) -> tuple[Location, ...]:
