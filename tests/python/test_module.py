@@ -78,3 +78,14 @@ def test_surroundings():
     assert parsed.function(g).name == "f"
     assert parsed.class_of(g).name == "A"
     assert ast.unparse(parsed.statement(g)) == "g()"
+
+
+def test_what_other_tools_hang_on_shared_nodes_is_not_followed():
+    """Operators are one object for all trees; pyflakes hangs the parent in its own tree on them."""
+    foreign = ast.parse("other() <= 1")
+    operator = foreign.body[0].value.ops[0]
+    operator.parent_of_another_tool = foreign
+    try:
+        assert [ast.unparse(call.func) for call in module("mine() <= 2").calls] == ["mine"]
+    finally:
+        del operator.parent_of_another_tool

@@ -71,12 +71,15 @@ class PythonModule:
                 names.add_binding(node.arg)  # type: ignore[attr-defined]
             elif kind in _REBINDERS:
                 self._bind_loop(node.target)  # type: ignore[attr-defined]
+            # Nodes without fields are not entered: operators are shared by all trees of a process, and what other tools
+            # hang on them (pyflakes its parent links) would lead out of this tree.
             for value in node.__dict__.values():
                 if isinstance(value, list):
                     for item in value:
                         if isinstance(item, ast.AST):
                             parents[item] = node
-                            stack.append(item)
+                            if item._fields:
+                                stack.append(item)
                 elif isinstance(value, ast.AST) and value._fields:
                     parents[value] = node
                     stack.append(value)
