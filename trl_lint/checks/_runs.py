@@ -75,11 +75,15 @@ def recipe(launch: Launch, project: Project) -> Document | None:
 
 def recipe_launches(document: Document, project: Project) -> list[Launch]:
     """The commands that name the recipe. Commands shown in documentation prove nothing about how it is used."""
+    return [launch for launch in naming_launches(document, project) if not launch.is_documentation]
+
+
+def naming_launches(document: Document, project: Project) -> list[Launch]:
+    """The commands that name a document among their arguments, those shown in documentation too."""
     return [
         launch
         for launch in project.launches()
-        if not launch.is_documentation
-        and any(_is_file((word.text or "").rpartition("=")[2], document, launch, project) for word in launch.args)
+        if any(_is_file((word.text or "").rpartition("=")[2], document, launch, project) for word in launch.args)
     ]
 
 

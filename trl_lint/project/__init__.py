@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from trl_lint.project.environment import Environment
     from trl_lint.project.folders import Folders
     from trl_lint.project.launches import Launch
+    from trl_lint.project.parsers import ScriptParser
     from trl_lint.project.pins import Manifest
+    from trl_lint.python.module import PythonModule
     from trl_lint.settings import Settings
 
 T = TypeVar("T")
@@ -72,6 +74,7 @@ class Project:
         self._manifests: list[Manifest] | None = None
         self._launches: list[Launch] | None = None
         self._documents: list[Document] | None = None
+        self._parsers: list[ScriptParser] | None = None
         self._environments: dict[str, Environment] = {}
         self._folders: Folders | None = None
         self._readings: dict[tuple[str, str], tuple[object, SourceError | None]] = {}
@@ -129,6 +132,25 @@ class Project:
 
         return self._read("document", path, read_document)
 
+    def module_in(self, path: str) -> PythonModule:
+        """One Python file of the project, for what another file says about it. Raises OSError or SourceError."""
+        from trl_lint.python.module import PythonModule
+        from trl_lint.sources import Source
+
+        return self._read("module", path, lambda file: PythonModule(Source(file, "python")))
+
+    def parser_in(self, path: str) -> ScriptParser | None:
+        """What the script at `path` reads its arguments with; None where it has no parser that is understood."""
+        from trl_lint.project.parsers import PARSER_NAMES, read_parser
+
+        def read(file: SourceFile) -> ScriptParser | None:
+            named = any(name in file.data for name in PARSER_NAMES)
+            return read_parser(self.module_in(path), self) if named else None
+
+        with suppress(OSError, SourceError):  # reported when the file itself is checked
+            return self._read("parser", path, read) if path.endswith(".py") else None
+        return None
+
     def _read(self, kind: str, path: str, read: Callable[[SourceFile], T]) -> T:
         known = self._readings.get((kind, path))
         if known is None:
@@ -174,6 +196,13 @@ class Project:
     def launches_of(self, script: str) -> list[Launch]:
         """The launches that start the script at this absolute path."""
         return [launch for launch in self.launches() if launch.script_path == script]
+
+    def parsers(self) -> list[ScriptParser]:
+        """The parsers of all scripts of the project, as far as they are understood."""
+        if self._parsers is None:
+            scripts = [path for path in self.paths() if size_of(path) <= _CONTEXT_FILE_BYTES]
+            self._parsers = [found for path in scripts if (found := self.parser_in(path)) is not None]
+        return self._parsers
 
     def documents(self, kind: str) -> list[Document]:
         """The recognised config documents of one kind ("accelerate", "deepspeed", "trl-recipe", …)."""

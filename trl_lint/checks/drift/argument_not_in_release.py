@@ -5,38 +5,31 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from trl_lint.checks.drift._calls import Argument, Callee, accepts, arguments, known_calls, parameter, signature_of
+from trl_lint.checks.drift._calls import Argument, Callee, accepts, arguments, known_calls, signature_of
 from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge, ranges_of
+from trl_lint.checks.drift._options import flags_of, judge_all, parsers_of_document, parsers_of_launch, word_unknown
+from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, Fix
-from trl_lint.knowledge.histories import positions, releases
-from trl_lint.knowledge.presence import points_of_parameter, stretches
+from trl_lint.finding import Finding, Fix, lowered
+from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.stack import PACKAGES, Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
-
-
-class Past(NamedTuple):
-    """Where a parameter is found outside the releases in use.
-
-    `package`: the one whose releases differ. `releases`: those that have it, oldest first. `successor`: the parameter
-    that the last of the older ones announced to use instead; `is_rename`: with the same value.
-    """
-
-    package: str
-    releases: tuple[str, ...]
-    successor: str
-    is_rename: bool
+    from trl_lint.project.documents import Document
+    from trl_lint.project.launches import Launch
 
 
 class ArgumentNotInRelease(Rule):
     code = "TRL301"
     imports = PACKAGES
+    documents = ("trl-recipe", "other")
+    launches = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         known = Choices(project.environment(module.path))
@@ -48,6 +41,37 @@ class ArgumentNotInRelease(Rule):
                 finding = self._judge(call, callee, argument, known, module, project, told)
                 if finding is not None:
                     yield finding
+
+    def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
+        if document.mapping is None:
+            return
+        parsers, is_linked = parsers_of_document(document, project)
+        for entry in document.mapping.entries if parsers else ():
+            name = entry.key.value
+            if not isinstance(name, str):
+                continue
+            unknown = judge_all(name, "keys", parsers, self.page.severity, project)
+            # Which script a recipe is for may be known by nothing but its keys: then one that never was is no evidence.
+            if unknown is None or (not is_linked and unknown.past is None):
+                continue
+            yield self.finding(
+                document.source.location(entry.key.start, entry.key.end),
+                word_unknown(name, "keys", unknown),
+                severity=unknown.severity if is_linked else lowered(unknown.severity),
+                related=unknown.related,
+            )
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        parsers = parsers_of_launch(launch, project)
+        for name, word in flags_of(launch) if parsers else ():
+            unknown = judge_all(name, "flags", parsers, self.page.severity, project)
+            if unknown is not None:
+                yield self.finding(
+                    launch.source.location(word.start, word.start + len(name) + 2),
+                    word_unknown(name, "flags", unknown),
+                    severity=lowered(unknown.severity) if launch.is_documentation else unknown.severity,
+                    related=unknown.related,
+                )
 
     def _judge(
         self,
@@ -88,30 +112,6 @@ class ArgumentNotInRelease(Rule):
             related=verdict.related,
             fix=edit_rename(call, argument, past, partial(accepts, dotted), known, points, module),
         )
-
-
-def read_past(dotted: str, name: str, newest: dict[str, str]) -> Past | None:
-    """Find the releases that have a parameter which those in use lack: of the callee's package, else of a base's."""
-    points = points_of_parameter(dotted, name)
-    packages = sorted(newest, key=lambda package: package != dotted.partition(".")[0])
-    for package in packages:
-        having = [
-            stretch
-            for stretch in stretches(package, releases(package), points.get(package, frozenset()))
-            if accepts(dotted, name, {**newest, package: stretch[-1]})
-        ]
-        if having:
-            at = positions(package)[newest[package]]
-            older = [stretch[-1] for stretch in having if positions(package)[stretch[-1]] < at]
-            last = parameter(dotted, name, {**newest, package: older[-1]}) if older else None
-            announced = last is not None and last.deprecated
-            return Past(
-                package,
-                tuple(version for stretch in having for version in stretch),
-                last.successor if last is not None and announced else "",
-                last.is_rename if last is not None and announced else False,
-            )
-    return None
 
 
 def word(callee: Callee, name: str, verdict: Verdict, past: Past | None, newest: dict[str, str]) -> str:

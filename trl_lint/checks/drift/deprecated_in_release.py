@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._calls import Argument, Callee, accepts, arguments, known_calls, parameter, signature_of
 from trl_lint.checks.drift._judging import is_shadowed
-from trl_lint.checks.drift.argument_not_in_release import Past, edit_rename
+from trl_lint.checks.drift._past import Past
+from trl_lint.checks.drift.argument_not_in_release import edit_rename
 from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location

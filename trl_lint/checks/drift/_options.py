@@ -1,0 +1,253 @@
+"""Names in a recipe or on a command line that the dataclasses of the script do not have in the releases in use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from trl_lint.checks._runs import naming_launches
+from trl_lint.checks.drift._calls import accepts
+from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge, ranges_of
+from trl_lint.checks.drift._past import Past, read_past
+from trl_lint.finding import Severity, lowered
+from trl_lint.knowledge.api import resolve
+from trl_lint.knowledge.commands import command_classes, has_command, unknown_name
+from trl_lint.knowledge.histories import block, releases
+from trl_lint.knowledge.names import ABSENT
+from trl_lint.knowledge.presence import points_of_parameter
+from trl_lint.project.parsers import Fields, ScriptParser
+from trl_lint.project.stack import Choices
+
+if TYPE_CHECKING:
+    from trl_lint.finding import Location
+    from trl_lint.project import Project
+    from trl_lint.project.documents import Document
+    from trl_lint.project.launches import Launch
+    from trl_lint.sources.shell import Word
+
+Where = Literal["keys", "flags"]
+# What TrlParser and the commands of TRL read beside the fields.
+_OF_THE_PARSER = frozenset({"config", "env", "help"})
+_OF_THE_COMMAND = frozenset({"accelerate_config"})
+_FLAG = re.compile(r"--([A-Za-z][\w-]*)")
+
+
+class Unknown(NamedTuple):
+    """A name that a parser does not know: what it means for the run, and where the name is or was known.
+
+    `consequence`: "fails" at start, or "ignored" without a word.
+    """
+
+    parser: ScriptParser
+    verdict: Verdict
+    severity: Severity
+    consequence: str
+    past: Past | None
+    owner: str
+    newest: dict[str, str]
+
+    @property
+    def related(self) -> tuple[Location, ...]:
+        """The pins the verdict rests on, and where the parser is built."""
+        built = self.parser.location
+        return (*self.verdict.related, *((built._replace(message="parsed here"),) if built is not None else ()))
+
+
+def command_parser(launch: Launch) -> ScriptParser | None:
+    """The parser behind `trl sft`, `trl grpo` and the like."""
+    command = launch.subcommand or ""
+    classes = command_classes(command) if launch.launcher == "trl" else ()
+    if not classes:
+        return None
+    fields = Fields(frozenset(), classes)
+    return ScriptParser(launch.source.path, f"trl {command}", "trl-command", None, fields, True, False, False)
+
+
+def flags_of(launch: Launch) -> Iterator[tuple[str, Word]]:
+    """The options that the arguments of a launch certainly name, without dashes; `-` reads as `_`."""
+    for word in launch.args:
+        if word.text == "--":
+            return
+        match = _FLAG.fullmatch((word.text or "").partition("=")[0])
+        if match is not None:
+            yield match[1].replace("-", "_"), word
+
+
+_MILDNESS: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
+
+
+def judge_name(name: str, where: Where, parser: ScriptParser, severity: Severity, project: Project) -> Unknown | None:
+    """How a parser meets a name; None where it takes the name, in some release in use, or where nobody knows."""
+    if name in parser.fields.own or name in parser.flags or name in _OF_THE_PARSER:
+        return None
+    if parser.passes_keys if where == "keys" else parser.passes_flags:
+        return None
+    known = Choices(project.environment(parser.path))
+    points = _points(parser, name, where)
+    newest = known.newest(points)
+    if "trl" in points and "trl" not in newest:
+        return None
+    ask = partial(takes, parser, name, where)
+    if ask(newest) is not False:
+        return None
+    past, owner = _history(parser, name, newest)
+    verdict = judge(known, points, ask, severity, past.package if past is not None else parser_package(parser))
+    if verdict is None or verdict.only_old:
+        return None
+    for dotted in parser.fields.bases:
+        package, _, cls = dotted.partition(".")[0], "", dotted.rpartition(".")[2]
+        if package in known and is_shadowed(known[package], parser.path, project, cls, name):
+            return None
+    consequence = _consequence(parser, where, newest)
+    if consequence is None:
+        return None
+    level = verdict.severity if consequence == "fails" else _no_error(verdict.severity)
+    return Unknown(parser, verdict, level, consequence, past, owner, newest)
+
+
+def _no_error(severity: Severity) -> Severity:
+    return lowered(severity) if severity == "error" else severity
+
+
+def parser_package(parser: ScriptParser) -> str:
+    return "transformers" if parser.kind == "transformers" else "trl"
+
+
+def takes(parser: ScriptParser, name: str, where: Where, versions: dict[str, str]) -> bool | None:
+    """Whether a parser takes a name with these versions; None if nobody knows."""
+    if parser.kind == "trl-command" and not has_command(parser.name.partition(" ")[2], versions.get("trl", "")):
+        return None
+    answers: list[bool | None] = []
+    for candidate in [name, *_variants(name, where)]:
+        answers += [_accepts(parser, dotted, candidate, versions) for dotted in parser.fields.bases]
+    if parser.kind == "trl-command":
+        answers.append(name in _OF_THE_COMMAND or name in _launch_flags())
+    if True in answers:
+        return True
+    if where == "flags" and any(_begins(parser, name, versions)):
+        return True
+    return None if None in answers else False
+
+
+def _accepts(parser: ScriptParser, dotted: str, name: str, versions: dict[str, str]) -> bool | None:
+    if parser.kind == "trl-command" and resolve(dotted, versions) is ABSENT:
+        return False  # the table of commands names every class of every release
+    return accepts(dotted, name, versions)
+
+
+def _variants(name: str, where: Where) -> list[str]:
+    # A boolean that is on by default has `--no_x` as well (transformers, hf_argparser.py).
+    return [name[3:]] if where == "flags" and name.startswith("no_") else []
+
+
+def _begins(parser: ScriptParser, name: str, versions: dict[str, str]) -> Iterator[bool]:
+    """Whether the name abbreviates a flag: argparse takes any unambiguous beginning."""
+    from trl_lint.checks.drift._calls import signature_of
+
+    yield any(known.startswith(name) for known in (*parser.fields.own, *parser.flags))
+    for dotted in parser.fields.bases:
+        found = signature_of(dotted, versions)
+        yield found is not None and any(known.startswith(name) for known in found.parameters)
+
+
+@lru_cache(maxsize=1)
+def _launch_flags() -> frozenset[str]:
+    """The options of `accelerate launch` in any release: the commands of TRL hand them on."""
+    found = block("accelerate", "flags accelerate.launch")
+    return frozenset(name.lstrip("-").replace("-", "_") for name in (found.names() if found is not None else ()))
+
+
+def _points(parser: ScriptParser, name: str, where: Where) -> dict[str, frozenset[int]]:
+    points: dict[str, frozenset[int]] = {}
+    for candidate in [name, *_variants(name, where)]:
+        for dotted in parser.fields.bases:
+            for package, found in points_of_parameter(dotted, candidate).items():
+                points[package] = points.get(package, frozenset()) | found
+    return points
+
+
+def _history(parser: ScriptParser, name: str, newest: dict[str, str]) -> tuple[Past | None, str]:
+    for dotted in parser.fields.bases:
+        past = read_past(dotted, name, newest)
+        if past is not None:
+            return past, dotted
+    return None, ""
+
+
+def _consequence(parser: ScriptParser, where: Where, newest: dict[str, str]) -> str | None:
+    if parser.kind == "transformers":
+        return "fails"
+    trl = newest.get("trl", "")
+    if parser.kind == "trl-command":
+        return unknown_name("trl", parser.name.partition(" ")[2], where, trl)
+    return unknown_name("TrlParser", "", where, trl)
+
+
+def word_unknown(name: str, where: Where, unknown: Unknown) -> str:
+    """Say which releases do not know the name, which do, what takes its place, and what happens."""
+    parser, past = unknown.parser, unknown.past
+    shown = f"`--{name}`" if where == "flags" else f"`{name}`"
+    sentences = [f"`{parser.name}` takes no {shown} in {unknown.verdict.where}"]
+    if past is not None:
+        owner = unknown.owner.rpartition(".")[2]
+        sentences.append(f"`{owner}` of {past.package} {ranges_of(past.releases, releases(past.package))} has it")
+        successor = past.successor
+        if successor and any(accepts(dotted, successor, unknown.newest) for dotted in parser.fields.bases):
+            sentences.append(f"its successor is `{successor}`")
+    if unknown.consequence == "ignored":
+        sentences.append("it is dropped without a word")
+    return "; ".join(sentences)
+
+
+def judge_all(
+    name: str, where: Where, parsers: Sequence[ScriptParser], severity: Severity, project: Project
+) -> Unknown | None:
+    """The mildest verdict, if every parser that may be meant refuses the name."""
+    found: list[Unknown] = []
+    for parser in parsers:
+        unknown = judge_name(name, where, parser, severity, project)
+        if unknown is None:
+            return None
+        found.append(unknown)
+    return max(found, key=lambda one: _MILDNESS[one.severity], default=None)
+
+
+# -- which parser ---------------------------------------------------------------------------------------------------
+
+
+def parsers_of_launch(launch: Launch, project: Project) -> list[ScriptParser]:
+    """The parsers that read the command line of a launch; none if one of the scripts it may start is not understood."""
+    command = command_parser(launch)
+    if command is not None:
+        return [command]
+    found = [project.parser_in(path) for path in launch.candidates]
+    return [] if None in found else [parser for parser in found if parser is not None]
+
+
+def parsers_of_document(document: Document, project: Project) -> tuple[list[ScriptParser], bool]:
+    """The parsers that may read a recipe, and whether a command says so; none if one of them is not understood.
+
+    Where no command names the file, every parser of the project that knows most of its keys may be meant.
+    """
+    launches = naming_launches(document, project)
+    found: dict[str, ScriptParser] = {}
+    for launch in launches:
+        parsers = [parser for parser in parsers_of_launch(launch, project) if parser.reads_files]
+        if not parsers:
+            return [], True
+        found.update({parser.path if parser.location else parser.name: parser for parser in parsers})
+    if launches or document.kind != "trl-recipe":
+        return list(found.values()), True
+    keys = document.mapping.keys() if document.mapping is not None else set()
+    return [parser for parser in project.parsers() if parser.reads_files and knows_most(parser, keys, project)], False
+
+
+def knows_most(parser: ScriptParser, keys: set[str], project: Project) -> bool:
+    """Whether a parser takes more than half of the keys, each in some release."""
+    known = Choices(project.environment(parser.path))
+    newest = known.newest({dotted.partition(".")[0] for dotted in parser.fields.bases} | {"transformers"})
+    return 2 * sum(name in parser.fields.own or takes(parser, name, "keys", newest) is True for name in keys) > len(
+        keys
+    )

@@ -1,0 +1,48 @@
+"""What TRL's parser and commands take, and what they do with a name they do not know: `rules/commands/trl.toml`."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any, Literal
+
+from trl_lint.knowledge import rules_dir
+
+Consequence = Literal["fails", "ignored"]
+
+
+@cache
+def _table() -> dict[str, Any]:
+    import tomli
+
+    with open(os.path.join(rules_dir(), "commands", "trl.toml"), "rb") as stream:
+        return tomli.load(stream)
+
+
+def command_classes(name: str) -> tuple[str, ...]:
+    """The dataclasses (dotted public names) that the parser of `trl <name>` is built from; none if it is not known."""
+    return next((tuple(row["classes"]) for row in _table()["command"] if row["name"] == name), ())
+
+
+def has_command(name: str, version: str) -> bool:
+    """Whether a release of trl has the subcommand."""
+    return any(row["name"] == name and _holds(row["releases"], version) for row in _table()["command"])
+
+
+def unknown_name(parser: str, command: str, where: Literal["keys", "flags"], version: str) -> Consequence | None:
+    """What a release of trl does with a name no dataclass has, None if that is not recorded.
+
+    `parser`: "TrlParser", or "trl" for its subcommand `command`. `where`: in a config file or on the command line.
+    """
+    for row in _table()["unknown"]:
+        if row["parser"] == parser and command in row.get("commands", (command,)) and _holds(row["releases"], version):
+            found: Consequence = row[where]
+            return found
+    return None
+
+
+def _holds(releases: str, version: str) -> bool:
+    from trl_lint.knowledge.releases import parse_specifier
+
+    specifier = parse_specifier(releases)
+    return specifier is not None and specifier.contains(version, prereleases=True)

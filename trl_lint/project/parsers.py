@@ -1,0 +1,214 @@
+"""The arguments a training script reads: the dataclasses it hands to `TrlParser` or `HfArgumentParser`.
+
+Classes are looked up by import, never by their bare name: a script's `GRPOConfig` may be its own subclass of TRL's.
+A parser of which one class is not understood is not understood at all.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from trl_lint.project.modules import module_file
+from trl_lint.project.stack import PACKAGES
+from trl_lint.python.guards import bindings, key_of
+from trl_lint.sources import SourceError
+
+if TYPE_CHECKING:
+    from trl_lint.finding import Location
+    from trl_lint.project import Project
+    from trl_lint.python.module import PythonModule
+
+_KINDS: dict[str, Literal["trl", "transformers"]] = {"TrlParser": "trl", "HfArgumentParser": "transformers"}
+PARSER_NAMES = tuple(f"{name}(".encode() for name in _KINDS)
+_OF_FILES = frozenset({"parse_args_and_config", "parse_yaml_file", "parse_json_file", "parse_dict"})
+_PARSING = _OF_FILES | {"parse_args_into_dataclasses"}
+# Whoever calls these reads arguments in a way of its own.
+_FOREIGN = frozenset(
+    {"ArgumentParser", "parse_known_args", "parse_args", "add_arguments", "add_subparsers", "set_defaults"}
+)
+# What makes a parser pass over names that it does not know, and the value that does not: in files alone, or everywhere.
+_PASSES_KEYS = {"allow_extra_keys": False, "ignore_extra_args": False, "fail_with_unknown_args": True}
+_PASSES_ALL = {"return_remaining_strings": False}
+_DEEP = 8
+
+
+class Fields(NamedTuple):
+    """The names a dataclass accepts: its own, and those of the library classes (dotted names) it is built on."""
+
+    own: frozenset[str] = frozenset()
+    bases: tuple[str, ...] = ()
+
+    def joined(self, other: Fields) -> Fields:
+        return Fields(self.own | other.own, tuple(dict.fromkeys((*self.bases, *other.bases))))
+
+
+class ScriptParser(NamedTuple):
+    """What a program accepts on its command line and in its config file.
+
+    `path`: the script (the file whose environment it runs in). `name`: how a message calls it. `kind`: whose parser
+    it is. `location`: where it is built, None for a command of a library. `reads_files`: whether it takes a config
+    file. `flags` are accepted beside the fields. `passes_keys`, `passes_flags`: whether the script asks it to pass over
+    the names that it does not know in a file or on the command line.
+    """
+
+    path: str
+    name: str
+    kind: Literal["trl", "transformers", "trl-command"]
+    location: Location | None
+    fields: Fields
+    reads_files: bool
+    passes_keys: bool
+    passes_flags: bool
+    flags: frozenset[str] = frozenset()
+
+
+def read_parser(module: PythonModule, project: Project) -> ScriptParser | None:
+    """The parser of a script; None if it has none, more than one, or one that is not understood."""
+    calls = list(_parser_calls(module))
+    names = {call.func.attr if isinstance(call.func, ast.Attribute) else key_of(call.func) for call in module.calls}
+    if len(calls) != 1 or names & _FOREIGN or names.isdisjoint(_PARSING) or _writes_arguments(module):
+        return None
+    ((call, kind),) = calls
+    if kind is None:
+        return None
+    keywords = _parser_keywords(module, call)
+    fields = _dataclasses(call, module, project)
+    flags = _added_flags(module)
+    if keywords is None or fields is None or flags is None:
+        return None
+    passes_all = _departs(keywords, _PASSES_ALL, module)
+    return ScriptParser(
+        path=module.path,
+        name=module.path.replace("\\", "/").rpartition("/")[2],
+        kind=kind,
+        location=module.location(call),
+        fields=fields,
+        reads_files=not names.isdisjoint(_OF_FILES),
+        passes_keys=passes_all or _departs(keywords, _PASSES_KEYS, module),
+        passes_flags=passes_all,
+        flags=flags,
+    )
+
+
+def _departs(keywords: dict[str, ast.expr], strict: dict[str, bool], module: PythonModule) -> bool:
+    """Whether one of the keywords has, or may have, another value than the one that lets nothing pass."""
+    return any(module.value(keywords[name]) is not value for name, value in strict.items() if name in keywords)
+
+
+def _parser_calls(module: PythonModule) -> Iterator[tuple[ast.Call, Literal["trl", "transformers"] | None]]:
+    """The calls that build a parser, and whose parser it is: None for one of the same name from elsewhere."""
+    for call in module.calls:
+        name = key_of(call.func).rpartition(".")[2]
+        if name in _KINDS:
+            origins = {origin.partition(".")[0] for origin in module.names.origins(call.func)}
+            is_known = origins == {_KINDS[name]} and module.names.is_certain(call.func)
+            yield call, _KINDS[name] if is_known else None
+
+
+def _writes_arguments(module: PythonModule) -> bool:
+    """Whether the script changes `sys.argv` before it is parsed."""
+    if "argv" not in module.text:
+        return False
+    return any(
+        isinstance(node, (ast.Attribute, ast.Subscript))
+        and isinstance(node.ctx, (ast.Store, ast.Del))
+        and key_of(node).startswith("sys.argv")
+        for node in module.parents
+    ) or any(key_of(call.func).startswith("sys.argv.") for call in module.calls)
+
+
+def _parser_keywords(module: PythonModule, parser: ast.Call) -> dict[str, ast.expr] | None:
+    """The keywords with which the parser is built and used; None if some are hidden."""
+    found: dict[str, ast.expr] = {}
+    for call in module.calls:
+        if call is not parser and not (isinstance(call.func, ast.Attribute) and call.func.attr in _PARSING):
+            continue
+        if any(keyword.arg is None for keyword in call.keywords) or (call is not parser and len(call.args) > 1):
+            return None
+        found.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None})
+    return found
+
+
+def _added_flags(module: PythonModule) -> frozenset[str] | None:
+    found = set()
+    for call in module.calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument":
+            texts = [module.value(argument) for argument in call.args]
+            if not all(isinstance(text, str) for text in texts):
+                return None
+            found |= {str(text).lstrip("-").replace("-", "_") for text in texts}
+    return frozenset(found)
+
+
+# -- dataclasses ----------------------------------------------------------------------------------------------------
+
+
+def _dataclasses(call: ast.Call, module: PythonModule, project: Project) -> Fields | None:
+    given = [*call.args, *(k.value for k in call.keywords if k.arg in ("dataclass_types", "parsers"))]
+    if not given:
+        return None
+    value = given[0]
+    if isinstance(value, ast.Name) and not module.names.is_imported(value.id) and value.id not in _class_names(module):
+        values = bindings(module).get(value.id, [])
+        if len(values) != 1 or not module.names.is_literal_only(value.id):
+            return None
+        value = values[0]
+    if isinstance(value, ast.Call) and key_of(value.func) in ("tuple", "list") and len(value.args) == 1:
+        value = value.args[0]
+    fields: Fields = Fields()
+    for item in value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]:
+        one = fields_of(item, module, project)
+        if one is None:
+            return None
+        fields = fields.joined(one)
+    return fields
+
+
+def _class_names(module: PythonModule) -> set[str]:
+    return {cls.name for cls in module.classes}
+
+
+def fields_of(node: ast.expr, module: PythonModule, project: Project, depth: int = 0) -> Fields | None:
+    """The names that the dataclass an expression stands for accepts; None if that is not known."""
+    if depth > _DEEP or not isinstance(node, (ast.Name, ast.Attribute)):
+        return None
+    if isinstance(node, ast.Name) and not module.names.is_imported(node.id):
+        same = [cls for cls in module.classes if cls.name == node.id]
+        return _fields_of_class(same[0], module, project, depth) if len(same) == 1 else None
+    origins = module.names.origins(node)
+    if len(origins) != 1 or not module.names.is_certain(node):
+        return None
+    (origin,) = origins
+    home, _, name = origin.rpartition(".")
+    if origin.partition(".")[0] in PACKAGES:
+        return Fields(bases=(origin,))
+    path = module_file(home or ".", module.path, project) if home else None
+    if path is None:
+        return None
+    with suppress(OSError, SourceError):
+        return fields_of(ast.Name(name, ast.Load()), project.module_in(path), project, depth + 1)
+    return None
+
+
+def _fields_of_class(cls: ast.ClassDef, module: PythonModule, project: Project, depth: int) -> Fields | None:
+    fields = Fields(frozenset(_annotated(cls.body)))
+    for base in cls.bases:
+        if key_of(base) in ("object", "ABC", "abc.ABC"):
+            continue
+        inherited = fields_of(base, module, project, depth + 1)
+        if inherited is None:
+            return None
+        fields = fields.joined(inherited)
+    return fields
+
+
+def _annotated(body: list[ast.stmt]) -> Iterator[str]:
+    """The annotated names of a class body, whether or not it is decorated: one name too many is harmless."""
+    for statement in body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            yield statement.target.id
+        elif isinstance(statement, ast.If):
+            yield from _annotated([*statement.body, *statement.orelse])
