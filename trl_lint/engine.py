@@ -12,7 +12,7 @@ import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.checks.registry import all_rules
 from trl_lint.checks.rule import Rule, Site
@@ -23,6 +23,9 @@ from trl_lint.python.triage import Triage
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, Source, SourceError, SourceFile
 from trl_lint.sources.text import MAX_BYTES, TooLargeError, refuse_large
+
+if TYPE_CHECKING:
+    from trl_lint.project.runs import Run
 
 _NOQA = re.compile(rb"noqa", re.IGNORECASE)
 
@@ -60,6 +63,8 @@ class _Run:
         self.files = Files(self.overlays)
         self.rules = [rule for rule in all_rules() if settings.is_selected(rule.code)]
         self.triage = Triage(self.rules)
+        self._run_rules = [rule for rule in self.rules if rule.runs]
+        self._checked_runs: set[Run] = set()
         self.problems: list[Problem] = []
         self.findings: dict[str, dict[Finding, None]] = {}  # in order, each once
         self._projects: dict[str, Project] = {}
@@ -152,7 +157,7 @@ class _Run:
 
     def _check_document(self, file: SourceFile, explicit: bool) -> None:
         rules = [rule for rule in self.rules if rule.documents]
-        if not rules or not file.path.endswith(DOCUMENT_SUFFIXES):
+        if not (rules or self._run_rules) or not file.path.endswith(DOCUMENT_SUFFIXES):
             return
         project = self.project(file.path)
         document = project.document_in(file.path)
@@ -161,6 +166,10 @@ class _Run:
         for rule in rules:
             if document.kind in rule.documents:
                 self._guarded(rule, file.path, partial(rule.check_document, document, project))
+        if document.kind != "other" and self._run_rules:
+            for run in project.runs():
+                if any(file.path in link.paths for link in run.links):
+                    self._check_run(run)
 
     def _check_manifest(self, file: SourceFile, explicit: bool) -> None:
         from trl_lint.project.pins import is_manifest
@@ -181,12 +190,21 @@ class _Run:
         from trl_lint.project.launches import holds_launches
 
         rules = [rule for rule in self.rules if rule.launches]
-        if not rules or not holds_launches(file.path):
+        if not (rules or self._run_rules) or not holds_launches(file.path):
             return
         project = self.project(file.path)
         for launch in project.launches_in(file.path):
             for rule in rules:
                 self._guarded(rule, file.path, partial(rule.check_launch, launch, project))
+            self._check_run(project.run_of(launch))
+
+    def _check_run(self, run: Run) -> None:
+        """Check a run once, whichever of its files comes first."""
+        if run in self._checked_runs:
+            return
+        self._checked_runs.add(run)
+        for rule in self._run_rules:
+            self._guarded(rule, run.launch.source.path, partial(rule.check_run, run))
 
     # -- results --------------------------------------------------------------------------------------------------
 

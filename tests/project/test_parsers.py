@@ -50,7 +50,7 @@ def test_classes_are_found_through_imports(tmp_path: Path):
         """,
     )
     assert found is not None
-    assert (found.fields.own, found.fields.bases) == ({"mine", "shared"}, ("trl.GRPOConfig", "trl.ModelConfig"))
+    assert (set(found.fields.own), found.fields.bases) == ({"mine", "shared"}, ("trl.GRPOConfig", "trl.ModelConfig"))
     assert (found.kind, found.reads_files, found.passes_keys, found.passes_flags) == ("trl", True, False, False)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
     from trl_lint.project.pins import Manifest
+    from trl_lint.project.runs import Run
     from trl_lint.python.module import PythonModule
 
 
@@ -41,6 +42,7 @@ class Rule:
     `imports`    Python files that import one of the packages -> `check_module`
     `documents`  kinds of recognised config documents        -> `check_document`
     `launches`   True to see every launch command            -> `check_launch`
+    `runs`       True to see every run, the launch with all that it reads -> `check_run`
     `manifests`  True to see every file that pins packages   -> `check_manifest`
     """
 
@@ -50,6 +52,7 @@ class Rule:
     imports: ClassVar[tuple[str, ...]] = ()
     documents: ClassVar[tuple[str, ...]] = ()
     launches: ClassVar[bool] = False
+    runs: ClassVar[bool] = False
     manifests: ClassVar[bool] = False
 
     @property
@@ -75,6 +78,9 @@ class Rule:
         raise NotImplementedError
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        raise NotImplementedError
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
         raise NotImplementedError
 
     def check_manifest(self, manifest: Manifest, project: Project) -> Iterator[Finding]:

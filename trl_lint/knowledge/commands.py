@@ -29,6 +29,11 @@ def has_command(name: str, version: str) -> bool:
     return any(row["name"] == name and _holds(row["releases"], version) for row in _table()["command"])
 
 
+def builtin_config(name: str) -> int | None:
+    """The number of processes that an accelerate config shipped with TRL starts; None if it ships none of that name."""
+    return next((row["num_processes"] for row in _table()["accelerate_config"] if name in row["names"]), None)
+
+
 def unknown_name(parser: str, command: str, where: Literal["keys", "flags"], version: str) -> Consequence | None:
     """What a release of trl does with a name no dataclass has, None if that is not recorded.
 

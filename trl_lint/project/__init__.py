@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trl_lint.project.launches import Launch
     from trl_lint.project.parsers import ScriptParser
     from trl_lint.project.pins import Manifest
+    from trl_lint.project.runs import Run
     from trl_lint.python.module import PythonModule
     from trl_lint.settings import Settings
 
@@ -74,6 +75,7 @@ class Project:
         self._manifests: list[Manifest] | None = None
         self._launches: list[Launch] | None = None
         self._documents: list[Document] | None = None
+        self._runs: dict[Launch, Run] = {}
         self._parsers: list[ScriptParser] | None = None
         self._environments: dict[str, Environment] = {}
         self._folders: Folders | None = None
@@ -192,6 +194,16 @@ class Project:
                     with suppress(OSError, SourceError):
                         self._launches.extend(self.launches_in(path))
         return self._launches
+
+    def run_of(self, launch: Launch) -> Run:
+        """The run that a launch starts."""
+        from trl_lint.project.runs import Run
+
+        return self._runs.setdefault(launch, Run(launch, self))
+
+    def runs(self) -> list[Run]:
+        """The runs of all launch commands of the project."""
+        return [self.run_of(launch) for launch in self.launches()]
 
     def launches_of(self, script: str) -> list[Launch]:
         """The launches that start the script at this absolute path."""

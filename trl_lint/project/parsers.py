@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from trl_lint.project.modules import module_file
 from trl_lint.project.stack import PACKAGES
 from trl_lint.python.guards import bindings, key_of
+from trl_lint.python.values import UNKNOWN
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
@@ -35,14 +36,22 @@ _PASSES_ALL = {"return_remaining_strings": False}
 _DEEP = 8
 
 
+class Own(NamedTuple):
+    """A field that a class of the project declares: its default (UNKNOWN if none can be read) and its place."""
+
+    value: object
+    location: Location
+
+
 class Fields(NamedTuple):
     """The names a dataclass accepts: its own, and those of the library classes (dotted names) it is built on."""
 
-    own: frozenset[str] = frozenset()
+    own: dict[str, Own]
     bases: tuple[str, ...] = ()
 
     def joined(self, other: Fields) -> Fields:
-        return Fields(self.own | other.own, tuple(dict.fromkeys((*self.bases, *other.bases))))
+        """Both together; where both declare a field, this one counts."""
+        return Fields({**other.own, **self.own}, tuple(dict.fromkeys((*self.bases, *other.bases))))
 
 
 class ScriptParser(NamedTuple):
@@ -158,7 +167,7 @@ def _dataclasses(call: ast.Call, module: PythonModule, project: Project) -> Fiel
         value = values[0]
     if isinstance(value, ast.Call) and key_of(value.func) in ("tuple", "list") and len(value.args) == 1:
         value = value.args[0]
-    fields: Fields = Fields()
+    fields = Fields({})
     for item in value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]:
         one = fields_of(item, module, project)
         if one is None:
@@ -184,7 +193,7 @@ def fields_of(node: ast.expr, module: PythonModule, project: Project, depth: int
     (origin,) = origins
     home, _, name = origin.rpartition(".")
     if origin.partition(".")[0] in PACKAGES:
-        return Fields(bases=(origin,))
+        return Fields({}, (origin,))
     path = module_file(home or ".", module.path, project) if home else None
     if path is None:
         return None
@@ -194,7 +203,7 @@ def fields_of(node: ast.expr, module: PythonModule, project: Project, depth: int
 
 
 def _fields_of_class(cls: ast.ClassDef, module: PythonModule, project: Project, depth: int) -> Fields | None:
-    fields = Fields(frozenset(_annotated(cls.body)))
+    fields = Fields(dict(_annotated(cls.body, module)))
     for base in cls.bases:
         if key_of(base) in ("object", "ABC", "abc.ABC"):
             continue
@@ -205,10 +214,16 @@ def _fields_of_class(cls: ast.ClassDef, module: PythonModule, project: Project, 
     return fields
 
 
-def _annotated(body: list[ast.stmt]) -> Iterator[str]:
+def _annotated(body: list[ast.stmt], module: PythonModule) -> Iterator[tuple[str, Own]]:
     """The annotated names of a class body, whether or not it is decorated: one name too many is harmless."""
     for statement in body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            yield statement.target.id
+            yield statement.target.id, Own(_default(statement.value, module), module.location(statement))
         elif isinstance(statement, ast.If):
-            yield from _annotated([*statement.body, *statement.orelse])
+            yield from _annotated([*statement.body, *statement.orelse], module)
+
+
+def _default(value: ast.expr | None, module: PythonModule) -> object:
+    if isinstance(value, ast.Call) and key_of(value.func).rpartition(".")[2] == "field":
+        value = next((keyword.value for keyword in value.keywords if keyword.arg == "default"), None)
+    return module.value(value) if value is not None else UNKNOWN

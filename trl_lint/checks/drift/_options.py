@@ -13,11 +13,12 @@ from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge, ranges_o
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.finding import Severity, lowered
 from trl_lint.knowledge.api import resolve
-from trl_lint.knowledge.commands import command_classes, has_command, unknown_name
+from trl_lint.knowledge.commands import has_command, unknown_name
 from trl_lint.knowledge.histories import block, releases
 from trl_lint.knowledge.names import ABSENT
 from trl_lint.knowledge.presence import points_of_parameter
-from trl_lint.project.parsers import Fields, ScriptParser
+from trl_lint.project.parsers import ScriptParser
+from trl_lint.project.runs import command_parser
 from trl_lint.project.stack import Choices
 
 if TYPE_CHECKING:
@@ -53,16 +54,6 @@ class Unknown(NamedTuple):
         """The pins the verdict rests on, and where the parser is built."""
         built = self.parser.location
         return (*self.verdict.related, *((built._replace(message="parsed here"),) if built is not None else ()))
-
-
-def command_parser(launch: Launch) -> ScriptParser | None:
-    """The parser behind `trl sft`, `trl grpo` and the like."""
-    command = launch.subcommand or ""
-    classes = command_classes(command) if launch.launcher == "trl" else ()
-    if not classes:
-        return None
-    fields = Fields(frozenset(), classes)
-    return ScriptParser(launch.source.path, f"trl {command}", "trl-command", None, fields, True, False, False)
 
 
 def flags_of(launch: Launch) -> Iterator[tuple[str, Word]]:

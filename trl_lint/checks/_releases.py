@@ -1,0 +1,57 @@
+"""A verdict that holds for some of the releases a run may have: its level, and words for the releases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.finding import Location, Severity, lowered
+from trl_lint.project.stack import Choice
+
+if TYPE_CHECKING:
+    from trl_lint.project.effective import Setting
+
+
+class ReleaseVerdict(NamedTuple):
+    """`where`: in which releases, in words that follow "in"; `release`: the newest of them; `related`: the pins."""
+
+    severity: Severity
+    where: str
+    related: tuple[Location, ...]
+    release: str
+
+
+def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], severity: Severity) -> ReleaseVerdict | None:
+    """Judge the releases of a package that may be in use; None where none is bad.
+
+    One level lower where only some are, and once more where nothing pins the package. Where the newest release is fine
+    it is a hint, because that is the one an installer takes.
+    """
+    from trl_lint.checks.drift._judging import ranges_of
+
+    bad = [version for version in chosen.releases if is_bad(version)]
+    if not bad or (chosen.between and len(bad) < len(chosen.releases)):
+        return None
+    name = chosen.package.name
+    everywhere = len(bad) == len(chosen.releases)
+    if not everywhere:
+        severity = "info" if bad[-1] != chosen.newest else lowered(severity)
+    if chosen.assumed:
+        severity = lowered(severity)
+    if chosen.assumed:
+        where = f"{name} {chosen.newest} (assumed: nothing pins it)"
+    elif len(chosen.releases) == 1:
+        where = f"{name} {bad[0]}"
+    else:
+        where = f"{name} {ranges_of(bad, chosen.releases)}"
+    pins = tuple(pin.location._replace(message=f"{name} is pinned here") for pin in chosen.package.pins[:3])
+    return ReleaseVerdict(severity, where, pins, bad[-1])
+
+
+def places(settings: Iterable[tuple[str, Setting]]) -> tuple[Location, ...]:
+    """The places that set values, each with its name and value, for the related places of a finding."""
+    found = []
+    for name, setting in settings:
+        if setting.location is not None:
+            found.append(setting.location._replace(message=f"{name} = {setting.value}"))
+    return tuple(dict.fromkeys(found))

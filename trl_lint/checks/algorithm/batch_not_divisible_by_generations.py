@@ -1,0 +1,174 @@
+"""TRL701: the batch of a GRPO or RLOO run does not hold whole groups of generations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.checks._releases import judge_releases, places
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding, Location, lowered
+from trl_lint.knowledge.arithmetic import GroupRule, group_rule
+from trl_lint.project.effective import Setting
+from trl_lint.python.values import UNKNOWN, Missing
+
+if TYPE_CHECKING:
+    from trl_lint.project.runs import Run
+
+_TRAIN = (
+    "num_generations", "per_device_train_batch_size", "gradient_accumulation_steps", "steps_per_generation",
+    "generation_batch_size",
+)  # fmt: skip
+
+
+class Fault(NamedTuple):
+    """What the trainer refuses, the fields it comes from, and a word about where that is checked."""
+
+    message: str
+    fields: tuple[str, ...]
+    note: str = ""
+
+
+class BatchNotDivisibleByGenerations(Rule):
+    code = "TRL701"
+    runs = True
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        if run.config not in ("trl.GRPOConfig", "trl.RLOOConfig") or "trl" not in run.choices:
+            return
+        chosen = run.choices["trl"]
+        faults = {version: self._fault(run, version) for version in chosen.releases}
+        verdict = judge_releases(chosen, lambda version: faults[version] is not None, self.page.severity)
+        if verdict is None or (fault := faults[verdict.release]) is None:
+            return
+        versions = {**run.choices.newest(("trl", "transformers")), "trl": verdict.release}
+        said = [(name, found) for name in fault.fields if isinstance(found := run.effective(name, versions), Setting)]
+        if isinstance(run.processes, Setting) and "processes" in fault.message:
+            said.append(("processes", run.processes))
+        place = place_of(run, said)
+        related = tuple(other for other in places(said) if other[:3] != place[:3])
+        yield self.finding(
+            place,
+            f"{fault.message} in {verdict.where}{fault.note}",
+            severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+            related=(*related, run.launch.location._replace(message="the run"), *verdict.related),
+        )
+
+    def _fault(self, run: Run, version: str) -> Fault | None:
+        rule = group_rule(run.config, version)
+        if rule is None:
+            return None
+        versions = {**run.choices.newest(("trl", "transformers")), "trl": version}
+
+        def read(name: str) -> Setting | Missing:
+            return run.effective(name, versions)
+
+        return find_fault(rule, read, processes_of(run), run)
+
+
+def processes_of(run: Run) -> int | None:
+    """The processes of the run, None where they are not known."""
+    return run.processes.integer if isinstance(run.processes, Setting) else None
+
+
+def find_fault(
+    rule: GroupRule, read: Callable[[str], Setting | Missing], processes: int | None, run: Run
+) -> Fault | None:
+    """The first thing that the trainer of one release refuses, None if nothing does or a value is not known."""
+    given = {name: integer(read(name)) for name in _TRAIN}
+    if given["num_generations"] is None or UNKNOWN in given.values():
+        return None
+    if _number(given, "num_generations") < 2 and rule.train != "none":
+        return Fault("`num_generations` is less than 2, and no group can be compared", ("num_generations",))
+    if _both(given) and rule.excludes_both:
+        names = ("generation_batch_size", "steps_per_generation")
+        return Fault("`generation_batch_size` and `steps_per_generation` cannot both be set", names)
+    counts = [(processes, "")] if processes is not None else []
+    if run.launch.launcher == "trl" and rule.checks_alone:
+        counts.append((1, f"; `{run.name}` checks this once more before it starts the processes, with 1 process"))
+    for count, note in counts:
+        fault = _train_fault(rule, given, count) or _eval_fault(rule, read, given, count)
+        if fault is not None:
+            return fault._replace(note=note)
+    return None
+
+
+def _train_fault(rule: GroupRule, given: dict[str, int | Missing | None], processes: int) -> Fault | None:
+    generations = _number(given, "num_generations")
+    batch = _number(given, "per_device_train_batch_size")
+    accumulation = _number(given, "gradient_accumulation_steps")
+    names = ["num_generations", "per_device_train_batch_size"]
+    what = f"{batch} x {_processes(processes)}"
+    size = batch * processes
+    if rule.train == "generation" and given["generation_batch_size"] is not None:
+        size = _number(given, "generation_batch_size")
+        if rule.whole_steps and size % (batch * processes):
+            message = f"`generation_batch_size` {size} is no multiple of the batch of {what} = {batch * processes}"
+            return Fault(message, ("generation_batch_size", "per_device_train_batch_size"))
+        what, names = "`generation_batch_size`", ["num_generations", "generation_batch_size"]
+    elif rule.train in ("generation", "effective"):
+        steps = given["steps_per_generation"] if rule.train == "generation" else None
+        is_own = isinstance(steps, int)
+        size *= steps if isinstance(steps, int) else accumulation
+        what += f" x {_steps(steps if is_own else accumulation, 'per generation' if is_own else 'accumulated')}"
+        names.append("steps_per_generation" if is_own else "gradient_accumulation_steps")
+    if rule.train == "none" or size % generations == 0:
+        return None
+    total = f"{what} = {size}" if "x" in what else f"{what} {size}"
+    return Fault(f"groups of {generations} generations do not fill the batch of {total} completions", tuple(names))
+
+
+def _eval_fault(
+    rule: GroupRule, read: Callable[[str], Setting | Missing], given: dict[str, int | Missing | None], processes: int
+) -> Fault | None:
+    if rule.eval == "none":
+        return None
+    strategy, batch = read("eval_strategy"), integer(read("per_device_eval_batch_size"))
+    if not isinstance(strategy, Setting) or strategy.value not in ("steps", "epoch") or not isinstance(batch, int):
+        return None
+    generations = _number(given, "num_generations")
+    if rule.eval == "own":
+        own = integer(read("num_generations_eval"))
+        if own is UNKNOWN:
+            return None
+        generations = own if isinstance(own, int) and own else generations
+    if (batch * processes) % generations == 0:
+        return None
+    total = f"{batch} x {_processes(processes)} = {batch * processes}"
+    names = ("num_generations", "per_device_eval_batch_size", "eval_strategy", "num_generations_eval")
+    return Fault(f"groups of {generations} generations do not fill the evaluation batch of {total}", names)
+
+
+def integer(setting: Setting | Missing) -> int | Missing | None:
+    """The whole number of a field; None where the field is None or not there, UNKNOWN where it is not known."""
+    if isinstance(setting, Missing):
+        return None if setting is not UNKNOWN else UNKNOWN
+    if setting.value is None or setting.value in ("None", "null"):
+        return None
+    return setting.integer if setting.integer is not None else UNKNOWN
+
+
+def _both(given: dict[str, int | Missing | None]) -> bool:
+    return given["generation_batch_size"] is not None and given["steps_per_generation"] is not None
+
+
+def _number(given: dict[str, int | Missing | None], name: str) -> int:
+    value = given[name]
+    return value if isinstance(value, int) and value > 0 else 1
+
+
+def _steps(count: object, kind: str) -> str:
+    steps = "step" if count == 1 else "steps"
+    return f"{count} {steps} {kind}" if kind == "per generation" else f"{count} {kind} {steps}"
+
+
+def _processes(count: int) -> str:
+    return "1 process" if count == 1 else f"{count} processes"
+
+
+def place_of(run: Run, said: list[tuple[str, Setting]]) -> Location:
+    """Where to report: the first value that somebody wrote, else the command."""
+    return next((setting.location for _, setting in said if setting.location is not None), run.launch.location)
+
+
+rule = BatchNotDivisibleByGenerations()

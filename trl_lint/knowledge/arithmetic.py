@@ -1,0 +1,53 @@
+"""How the trainers of a release check their batch sizes: `rules/semantics/groups.toml`."""
+
+from __future__ import annotations
+
+import os
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple
+
+from trl_lint.knowledge import rules_dir
+
+
+class GroupRule(NamedTuple):
+    """What one release asks of the sizes of a GRPO or RLOO run; the fields are explained in the table."""
+
+    train: Literal["none", "global", "effective", "generation"]
+    whole_steps: bool
+    excludes_both: bool
+    eval: Literal["none", "groups", "own"]
+    checks_alone: bool
+
+
+@cache
+def _rows() -> tuple[tuple[frozenset[str], str, GroupRule], ...]:
+    import tomli
+
+    with open(os.path.join(rules_dir(), "semantics", "groups.toml"), "rb") as stream:
+        table = tomli.load(stream)
+    return tuple(
+        (
+            frozenset(row["classes"]),
+            row["releases"],
+            GroupRule(
+                row["train"],
+                row.get("whole_steps", False),
+                row.get("excludes_both", False),
+                row["eval"],
+                row.get("checks_alone", False),
+            ),
+        )
+        for row in table["groups"]
+    )
+
+
+@lru_cache(maxsize=512)
+def group_rule(config: str, version: str) -> GroupRule | None:
+    """What a release of trl asks of a config class (its dotted public name), None if it asks nothing that is known."""
+    from trl_lint.knowledge.releases import parse_specifier
+
+    for classes, releases, rule in _rows():
+        specifier = parse_specifier(releases)
+        if config in classes and specifier is not None and specifier.contains(version, prereleases=True):
+            return rule
+    return None

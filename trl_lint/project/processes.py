@@ -1,0 +1,116 @@
+"""How many processes a run has: the command line, then the config it names, as each launcher reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trl_lint.knowledge.commands import builtin_config
+from trl_lint.project.effective import Setting, of_document, of_flag
+from trl_lint.python.values import ABSENT, UNKNOWN, Missing
+
+if TYPE_CHECKING:
+    from trl_lint.project.runs import Run
+    from trl_lint.sources.shell import Word
+
+# One command of these may start many.
+_MULTIPLIERS = frozenset({"srun", "mpirun", "mpiexec", "ray"})
+_SINGLE = frozenset({"NO", False})
+
+
+def read_processes(run: Run) -> Setting | Missing:
+    """The number of training processes on all machines, and what says so; UNKNOWN where the texts do not tell."""
+    launcher = run.launch.launcher
+    if launcher == "accelerate":
+        return _of_accelerate(run)
+    if launcher == "trl":
+        return _of_trl(run)
+    if launcher == "torchrun":
+        return _of_torchrun(run)
+    if launcher == "deepspeed":
+        return _of_deepspeed(run)
+    if launcher == "python":
+        return _of_python(run)
+    if launcher == "swift":
+        word = run.launch.env.get("NPROC_PER_NODE")
+        return _setting(word, run) if word is not None else UNKNOWN
+    return UNKNOWN
+
+
+def _of_accelerate(run: Run) -> Setting | Missing:
+    word = run.launch.options.get("--num_processes")
+    if word is not None:
+        return _setting(word, run)
+    if any(option.several for option in run.launch.command.words[:3] if option.text is None):
+        return UNKNOWN
+    return _of_config(run)
+
+
+def _of_config(run: Run) -> Setting | Missing:
+    if run.accelerate is None:
+        return UNKNOWN  # the machine may have a default config; without one the GPUs are counted
+    kind = run.accelerate.value("distributed_type")
+    said = of_document(run.accelerate, "num_processes", "accelerate")
+    if isinstance(said, Setting) and kind in _SINGLE and "--multi_gpu" not in run.launch.options:
+        return said._replace(value=1)  # a plain launch, whatever the number says
+    return said if said is not ABSENT else UNKNOWN
+
+
+def _of_trl(run: Run) -> Setting | Missing:
+    """`trl grpo --num_processes 4`, the same key in the recipe, then the accelerate config that either names."""
+    said = of_flag(run.launch, "num_processes")
+    if said is ABSENT and run.recipe is not None:
+        said = of_document(run.recipe, "num_processes")
+    if said is not ABSENT:
+        return said
+    config = of_flag(run.launch, "accelerate_config")
+    if config is ABSENT and run.recipe is not None:
+        config = of_document(run.recipe, "accelerate_config")
+    if not isinstance(config, Setting) or not isinstance(config.value, str):
+        return UNKNOWN
+    builtin = builtin_config(config.value)
+    if builtin is not None and run.accelerate is None:
+        return Setting(builtin, "accelerate", config.location)
+    return _of_config(run)
+
+
+def _of_torchrun(run: Run) -> Setting | Missing:
+    options = run.launch.options
+    nodes = options.get("--nnodes")
+    per_node = options.get("--nproc_per_node")
+    if per_node is None:
+        return UNKNOWN if run.launch.num_processes is None or nodes is not None else Setting(1, "launcher", None)
+    setting = _setting(per_node, run)
+    count = 1 if nodes is None else _number(nodes)
+    if setting.integer is None or count is None:
+        return setting._replace(value=UNKNOWN)
+    return setting._replace(value=setting.integer * count)
+
+
+def _of_deepspeed(run: Run) -> Setting | Missing:
+    options = run.launch.options
+    if not options.keys().isdisjoint(("--num_nodes", "--hostfile", "-H", "--exclude", "-e")):
+        return UNKNOWN
+    word = options.get("--include", options.get("-i"))
+    if word is not None:
+        location = run.launch.source.location(word.start, word.end)
+        count = len(run.launch.visible_gpus) if run.launch.visible_gpus else None
+        return Setting(UNKNOWN if count is None else count, "launcher", location)
+    word = options.get("--num_gpus")
+    return _setting(word, run) if word is not None else UNKNOWN
+
+
+def _of_python(run: Run) -> Setting | Missing:
+    launch = run.launch
+    if not _MULTIPLIERS.isdisjoint(launch.wrappers) or "WORLD_SIZE" in launch.env:
+        return UNKNOWN
+    return Setting(1, "launcher", launch.source.location(launch.launcher_word.start, launch.launcher_word.end))
+
+
+def _setting(word: Word, run: Run) -> Setting:
+    location = run.launch.source.location(word.start, word.end)
+    number = _number(word)
+    return Setting(UNKNOWN if number is None else number, "launcher", location)
+
+
+def _number(word: Word) -> int | None:
+    return int(word.text) if word.text is not None and word.text.isdecimal() else None

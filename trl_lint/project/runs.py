@@ -1,0 +1,282 @@
+"""Runs: what one launch command starts, with everything it reads. The unit that lives or dies.
+
+A run joins the launch, its script, the recipe, the accelerate and the DeepSpeed config, and the environment of the
+script. Links are exact, one of several candidates, built into a library, or missing; what hangs on a link that is not
+exact is unknown, never assumed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from trl_lint.project.effective import Setting, of_default, of_document, of_flag
+from trl_lint.project.parsers import Fields, ScriptParser
+from trl_lint.project.script import Script, read_script, training_class
+from trl_lint.project.stack import Choices
+from trl_lint.python.values import ABSENT, UNKNOWN, Missing
+from trl_lint.sources import SourceError
+
+if TYPE_CHECKING:
+    from trl_lint.finding import Location
+    from trl_lint.project import Project
+    from trl_lint.project.documents import Document, Kind
+    from trl_lint.project.environment import Environment
+    from trl_lint.project.launches import Launch
+    from trl_lint.sources.shell import Word
+
+LinkKind = Literal["script", "accelerate", "recipe", "deepspeed"]
+Status = Literal["exact", "candidates", "builtin", "missing", "unknown"]
+Framework = Literal["trl", "transformers", "verl", "openrlhf", "swift", "axolotl", "llamafactory", "vllm", "other"]
+
+_CONFIG_SUFFIXES = (".yaml", ".yml", ".json")
+_FRAMEWORK_OF_LAUNCHER: dict[str, Framework] = {
+    "axolotl": "axolotl", "llamafactory-cli": "llamafactory", "swift": "swift", "vllm": "vllm",
+}  # fmt: skip
+
+
+class Link(NamedTuple):
+    """A file that a run uses: what for, how it is written and where, and which files it may be."""
+
+    kind: LinkKind
+    text: str
+    location: Location
+    status: Status
+    paths: tuple[str, ...] = ()
+
+
+class Run:
+    """One launch with what it reads. Everything is worked out when it is asked for."""
+
+    def __init__(self, launch: Launch, project: Project) -> None:
+        self.launch = launch
+        self.project = project
+
+    @property
+    def name(self) -> str:
+        """What is started, in a word or two: `trl grpo`, `train.py`, `verl.trainer.main_ppo`."""
+        launch = self.launch
+        if launch.subcommand and launch.launcher in ("trl", "swift", "axolotl", "llamafactory-cli", "vllm"):
+            return f"{launch.launcher} {launch.subcommand}"
+        if launch.script is not None:
+            return os.path.basename((launch.script.text or launch.script.raw).replace("\\", "/"))
+        return launch.module or launch.launcher
+
+    @cached_property
+    def framework(self) -> Framework:
+        """Whose arguments the run takes."""
+        launch = self.launch
+        if launch.launcher in _FRAMEWORK_OF_LAUNCHER:
+            return _FRAMEWORK_OF_LAUNCHER[launch.launcher]
+        if launch.launcher == "trl":
+            return "vllm" if launch.subcommand == "vllm-serve" else "trl"
+        package = (launch.module or "").partition(".")[0]
+        if package in ("verl", "openrlhf"):
+            return package  # type: ignore[return-value]
+        if launch.module == "trl.scripts.vllm_serve":
+            return "vllm"
+        if self.config:
+            return "trl" if self.config.startswith("trl.") else "transformers"
+        return "other"
+
+    # -- links ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def links(self) -> tuple[Link, ...]:
+        """The files the command names: script, accelerate config, recipe, DeepSpeed config."""
+        return tuple(self._links())
+
+    def link(self, kind: LinkKind) -> Link | None:
+        return next((link for link in self.links if link.kind == kind), None)
+
+    def _links(self) -> Iterator[Link]:
+        launch = self.launch
+        if launch.script is not None:
+            yield self._link("script", launch.script)
+        if launch.launcher == "accelerate" and (option := launch.options.get("--config_file")) is not None:
+            yield self._link("accelerate", option)
+        if launch.launcher == "trl":
+            yield from self._named("accelerate", "--accelerate_config")
+        recipe = [*self._named("recipe", "--config")]
+        if not recipe and (alone := self._only_argument()) is not None:
+            recipe = [self._link("recipe", alone)]
+        yield from recipe
+        if (option := launch.options.get("--deepspeed_config_file")) is not None:
+            yield self._link("deepspeed", option)
+        else:
+            yield from self._named("deepspeed", "--deepspeed")
+
+    def _named(self, kind: LinkKind, flag: str) -> Iterator[Link]:
+        word = self.launch.flag(flag)
+        if not isinstance(word, Missing) and word.text != flag:
+            yield self._link(kind, word)
+
+    def _only_argument(self) -> Word | None:
+        """`python train.py config.yaml`: HfArgumentParser scripts, LLaMA-Factory and axolotl take the file alone."""
+        args = self.launch.args
+        if not args or args[0].text is None or not args[0].text.endswith(_CONFIG_SUFFIXES):
+            return None
+        return args[0]
+
+    def _link(self, kind: LinkKind, word: Word) -> Link:
+        location = self.launch.source.location(word.start, word.end)
+        if word.text is None:
+            return Link(kind, word.raw, location, "unknown")
+        paths = tuple(self.launch.files_named(word.text))
+        if not paths and kind == "accelerate" and self.launch.launcher == "trl" and is_builtin(word.text):
+            return Link(kind, word.text, location, "builtin")
+        status: Status = "exact" if len(paths) == 1 else "candidates" if paths else "missing"
+        return Link(kind, word.text, location, status, paths)
+
+    def _document(self, kind: LinkKind, kinds: tuple[Kind, ...]) -> Document | None:
+        link = self.link(kind)
+        if link is None or link.status != "exact" or not link.paths[0].endswith(_CONFIG_SUFFIXES):
+            return None
+        return read_quietly(link.paths[0], self.project, kinds)
+
+    @cached_property
+    def accelerate(self) -> Document | None:
+        """The accelerate config the command names."""
+        return self._document("accelerate", ("accelerate",))
+
+    @cached_property
+    def recipe(self) -> Document | None:
+        """The config file the script reads its arguments from."""
+        return self._document("recipe", ("trl-recipe", "llamafactory", "axolotl", "other"))
+
+    @cached_property
+    def deepspeed(self) -> Document | None:
+        """The DeepSpeed config: of the command line, the recipe, the script or the accelerate config."""
+        if self.link("deepspeed") is not None:
+            return self._document("deepspeed", ("deepspeed",))
+        given = self.field("deepspeed")
+        named = given.value if isinstance(given, Setting) else None
+        if given is UNKNOWN:
+            return None
+        if named is None and self.accelerate is not None:
+            named = self.accelerate.value("deepspeed_config.deepspeed_config_file")
+        path = self.launch.file_named(named) if isinstance(named, str) else None
+        return read_quietly(path, self.project, ("deepspeed",)) if path is not None else None
+
+    # -- the script and its environment ---------------------------------------------------------------------------
+
+    @cached_property
+    def script(self) -> Script | None:
+        path = self.launch.script_path
+        return read_script(path, self.project) if path is not None else None
+
+    @cached_property
+    def parser(self) -> ScriptParser | None:
+        """What reads the arguments of the run: that of the script, or of the command of TRL."""
+        command = command_parser(self.launch)
+        return command if command is not None else self.script.parser if self.script is not None else None
+
+    @cached_property
+    def config(self) -> str:
+        """The dotted name of the class that holds the training arguments, "" if it is not known."""
+        if self.parser is not None:
+            return training_class(self.parser.fields)
+        return self.script.config if self.script is not None else ""
+
+    @cached_property
+    def environment(self) -> Environment:
+        """The packages the run has: those of its script, else of the file with the command."""
+        return self.project.environment(self.launch.script_path or self.launch.source.path)
+
+    @cached_property
+    def choices(self) -> Choices:
+        return Choices(self.environment)
+
+    # -- values ---------------------------------------------------------------------------------------------------
+
+    def field(self, name: str) -> Setting | Missing:
+        """What the run sets a field of its training arguments to; ABSENT where its default counts."""
+        script = self.script if self.parser is None or self.parser.location is not None else None
+        if script is not None:
+            said = script.setting(name)
+            if said is not ABSENT:
+                return said
+            if script.call is not None:
+                return ABSENT
+        if self.parser is None:
+            return UNKNOWN
+        flag = of_flag(self.launch, name)
+        if flag is not ABSENT:
+            return flag
+        return self._of_files(name)
+
+    def _of_files(self, name: str) -> Setting | Missing:
+        link = self.link("recipe")
+        if link is not None:
+            if self.recipe is None:
+                return UNKNOWN
+            said = of_document(self.recipe, name)
+            if said is not ABSENT:
+                return said
+        own = self.parser.fields.own.get(name) if self.parser is not None else None
+        if own is None:
+            return ABSENT
+        known = isinstance(own.value, (str, int, float, bool, type(None)))
+        return Setting(own.value if known else UNKNOWN, "default", own.location)  # type: ignore[arg-type]
+
+    def default(self, name: str, versions: dict[str, str]) -> Setting | Missing:
+        """The default of a field with these releases; ABSENT if there is no such field, UNKNOWN if it is not known."""
+        from trl_lint.knowledge.api import resolve, signature
+
+        if not self.config:
+            return UNKNOWN
+        found = resolve(self.config, versions)
+        if not isinstance(found, str):
+            return UNKNOWN
+        known = signature(found, versions)
+        parameter = known.parameters.get(name)
+        if parameter is None:
+            return UNKNOWN if known.open else ABSENT
+        return of_default(parameter.default)
+
+    def effective(self, name: str, versions: dict[str, str]) -> Setting | Missing:
+        """What a field is in the run with these releases."""
+        said = self.field(name)
+        return said if said is not ABSENT else self.default(name, versions)
+
+    # -- processes and GPUs ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def processes(self) -> Setting | Missing:
+        """How many processes train, over all machines; UNKNOWN where the texts do not say."""
+        from trl_lint.project.processes import read_processes
+
+        return read_processes(self)
+
+    def __repr__(self) -> str:
+        return f"<run {self.name} of {self.launch.source.path}>"
+
+
+def read_quietly(path: str, project: Project, kinds: tuple[Kind, ...]) -> Document | None:
+    """The document at a path, if it is of one of these kinds; what is wrong with it is said where it is checked."""
+    try:
+        document = project.document_in(path)
+    except (OSError, SourceError):
+        return None
+    return document if document is not None and document.kind in kinds else None
+
+
+def command_parser(launch: Launch) -> ScriptParser | None:
+    """The parser behind `trl sft`, `trl grpo` and the like."""
+    from trl_lint.knowledge.commands import command_classes
+
+    command = launch.subcommand or ""
+    classes = command_classes(command) if launch.launcher == "trl" else ()
+    if not classes:
+        return None
+    fields = Fields({}, classes)
+    return ScriptParser(launch.source.path, f"trl {command}", "trl-command", None, fields, True, False, False)
+
+
+def is_builtin(name: str) -> bool:
+    """Whether TRL ships an accelerate config of this name."""
+    from trl_lint.knowledge.commands import builtin_config
+
+    return builtin_config(name) is not None
