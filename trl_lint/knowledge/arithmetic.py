@@ -17,6 +17,7 @@ class GroupRule(NamedTuple):
     excludes_both: bool
     eval: Literal["none", "groups", "own"]
     checks_alone: bool
+    trainer: str
 
 
 @cache
@@ -35,6 +36,7 @@ def _rows() -> tuple[tuple[frozenset[str], str, GroupRule], ...]:
                 row.get("excludes_both", False),
                 row["eval"],
                 row.get("checks_alone", False),
+                row.get("trainer", ""),
             ),
         )
         for row in table["groups"]

@@ -56,7 +56,7 @@ class BatchNotDivisibleByGenerations(Rule):
 
     def _fault(self, run: Run, version: str) -> Fault | None:
         rule = group_rule(run.config, version)
-        if rule is None:
+        if rule is None or not uses_trainer(run, rule.trainer):
             return None
         versions = {**run.choices.newest(("trl", "transformers")), "trl": version}
 
@@ -64,6 +64,17 @@ class BatchNotDivisibleByGenerations(Rule):
             return run.effective(name, versions)
 
         return find_fault(rule, read, processes_of(run), run)
+
+
+def uses_trainer(run: Run, dotted: str) -> bool:
+    """Whether the run certainly builds a trainer of the library ("" stands for any), and not only one of its own."""
+    if not dotted or (run.parser is not None and run.parser.kind == "trl-command"):
+        return True
+    names = run.script.module.names if run.script is not None else None
+    return names is not None and any(
+        names.is_certain(call.func) and names.origins(call.func) == {dotted}
+        for call in (run.script.module.calls if run.script is not None else ())
+    )
 
 
 def processes_of(run: Run) -> int | None:
