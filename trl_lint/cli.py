@@ -13,13 +13,14 @@ from trl_lint.commands import UsageError
 from trl_lint.reports import FORMATS
 from trl_lint.selection import nearest
 
-COMMANDS = ("check", "rule")
+COMMANDS = ("check", "rule", "runs")
 
 _DESCRIPTION = "Check reinforcement-learning training projects before they run."
 _EPILOG = """\
 commands:
   trl-lint [check] PATH...   check files and folders (the default; without PATH, the current folder)
   trl-lint rule [CODE]       explain a rule
+  trl-lint runs [PATH]...    show what each launch command starts, and which file sets which value
 
 exit status: 0 nothing above a hint, 1 errors or warnings found, 2 the tool could not do its work
 """
@@ -80,6 +81,10 @@ def _run(arguments: list[str]) -> int:
         from trl_lint.commands.rule import run as run_rule
 
         return run_rule(rule_parser().parse_args(arguments))
+    if command == "runs":
+        from trl_lint.commands.runs import run as show_runs
+
+        return show_runs(runs_parser().parse_args(arguments))
     from trl_lint.commands.check import run as run_check
 
     # argparse takes what stands behind `--` for options all the same when options and paths may alternate.
@@ -99,6 +104,25 @@ def rule_parser() -> argparse.ArgumentParser:
     parser.add_argument("--all", action="store_true", help="explain every rule")
     parser.add_argument(
         "--output-format", default="text", choices=("text", "json"), metavar="FORMAT", help="text or json"
+    )
+    return parser
+
+
+def runs_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="trl-lint runs",
+        description="Show the runs of a project: launcher, processes, GPUs, configs, versions, and every value that is "
+        "not left to its default with the place that sets it.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="show only runs that use these files and folders")
+    parser.add_argument("--documentation", action="store_true", help="also commands in READMEs and docstrings")
+    parser.add_argument(
+        "--output-format", default="text", choices=("text", "json"), metavar="FORMAT", help="text or json"
+    )
+    parser.add_argument("--html", metavar="FILE", help="write one page with a picture of the GPUs instead")
+    parser.add_argument(
+        "--color", choices=("auto", "always", "never"), default="auto", metavar="WHEN", help="auto, always or never"
     )
     return parser
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from trl_lint.project.runs import Run
 
 _NOQA = re.compile(rb"noqa", re.IGNORECASE)
+# A Python file that may say how a run is configured.
+_CONFIGURED = re.compile(r"\b(?:TrlParser|HfArgumentParser|TrainingArguments|[A-Z]\w*Config)\(")
 
 
 class Problem(NamedTuple):
@@ -65,6 +67,7 @@ class _Run:
         self.triage = Triage(self.rules)
         self._run_rules = [rule for rule in self.rules if rule.runs]
         self._checked_runs: set[Run] = set()
+        self._asked: set[str] = set()
         self.problems: list[Problem] = []
         self.findings: dict[str, dict[Finding, None]] = {}  # in order, each once
         self._projects: dict[str, Project] = {}
@@ -72,6 +75,7 @@ class _Run:
     def check(self, paths: Sequence[str]) -> Result:
         found, missing = collect(paths, self.settings, self.overlays)
         self.problems.extend(Problem(path, message) for path, message in missing)
+        self._asked = {path for path, _ in found}
         for path, explicit in found:
             self._check_path(path, explicit)
         findings = self._suppressed(found)
@@ -154,6 +158,8 @@ class _Run:
             self._guarded(rule, source.path, partial(_visit, rule, site))
         for rule in self.triage.importing(module, active):
             self._guarded(rule, source.path, partial(rule.check_module, module, project))
+        if _CONFIGURED.search(source.text):
+            self._check_runs_of(source.path)
 
     def _check_document(self, file: SourceFile, explicit: bool) -> None:
         rules = [rule for rule in self.rules if rule.documents]
@@ -166,10 +172,8 @@ class _Run:
         for rule in rules:
             if document.kind in rule.documents:
                 self._guarded(rule, file.path, partial(rule.check_document, document, project))
-        if document.kind != "other" and self._run_rules:
-            for run in project.runs():
-                if any(file.path in link.paths for link in run.links):
-                    self._check_run(run)
+        if document.kind != "other":
+            self._check_runs_of(file.path)
 
     def _check_manifest(self, file: SourceFile, explicit: bool) -> None:
         from trl_lint.project.pins import is_manifest
@@ -204,7 +208,18 @@ class _Run:
             return
         self._checked_runs.add(run)
         for rule in self._run_rules:
-            self._guarded(rule, run.launch.source.path, partial(rule.check_run, run))
+            self._guarded(rule, run.launch.source.path, partial(self._found_here, rule, run))
+
+    def _found_here(self, rule: Rule, run: Run) -> Iterator[Finding]:
+        """What a rule finds in a run, less what stands in files that nobody asked about."""
+        return (finding for finding in rule.check_run(run) if finding.location.path in self._asked)
+
+    def _check_runs_of(self, path: str) -> None:
+        """Check the runs that use a script or config; those that start in it are checked as its launches."""
+        if self._run_rules:
+            for run in self.project(path).runs():
+                if any(path in link.paths for link in run.links):
+                    self._check_run(run)
 
     # -- results --------------------------------------------------------------------------------------------------
 

@@ -60,8 +60,10 @@ def _of_trl(run: Run) -> Setting | Missing:
     said = of_flag(run.launch, "num_processes")
     if said is ABSENT and run.recipe is not None:
         said = of_document(run.recipe, "num_processes")
+    if isinstance(said, Setting):
+        return said._replace(value=UNKNOWN if said.integer is None else said.integer)
     if said is not ABSENT:
-        return said
+        return UNKNOWN
     config = of_flag(run.launch, "accelerate_config")
     if config is ABSENT and run.recipe is not None:
         config = of_document(run.recipe, "accelerate_config")

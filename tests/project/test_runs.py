@@ -1,0 +1,177 @@
+"""What a run joins: links, processes, effective values and where each of them was set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from trl_lint.project import Project
+from trl_lint.project.effective import Setting
+from trl_lint.project.runs import Run
+from trl_lint.project.servers import servers_of, share_of, shown_ids
+from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.settings import Settings
+from trl_lint.sources import Files
+
+PARSED = """
+    from dataclasses import dataclass
+    from trl import GRPOConfig, GRPOTrainer, ModelConfig, TrlParser
+
+    @dataclass
+    class Mine(GRPOConfig):
+        beta: float = 0.1
+
+    args, model = TrlParser((Mine, ModelConfig)).parse_args_and_config()
+"""
+ACCELERATE = """
+    compute_environment: LOCAL_MACHINE
+    distributed_type: {kind}
+    num_machines: 1
+    num_processes: 6
+"""
+
+
+def project_of(folder: Path, **files: str) -> Project:
+    (folder / ".git").mkdir()
+    for name, text in {"requirements__txt": "trl==1.16.0\ntransformers==5.23.0\n", **files}.items():
+        path = folder / name.replace("__", ".")
+        path.write_text(dedent(text), encoding="utf-8")
+    return Project(str(folder), Files({}), Settings())
+
+
+def run_of(folder: Path, command: str, **files: str) -> Run:
+    (run,) = project_of(folder, run__sh=command + "\n", train__py=PARSED, **files).runs()
+    return run
+
+
+def value(said: object) -> object:
+    return said.value if isinstance(said, Setting) else said
+
+
+@pytest.mark.parametrize(
+    ("command", "processes"),
+    [
+        ("python train.py", 1),
+        ("srun python train.py", UNKNOWN),
+        ("accelerate launch train.py", UNKNOWN),
+        ("accelerate launch --num_processes 4 train.py", 4),
+        ("accelerate launch --num-processes=4 train.py", 4),
+        ("accelerate launch --num_processes $N train.py", UNKNOWN),
+        ("N=4; accelerate launch --num_processes $((N - 1)) train.py", 3),
+        ("accelerate launch --config_file multi.yaml train.py", 6),
+        ("accelerate launch --config_file multi.yaml --num_processes 2 train.py", 2),
+        ("accelerate launch --config_file one.yaml train.py", 1),
+        ("accelerate launch --config_file missing.yaml train.py", UNKNOWN),
+        ("torchrun --nproc_per_node 4 train.py", 4),
+        ("torchrun --nproc_per_node 4 --nnodes 2 train.py", 8),
+        ("torchrun --nproc_per_node gpu train.py", UNKNOWN),
+        ("torchrun train.py", 1),
+        ("deepspeed --num_gpus 4 train.py", 4),
+        ("deepspeed --num_gpus 4 --num_nodes 2 train.py", UNKNOWN),
+        ("deepspeed --include localhost:2,3 train.py", 2),
+        ("deepspeed train.py", UNKNOWN),
+        ("trl grpo --num_processes 4", 4),
+        ("trl grpo --accelerate_config zero2", 8),
+        ("trl grpo --accelerate_config single_gpu", 1),
+        ("trl grpo --accelerate_config multi.yaml", 6),
+        ("trl grpo --config recipe.yaml", 2),
+        ("trl grpo", UNKNOWN),
+    ],
+)
+def test_processes(tmp_path: Path, command: str, processes: object):
+    run = run_of(
+        tmp_path,
+        command,
+        multi__yaml=ACCELERATE.format(kind="MULTI_GPU"),
+        one__yaml=ACCELERATE.format(kind='"NO"'),
+        recipe__yaml="model_name_or_path: x\nlearning_rate: 1\noutput_dir: x\nmax_steps: 1\nnum_processes: 2\n",
+    )
+    found = run.processes
+    assert (found.value if isinstance(found, Setting) else found) == processes
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("accelerate launch train.py", (0.1, "default")),
+        ("accelerate launch train.py --config recipe.yaml", (0.2, "recipe")),
+        ("accelerate launch train.py --config recipe.yaml --beta 0.3", ("0.3", "flag")),
+        ("accelerate launch train.py --config recipe.yaml --beta=$BETA", (UNKNOWN, "flag")),
+    ],
+)
+def test_later_layers_win(tmp_path: Path, command: str, expected: tuple[object, str]):
+    recipe = "model_name_or_path: x\nlearning_rate: 1\noutput_dir: x\nmax_steps: 1\nbeta: 0.2\n"
+    said = run_of(tmp_path, command, recipe__yaml=recipe).field("beta")
+    assert isinstance(said, Setting)
+    assert (said.value, said.origin) == expected
+
+
+@pytest.mark.parametrize(
+    "command", ["python train.py $REST", "python train.py --config $C", "python train.py --config no"]
+)
+def test_what_may_be_set_out_of_sight_is_unknown(tmp_path: Path, command: str):
+    assert run_of(tmp_path, command).field("num_generations") is UNKNOWN
+
+
+def test_defaults_come_from_the_releases_in_use(tmp_path: Path):
+    run = run_of(tmp_path, "python train.py")
+    assert run.config == "trl.GRPOConfig"
+    assert run.field("num_generations") is ABSENT
+    new = {"trl": "1.16.0", "transformers": "5.23.0"}
+    old = {"trl": "0.18.2", "transformers": "4.52.4"}
+    assert [value(run.effective("max_completion_length", v)) for v in (old, new)] == [256, 512]
+    assert [value(run.effective("per_device_train_batch_size", v)) for v in (old, new)] == [8, 8]
+    assert run.effective("no_such_field", new) is ABSENT
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("args.beta = 0.5", 0.5),
+        ("if x:\n    args.beta = 0.5", UNKNOWN),
+        ("args.beta = read()", UNKNOWN),
+        ("args.beta = 0.5\nargs.beta = 0.6", UNKNOWN),
+        ("setattr(args, 'beta', 1)", UNKNOWN),
+        ("setattr(args, name, 1)", UNKNOWN),
+        ("args = dataclasses.replace(args, beta=1)", UNKNOWN),
+    ],
+)
+def test_what_the_script_does_later_wins(tmp_path: Path, line: str, expected: object):
+    project = project_of(tmp_path, run__sh="python train.py --beta 0.3\n", train__py=dedent(PARSED) + line + "\n")
+    (run,) = project.runs()
+    assert value(run.field("beta")) == expected
+
+
+def test_a_config_built_in_the_script(tmp_path: Path):
+    script = "from trl import GRPOConfig\nargs = GRPOConfig('out', num_generations=4, beta=read(), **more)\n"
+    (run,) = project_of(tmp_path, run__sh="python train.py --num_generations 16\n", train__py=script).runs()
+    assert value(run.field("num_generations")) == 4
+    assert value(run.field("beta")) is UNKNOWN
+    assert run.field("learning_rate") is UNKNOWN
+
+
+def test_two_configs_are_not_guessed_between(tmp_path: Path):
+    script = "from trl import GRPOConfig, SFTConfig\nSFTConfig(output_dir='a')\nGRPOConfig(output_dir='b')\n"
+    (run,) = project_of(tmp_path, run__sh="python train.py\n", train__py=script).runs()
+    assert (run.config, run.field("output_dir")) == ("", UNKNOWN)
+
+
+def test_servers_and_shares(tmp_path: Path):
+    commands = """
+        CUDA_VISIBLE_DEVICES=4,5 vllm serve Qwen/Qwen3-0.6B -tp 2 --port 8001 &
+        CUDA_VISIBLE_DEVICES=0,1,2,3 accelerate launch --num_processes 3 train.py
+    """
+    runs = project_of(tmp_path, run__sh=commands, train__py=PARSED).runs()
+    server, run = runs
+    assert server.framework == "vllm"
+    (found,) = servers_of(run)
+    assert (found.own, found.gpus, found.ranks, found.port, found.in_background) == (False, ("4", "5"), 2, 8001, True)
+    assert share_of(run).taken == ("0", "1", "2")
+
+
+def test_gpu_ids_in_few_characters():
+    assert [shown_ids(ids) for ids in (None, (), ("0",), ("0", "1"), ("0", "1", "2"), ("1", "3", "5"), ("GPU-a",))] == [
+        "?", "none", "0", "0,1", "0-2", "1,3,5", "GPU-a",
+    ]  # fmt: skip

@@ -1,0 +1,108 @@
+"""A run as people want to see it: every value that is not left to a default, with the place that set it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.project.effective import Setting, of_document
+from trl_lint.python.values import ABSENT, Missing
+
+if TYPE_CHECKING:
+    from trl_lint.finding import Location
+    from trl_lint.project.runs import Run
+
+PACKAGES = ("trl", "transformers", "accelerate", "deepspeed", "peft", "vllm", "openrlhf", "verl", "torch")
+_OVERRIDE = re.compile(r"(?P<name>[+~]{0,2}[A-Za-z_][\w.@/]*)=(?P<value>.*)", re.DOTALL)
+_FLAG = re.compile(r"--(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>.*))?", re.DOTALL)
+
+
+class Line(NamedTuple):
+    """One value of a run: `value` None where it is not known, `default` None where that is not known."""
+
+    name: str
+    value: str | None
+    default: str | None
+    location: Location
+
+
+def values_of(run: Run) -> list[Line]:
+    """The values somebody wrote, in the order of their names; those that repeat the default are left out."""
+    if run.parser is None and (run.script is None or run.script.call is None):
+        return sorted(_words(run), key=lambda line: line.name)
+    versions = run.choices.newest(("trl", "transformers"))
+    found = []
+    for name in sorted(set(_names(run))):
+        said = run.field(name)
+        if not isinstance(said, Setting) or said.location is None or said.origin == "default":
+            continue
+        usual = run.default(name, versions)
+        default = _text(usual) if isinstance(usual, Setting) else None
+        value = _text(said)
+        if value is None or value != default:
+            found.append(Line(name, value, default, said.location))
+    return found
+
+
+def _names(run: Run) -> Iterator[str]:
+    """The fields that a recipe, the command line or the script names."""
+    if run.recipe is not None and run.recipe.mapping is not None:
+        yield from (str(entry.key.value) for entry in run.recipe.mapping.entries)
+    for word in run.launch.args:
+        match = _FLAG.fullmatch(word.text or "")
+        if match is not None and match["name"] not in ("config", "accelerate_config"):
+            yield match["name"].replace("-", "_")
+    script = run.script
+    if script is not None:
+        yield from (keyword.arg for keyword in (script.call.keywords if script.call else ()) if keyword.arg)
+        usual = run.choices.newest(("trl", "transformers"))
+        yield from (name for name in script.changed if run.default(name, usual) is not ABSENT)
+
+
+def _words(run: Run) -> Iterator[Line]:
+    """The options and overrides of a command whose fields are not known."""
+    args = run.launch.args
+    for index, word in enumerate(args):
+        text = word.text if word.text is not None else word.raw
+        location = run.launch.source.location(word.start, word.end)
+        if (flag := _FLAG.fullmatch(text)) is not None:
+            value = flag["value"]
+            if value is None:
+                following = args[index + 1] if index + 1 < len(args) else None
+                takes = following is not None and not (following.text or following.raw).startswith("--")
+                value = (following.text if takes and following is not None else "true") or None
+            yield Line(flag["name"], value if word.text is not None else None, None, location)
+        elif (override := _OVERRIDE.fullmatch(text)) is not None:
+            yield Line(override["name"], override["value"] if word.text is not None else None, None, location)
+
+
+def _text(setting: Setting) -> str | None:
+    """A value as text, so that the 1e-6 of a command line and that of a recipe look alike; None if it is not known."""
+    if isinstance(setting.value, Missing):
+        return None
+    number = setting.number
+    if number is not None:
+        return f"{number:g}" if isinstance(number, float) else str(number)
+    truth = setting.truth
+    return str(truth) if truth is not None else str(setting.value)
+
+
+def backend_of(run: Run) -> str:
+    """How the processes work together, in a word or two: `DeepSpeed ZeRO-3`, `FSDP2`, `MULTI_GPU`; "" if unknown."""
+    if run.deepspeed is not None:
+        return _zero(run.deepspeed.value("zero_optimization.stage"))
+    config = run.accelerate
+    if config is None:
+        return ""
+    kind = config.value("distributed_type")
+    if kind == "DEEPSPEED":
+        stage = of_document(config, "deepspeed_config.zero_stage")
+        return _zero(stage.value if isinstance(stage, Setting) else None)
+    if kind == "FSDP":
+        return "FSDP2" if config.value("fsdp_config.fsdp_version") == 2 else "FSDP"
+    return str(kind) if isinstance(kind, str) else ""
+
+
+def _zero(stage: object) -> str:
+    return f"DeepSpeed ZeRO-{stage}" if isinstance(stage, int) else "DeepSpeed"

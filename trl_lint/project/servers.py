@@ -1,0 +1,112 @@
+"""Inference servers beside a run, and the GPUs that each of them takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.project.effective import Setting, of_flag
+from trl_lint.python.values import ABSENT, Missing
+
+if TYPE_CHECKING:
+    from trl_lint.project.runs import Run
+
+# Tensor and data parallel sizes multiply. `vllm serve` and `trl vllm-serve` name them like this, vllm also shorter.
+_SIZES = (("tensor_parallel_size", "-tp"), ("data_parallel_size", "-dp"))
+_PORT = 8000
+
+
+class Server(NamedTuple):
+    """A vLLM server that the same file starts.
+
+    `own`: whether it is TRL's (`trl vllm-serve`), which speaks another protocol than `vllm serve` before trl 1.11.
+    `gpus`: the ids it may use, None where the text does not say. `ranks`: how many of them it takes, None unknown.
+    `port`: None unknown. `in_background`: the file goes on while it runs.
+    """
+
+    run: Run
+    own: bool
+    gpus: tuple[str, ...] | None
+    ranks: int | None
+    port: int | None
+    in_background: bool
+
+
+def servers_of(run: Run) -> list[Server]:
+    """The servers started in the text that starts a run (a script, a code block of a page), in its order."""
+    return [
+        read_server(other)
+        for other in run.project.runs()
+        if other.launch.source is run.launch.source and other.framework == "vllm" and other is not run
+    ]
+
+
+def read_server(run: Run) -> Server:
+    """What the command of a server says."""
+    launch = run.launch
+    ranks: int | None = 1
+    for name, short in _SIZES:
+        size = _size(run, name, short)
+        ranks = None if size is None or ranks is None else ranks * size
+    port = of_flag(launch, "port")
+    number = _PORT if port is ABSENT else port.integer if isinstance(port, Setting) else None
+    own = launch.launcher == "trl" or (launch.module or "").startswith("trl.")
+    return Server(run, own, launch.visible_gpus, ranks, number, launch.command.background)
+
+
+def _size(run: Run, name: str, short: str) -> int | None:
+    said: Setting | Missing = of_flag(run.launch, name)
+    if said is ABSENT:
+        word = run.launch.flag(short)
+        if word is ABSENT:
+            return 1
+        text = None if isinstance(word, Missing) else word.text
+        return int(text) if text is not None and text.isdecimal() else None
+    return said.integer if isinstance(said, Setting) else None
+
+
+class Share(NamedTuple):
+    """What a run takes of the GPUs of one machine.
+
+    `ids`: those it may use, in order, None where the text does not say; `number`: how many it takes, None unknown.
+    """
+
+    ids: tuple[str, ...] | None
+    number: int | None
+
+    @property
+    def taken(self) -> tuple[str, ...] | None:
+        """The GPUs that are used: the first `number` of those that may be."""
+        if self.ids is None or self.number is None:
+            return None
+        return self.ids[: self.number]
+
+
+def share_of(run: Run) -> Share:
+    """The GPUs the processes of a training run take on one machine."""
+    processes = run.processes.integer if isinstance(run.processes, Setting) else None
+    machines = machines_of(run)
+    count = None if processes is None or machines is None else max(1, processes // machines)
+    return Share(run.launch.visible_gpus, count)
+
+
+def machines_of(run: Run) -> int | None:
+    """The number of machines a run is spread over, None where it is not known."""
+    launch = run.launch
+    for option in ("--num_machines", "--nnodes", "--num_nodes"):
+        word = launch.options.get(option)
+        if word is not None:
+            return int(word.text) if word.text is not None and word.text.isdecimal() else None
+    if run.accelerate is not None:
+        said = run.accelerate.value("num_machines")
+        return said if isinstance(said, int) else 1 if said is None else None
+    return 1
+
+
+def shown_ids(ids: tuple[str, ...] | None) -> str:
+    """GPU ids in a few characters: `0-3`, `0,2`."""
+    if ids is None:
+        return "?"
+    numbers = [int(one) for one in ids if one.isdecimal()]
+    if len(numbers) == len(ids) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+        return f"{numbers[0]}-{numbers[-1]}"
+    return ",".join(ids) or "none"
