@@ -158,8 +158,12 @@ class _Run:
             self._guarded(rule, source.path, partial(_visit, rule, site))
         for rule in self.triage.importing(module, active):
             self._guarded(rule, source.path, partial(rule.check_module, module, project))
-        if _CONFIGURED.search(source.text):
-            self._check_runs_of(source.path)
+        if self._run_rules and _CONFIGURED.search(source.text):
+            project.keep_module(module)
+            if not self._check_runs_of(source.path):
+                from trl_lint.project.runs import bare_run
+
+                self._check_run(bare_run(source.path, project))
 
     def _check_document(self, file: SourceFile, explicit: bool) -> None:
         rules = [rule for rule in self.rules if rule.documents]
@@ -172,7 +176,7 @@ class _Run:
         for rule in rules:
             if document.kind in rule.documents:
                 self._guarded(rule, file.path, partial(rule.check_document, document, project))
-        if document.kind != "other":
+        if self._run_rules and document.kind != "other":
             self._check_runs_of(file.path)
 
     def _check_manifest(self, file: SourceFile, explicit: bool) -> None:
@@ -214,12 +218,12 @@ class _Run:
         """What a rule finds in a run, less what stands in files that nobody asked about."""
         return (finding for finding in rule.check_run(run) if finding.location.path in self._asked)
 
-    def _check_runs_of(self, path: str) -> None:
-        """Check the runs that use a script or config; those that start in it are checked as its launches."""
-        if self._run_rules:
-            for run in self.project(path).runs():
-                if any(path in link.paths for link in run.links):
-                    self._check_run(run)
+    def _check_runs_of(self, path: str) -> bool:
+        """Check the runs that use a script or config, and whether there are any."""
+        runs = [run for run in self.project(path).runs() if any(path in link.paths for link in run.links)]
+        for run in runs:
+            self._check_run(run)
+        return bool(runs)
 
     # -- results --------------------------------------------------------------------------------------------------
 

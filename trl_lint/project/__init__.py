@@ -141,6 +141,10 @@ class Project:
 
         return self._read("module", path, lambda file: PythonModule(Source(file, "python")))
 
+    def keep_module(self, module: PythonModule) -> None:
+        """Remember a module that was parsed elsewhere, so that it is not parsed again."""
+        self._readings.setdefault(("module", module.path), (module, None))
+
     def parser_in(self, path: str) -> ScriptParser | None:
         """What the script at `path` reads its arguments with; None where it has no parser that is understood."""
         from trl_lint.project.parsers import PARSER_NAMES, read_parser

@@ -254,6 +254,20 @@ class Run:
         return f"<run {self.name} of {self.launch.source.path}>"
 
 
+def bare_run(path: str, project: Project) -> Run:
+    """A run of a script that no command of the project starts: what the command line would say is not known."""
+    from trl_lint.project.launch import Launch
+    from trl_lint.sources.shell import Command, Word
+    from trl_lint.sources.shell_state import State
+
+    source = project.module_in(path).source
+    start = Word(os.path.basename(path), os.path.basename(path), 0, 0)
+    hidden = Word(None, "$@", 0, 0, several=True)
+    launch = Launch("", start, Command((start, hidden), State().view(), None, 0, 0), source)
+    launch.script, launch.args, launch.candidates = start, (hidden,), (path,)
+    return Run(launch, project)
+
+
 def read_quietly(path: str, project: Project, kinds: tuple[Kind, ...]) -> Document | None:
     """The document at a path, if it is of one of these kinds; what is wrong with it is said where it is checked."""
     try:

@@ -1,0 +1,71 @@
+"""What a run says about vLLM: whether it generates with it, in which mode, and which options belong to which mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.project.effective import Setting
+from trl_lint.project.servers import Server
+from trl_lint.python.values import ABSENT, Missing
+
+if TYPE_CHECKING:
+    from trl_lint.project.runs import Run
+
+SERVER_OPTIONS = ("vllm_server_base_url", "vllm_server_host", "vllm_server_port", "vllm_server_timeout")
+# Options of the engine inside the trainer; a server gets them on its own command line.
+COLOCATE_OPTIONS = (
+    "vllm_gpu_memory_utilization", "vllm_tensor_parallel_size", "vllm_max_model_length", "vllm_enable_sleep_mode",
+)  # fmt: skip
+_HERE = ("localhost", "127.0.0.1", "0.0.0.0", "")
+
+
+class Option(NamedTuple):
+    """A field that somebody set."""
+
+    name: str
+    setting: Setting
+
+
+def options_of(run: Run, names: Iterable[str]) -> list[Option]:
+    """Those of the fields that the run certainly sets to something."""
+    found = []
+    for name in names:
+        said = run.field(name)
+        if isinstance(said, Setting) and said.location is not None and said.value is not None:
+            found.append(Option(name, said))
+    return found
+
+
+def has_modes(run: Run) -> bool:
+    """Whether the config of the run has `vllm_mode` in a release that may be in use."""
+    if not run.config.startswith("trl.") or "trl" not in run.choices:
+        return False
+    return run.default("vllm_mode", versions_of(run, run.choices["trl"].newest)) is not ABSENT
+
+
+def versions_of(run: Run, trl: str) -> dict[str, str]:
+    return {**run.choices.newest(("trl", "transformers")), "trl": trl}
+
+
+def uses_vllm(run: Run, trl: str) -> bool | None:
+    """Whether the run generates with vLLM; None if nobody can tell."""
+    said = run.effective("use_vllm", versions_of(run, trl))
+    return said.truth if isinstance(said, Setting) else None
+
+
+def mode_of(run: Run, trl: str) -> str | None:
+    """The mode with a release of trl, None if it is not known."""
+    said = run.effective("vllm_mode", versions_of(run, trl))
+    return said.value if isinstance(said, Setting) and isinstance(said.value, str) else None
+
+
+def is_local(run: Run, server: Server, trl: str) -> bool:
+    """Whether the trainer certainly talks to this server: on this machine, at its port."""
+    if run.field("vllm_server_base_url") is not ABSENT:
+        return False
+    host: Setting | Missing = run.effective("vllm_server_host", versions_of(run, trl))
+    port = run.effective("vllm_server_port", versions_of(run, trl))
+    if not isinstance(host, Setting) or host.value not in _HERE or not isinstance(port, Setting):
+        return False
+    return server.port is not None and port.integer == server.port

@@ -1,0 +1,73 @@
+"""TRL802: an option of vLLM that the mode of the run does not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks._releases import judge_releases
+from trl_lint.checks.inference._vllm import (
+    COLOCATE_OPTIONS,
+    SERVER_OPTIONS,
+    Option,
+    has_modes,
+    mode_of,
+    options_of,
+    uses_vllm,
+)
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding, lowered
+from trl_lint.project.effective import Setting
+from trl_lint.python.values import ABSENT
+
+if TYPE_CHECKING:
+    from trl_lint.project.runs import Run
+
+_OTHER = {"colocate": SERVER_OPTIONS, "server": COLOCATE_OPTIONS}
+
+
+class OptionOfTheOtherMode(Rule):
+    code = "TRL802"
+    runs = True
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        if not has_modes(run):
+            return
+        mode = run.field("vllm_mode")
+        if run.field("use_vllm") is ABSENT:
+            # Who writes `use_vllm: false` keeps the other options for later; who forgot it wanted them.
+            yield from self._unused(run, options_of(run, ("vllm_mode", *SERVER_OPTIONS)))
+        elif isinstance(mode, Setting) and isinstance(mode.value, str) and mode.value in _OTHER:
+            yield from self._misplaced(run, mode, options_of(run, _OTHER[mode.value]))
+
+    def _unused(self, run: Run, options: list[Option]) -> Iterator[Finding]:
+        verdict = judge_releases(run.choices["trl"], lambda one: uses_vllm(run, one) is False, self.page.severity)
+        if verdict is None or not options:
+            return
+        first = options[0]
+        yield self.finding(
+            first.setting.location or run.launch.location,
+            f"`{first.name}` is set, but `use_vllm` is not: the run generates with transformers in {verdict.where}",
+            severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+            related=verdict.related,
+        )
+
+    def _misplaced(self, run: Run, mode: Setting, options: list[Option]) -> Iterator[Finding]:
+        def is_misplaced(release: str) -> bool:
+            return uses_vllm(run, release) is True and mode_of(run, release) == mode.value
+
+        verdict = judge_releases(run.choices["trl"], is_misplaced, self.page.severity)
+        if verdict is None:
+            return
+        said = () if mode.location is None else (mode.location._replace(message=f"vllm_mode = {mode.value}"),)
+        for option in options:
+            remedy = "give it to the server" if mode.value == "server" else "the server it speaks of is not used"
+            yield self.finding(
+                option.setting.location or run.launch.location,
+                f"`{option.name}` has no effect with `vllm_mode` {mode.value} in {verdict.where}; {remedy}",
+                severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+                related=(*said, *verdict.related),
+            )
+
+
+rule = OptionOfTheOtherMode()

@@ -1,0 +1,47 @@
+"""TRL803: `vllm_tensor_parallel_size` does not divide the processes of a colocated run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks._releases import judge_releases, places
+from trl_lint.checks.inference._vllm import has_modes, mode_of, uses_vllm, versions_of
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding, lowered
+from trl_lint.project.effective import Setting
+
+if TYPE_CHECKING:
+    from trl_lint.project.runs import Run
+
+
+class TensorParallelSizeMisfit(Rule):
+    code = "TRL803"
+    runs = True
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        processes = run.processes
+        if not isinstance(processes, Setting) or processes.integer is None or not has_modes(run):
+            return
+        count = processes.integer
+        size = run.field("vllm_tensor_parallel_size")
+        if not isinstance(size, Setting) or size.integer is None or size.integer < 1 or count % size.integer == 0:
+            return
+
+        def is_colocated(release: str) -> bool:
+            has_field = isinstance(run.default("vllm_tensor_parallel_size", versions_of(run, release)), Setting)
+            return has_field and uses_vllm(run, release) is True and mode_of(run, release) == "colocate"
+
+        verdict = judge_releases(run.choices["trl"], is_colocated, self.page.severity)
+        if verdict is None:
+            return
+        yield self.finding(
+            size.location or run.launch.location,
+            f"`vllm_tensor_parallel_size` {size.integer} does not divide {count} "
+            f"{'process' if count == 1 else 'processes'}, which the trainer refuses in {verdict.where}",
+            severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+            related=(*places([("processes", processes)]), *verdict.related),
+        )
+
+
+rule = TensorParallelSizeMisfit()

@@ -1,0 +1,78 @@
+"""TRL503: a command starts more processes, or more ranks of a model, than it makes GPUs visible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks._releases import places
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding, Location, lowered
+from trl_lint.project.effective import Setting, of_document, of_flag
+from trl_lint.project.servers import read_server, share_of, shown_ids
+from trl_lint.python.values import ABSENT
+
+if TYPE_CHECKING:
+    from trl_lint.project.runs import Run
+
+# With these the ranks of a server are not all on the machine of the command.
+_SPREAD = (
+    "pipeline_parallel_size", "distributed_executor_backend", "data_parallel_address", "data_parallel_size_local",
+    "headless", "nnodes", "data_parallel_backend", "data_parallel_hybrid_lb", "data_parallel_external_lb",
+)  # fmt: skip
+_CPU = ("--cpu", "--use_cpu", "--use_mps_device", "--tpu", "--use_xpu")
+
+
+class MoreRanksThanGpus(Rule):
+    code = "TRL503"
+    runs = True
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        ids = run.launch.visible_gpus
+        if not ids:  # none at all is a run on the CPU
+            return
+        if run.framework == "vllm":
+            yield from self._check_server(run, ids)
+        elif run.launch.launcher in ("accelerate", "torchrun"):
+            yield from self._check_training(run, ids)
+
+    def _check_server(self, run: Run, ids: tuple[str, ...]) -> Iterator[Finding]:
+        if any(of_flag(run.launch, name) is not ABSENT for name in _SPREAD) or run.launch.flag("-pp") is not ABSENT:
+            return
+        ranks = read_server(run).ranks
+        if ranks is not None and ranks > len(ids):
+            yield self._finding(run, f"the server needs {ranks} GPUs", ids, ())
+
+    def _check_training(self, run: Run, ids: tuple[str, ...]) -> Iterator[Finding]:
+        if not run.launch.options.keys().isdisjoint(_CPU) or _has_own_ids(run):
+            return
+        number = share_of(run).number
+        if number is not None and number > len(ids):
+            said = [("processes", run.processes)] if isinstance(run.processes, Setting) else []
+            yield self._finding(run, f"{number} processes start on a machine", ids, places(said))
+
+    def _finding(self, run: Run, what: str, ids: tuple[str, ...], related: tuple[Location, ...]) -> Finding:
+        word = run.launch.visible_word
+        place = run.launch.location if word is None else run.launch.source.location(word.start, word.end)
+        gpus = f"1 GPU ({ids[0]}) is" if len(ids) == 1 else f"{len(ids)} GPUs ({shown_ids(ids)}) are"
+        return self.finding(
+            place,
+            f"{what}, and {gpus} visible",
+            severity=lowered(self.page.severity) if run.launch.is_documentation else None,
+            related=(*related, run.launch.location._replace(message="the run")),
+        )
+
+
+def _has_own_ids(run: Run) -> bool:
+    """Whether the accelerate config chooses the GPUs or the CPU: that replaces CUDA_VISIBLE_DEVICES of the shell."""
+    if run.accelerate is None:
+        return False
+    ids = of_document(run.accelerate, "gpu_ids")
+    if isinstance(ids, Setting) and ids.value not in ("all", None):
+        return True
+    return run.accelerate.value("use_cpu") is True or run.accelerate.value("distributed_type") not in (
+        "MULTI_GPU", "DEEPSPEED", "FSDP", "MEGATRON_LM",
+    )  # fmt: skip
+
+
+rule = MoreRanksThanGpus()

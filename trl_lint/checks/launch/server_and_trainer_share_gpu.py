@@ -1,0 +1,91 @@
+"""TRL502: a vLLM server and the trainer that it serves take the same GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks._releases import judge_releases
+from trl_lint.checks.inference._vllm import has_modes, is_local, mode_of, uses_vllm
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding, Location, Severity, lowered
+from trl_lint.project.servers import Server, machines_of, servers_of, share_of, shown_ids
+
+if TYPE_CHECKING:
+    from trl_lint.project.runs import Run
+
+# They put one of the two on another machine.
+_ELSEWHERE = frozenset({"srun", "ssh", "mpirun", "mpiexec", "ray", "docker", "apptainer", "singularity", "kubectl"})
+
+
+class ServerAndTrainerShareGpu(Rule):
+    code = "TRL502"
+    runs = True
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        if run.framework != "trl" or not has_modes(run) or machines_of(run) != 1:
+            return
+        for server in servers_of(run):
+            if is_beside(run, server):
+                yield from self._judge(run, server)
+
+    def _judge(self, run: Run, server: Server) -> Iterator[Finding]:
+        found = shared_gpus(run, server)
+        if found is None:
+            return
+        ids, severity = found
+
+        def meets(release: str) -> bool:
+            return (
+                uses_vllm(run, release) is True and mode_of(run, release) == "server" and is_local(run, server, release)
+            )
+
+        verdict = judge_releases(run.choices["trl"], meets, severity)
+        if verdict is None:
+            return
+        gpus = f"GPU {ids[0]}" if len(ids) == 1 else f"GPUs {shown_ids(ids)}"
+        visible = run.launch.visible_gpus is not None
+        message = f"the trainer takes {gpus}, which the vLLM server takes too; they cannot share a communicator"
+        if not visible:
+            message = (
+                f"nothing keeps the trainer off {gpus}, which the vLLM server takes: it has no CUDA_VISIBLE_DEVICES"
+            )
+        yield self.finding(
+            run.launch.location,
+            f"{message} in {verdict.where}",
+            severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+            related=(server_place(server), *verdict.related),
+        )
+
+
+def is_beside(run: Run, server: Server) -> bool:
+    """Whether the server certainly runs while the trainer does, and on the same machine."""
+    programs = {*run.launch.wrappers, *server.run.launch.wrappers}
+    if not programs.isdisjoint(_ELSEWHERE):
+        return False
+    # In a script a command in the foreground has ended before the next begins; on a page it has a terminal of its own.
+    return server.in_background or run.launch.command.background or run.launch.is_documentation
+
+
+def shared_gpus(run: Run, server: Server) -> tuple[tuple[str, ...], Severity] | None:
+    """The GPUs that both certainly take, and how sure that is; None if none, or if nobody can tell."""
+    if server.gpus is None or server.ranks is None:
+        return None
+    theirs = server.gpus[: server.ranks]
+    share = share_of(run)
+    if share.number is None:
+        return None
+    if share.ids is not None:
+        ours = share.taken or ()
+        both = tuple(gpu for gpu in ours if gpu in theirs)
+        return (both, "error") if both else None
+    # Without CUDA_VISIBLE_DEVICES the processes take the first GPUs of the machine, unless the shell limits them.
+    both = tuple(str(gpu) for gpu in range(share.number) if str(gpu) in theirs)
+    return (both, "warning") if both and "CUDA_VISIBLE_DEVICES" not in run.launch.env else None
+
+
+def server_place(server: Server) -> Location:
+    return server.run.launch.location._replace(message=f"the server takes GPUs {shown_ids(server.gpus)}")
+
+
+rule = ServerAndTrainerShareGpu()
