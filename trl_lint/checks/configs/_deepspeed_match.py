@@ -1,0 +1,120 @@
+"""What transformers compares between a DeepSpeed config and the training arguments.
+
+`HfTrainerDeepSpeedConfig.trainer_config_process` (integrations/deepspeed.py, read in 4.46, 4.57, 5.23) lays a table of
+pairs side by side; "auto" takes the argument's value, and any other difference is collected and raised at start:
+"Please correct the following DeepSpeed config values that mismatch TrainingArguments values". The DeepSpeed part of an
+accelerate config goes the same way, for the two values that it takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.project.effective import Setting, of_document
+from trl_lint.python.values import Missing
+
+if TYPE_CHECKING:
+    from trl_lint.project.runs import Run
+
+# Key of the DeepSpeed config -> field of the training arguments.
+_SAME = {
+    "train_micro_batch_size_per_gpu": "per_device_train_batch_size",
+    "gradient_accumulation_steps": "gradient_accumulation_steps",
+    "gradient_clipping": "max_grad_norm",
+    "optimizer.params.lr": "learning_rate",
+    "optimizer.params.eps": "adam_epsilon",
+    "optimizer.params.weight_decay": "weight_decay",
+    "scheduler.params.warmup_max_lr": "learning_rate",
+    "fp16.enabled": "fp16",
+    "bf16.enabled": "bf16",
+}
+_INLINE = {"gradient_accumulation_steps": "gradient_accumulation_steps", "gradient_clipping": "max_grad_norm"}
+_PRECISION = {"fp16": "fp16_full_eval", "bf16": "bf16_full_eval"}
+
+
+class Pair(NamedTuple):
+    """Two settings that must agree and do not: the key with its setting, and the fields that give the other value."""
+
+    key: str
+    theirs: Setting
+    field: str
+    ours: tuple[tuple[str, Setting], ...]
+    value: object
+
+
+def mismatches(run: Run, release: str) -> Iterator[Pair]:
+    """The pairs of a run that differ with a release of the package of its config."""
+    package = run.config.partition(".")[0]
+    versions = {**run.choices.newest(("trl", "transformers")), package: release}
+    document, prefix, table = run.deepspeed, "", _SAME
+    if document is None:
+        document, prefix, table = run.accelerate, "deepspeed_config.", _INLINE
+        if document is None or document.value("distributed_type") != "DEEPSPEED":
+            return
+    if prefix and isinstance(run.field("deepspeed"), Setting):
+        return
+    for key, field in table.items():
+        theirs = of_document(document, prefix + key, "accelerate")
+        if not isinstance(theirs, Setting) or not theirs.is_known or theirs.value in ("auto", None):
+            continue
+        ours = _precision(run, field, versions) if field in _PRECISION else run.effective(field, versions)
+        if isinstance(ours, Setting) and ours.is_known and _differ(theirs, ours, prefix != ""):
+            yield Pair(key, theirs, field, ((field, ours),), ours.value)
+    if not prefix:
+        theirs = of_document(document, "train_batch_size", "accelerate")
+        if isinstance(theirs, Setting) and isinstance(theirs.value, int):
+            yield from _whole_batch(run, theirs, versions)
+
+
+def _precision(run: Run, field: str, versions: dict[str, str]) -> Setting | Missing:
+    """fp16 or bf16 as the trainer will see it: for TRL a bf16 of None means "unless fp16" (0.19.0 on)."""
+    from trl_lint.python.values import ABSENT, UNKNOWN
+
+    if run.field(_PRECISION[field]) is not ABSENT:
+        return UNKNOWN
+    said = run.effective(field, versions)
+    if isinstance(said, Setting) and said.value is None:
+        if field != "bf16" or not run.config.startswith("trl."):
+            return UNKNOWN
+        other = run.effective("fp16", versions)
+        truth = other.truth if isinstance(other, Setting) else None
+        return UNKNOWN if truth is None else Setting(not truth, "default", None)
+    if isinstance(said, Setting) and said.truth is not None:
+        return said._replace(value=said.truth)
+    return UNKNOWN
+
+
+def _whole_batch(run: Run, theirs: Setting, versions: dict[str, str]) -> Iterator[Pair]:
+    names = ("per_device_train_batch_size", "gradient_accumulation_steps")
+    ours = [(name, said) for name in names if isinstance(said := run.effective(name, versions), Setting)]
+    if isinstance(run.processes, Setting):
+        ours.append(("processes", run.processes))
+    numbers = [said.integer for _, said in ours]
+    if len(numbers) < 3 or None in numbers:
+        return
+    product = 1
+    for number in numbers:
+        product *= number or 0
+    if product != theirs.value:
+        field = "per_device_train_batch_size * gradient_accumulation_steps * processes"
+        yield Pair("train_batch_size", theirs, field, tuple(ours), product)
+
+
+def _differ(theirs: Setting, ours: Setting, is_parsed: bool) -> bool:
+    """Whether Python would find the two unequal; what is not a number on one side is left alone."""
+    if isinstance(ours.value, bool) or isinstance(theirs.value, bool):
+        return isinstance(ours.value, bool) and isinstance(theirs.value, bool) and ours.value is not theirs.value
+    number = ours.number
+    if number is None:
+        return False
+    if isinstance(theirs.value, str):
+        # accelerate reads its values as numbers. DeepSpeed's JSON keeps text, and text equals no number.
+        return theirs.number is not None and (not is_parsed or theirs.number != number)
+    return theirs.number is not None and theirs.number != number
+
+
+def said_about(pair: Pair) -> str:
+    """The value of the training arguments, and whether it is a default."""
+    is_default = all(setting.location is None for _, setting in pair.ours)
+    return f"{pair.value}" + (" by default" if is_default else "")

@@ -1,0 +1,147 @@
+"""TRL404: two files of a run say different things, and the trainer refuses to choose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks._releases import judge_releases
+from trl_lint.checks.configs._deepspeed_match import Pair, mismatches, said_about
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding, Location, lowered
+from trl_lint.project.effective import Setting, of_document
+from trl_lint.python.guards import last_name
+from trl_lint.python.values import ABSENT
+
+if TYPE_CHECKING:
+    from trl_lint.project.runs import Run
+    from trl_lint.project.stack import Choice
+
+# Configs whose trainers are a `transformers.Trainer`. PPO, and RLOO up to 0.21, drive DeepSpeed themselves.
+_TRAINERS = frozenset(
+    {
+        "BCOConfig", "CPOConfig", "DPOConfig", "DistillationConfig", "GKDConfig", "GRPOConfig", "KTOConfig",
+        "NashMDConfig", "ORPOConfig", "OnlineDPOConfig", "PRMConfig", "RewardConfig", "SFTConfig",
+        "Seq2SeqTrainingArguments", "TrainingArguments", "XPOConfig",
+    }
+)  # fmt: skip
+# accelerate refuses a DeepSpeed config of its own beside one that the training arguments name, if it has one of these
+# (utils/dataclasses.py, `_deepspeed_config_checks`, read in 0.17 to 1.15).
+_INLINE = (
+    "zero_stage", "gradient_accumulation_steps", "gradient_clipping", "zero3_save_16bit_model",
+    "offload_optimizer_device", "offload_param_device", "offload_param_nvme_path", "offload_optimizer_nvme_path",
+)  # fmt: skip
+
+
+class ContradictionBetweenFiles(Rule):
+    code = "TRL404"
+    runs = True
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        if run.config.rpartition(".")[2] not in _TRAINERS or not builds_trainer(run):
+            return
+        package = run.config.partition(".")[0]
+        if package not in run.choices:
+            return
+        chosen = run.choices[package]
+        yield from self._deepspeed_twice(run)
+        yield from self._deepspeed_values(run, chosen)
+        yield from self._checkpointing_twice(run, chosen)
+
+    def _deepspeed_values(self, run: Run, chosen: Choice) -> Iterator[Finding]:
+        """A value of the DeepSpeed config that is not the one of the training arguments."""
+        pairs = {release: {pair.key: pair for pair in mismatches(run, release)} for release in chosen.releases}
+        for key in dict.fromkeys(key for found in pairs.values() for key in found):
+
+            def differs(release: str, key: str = key) -> bool:
+                return key in pairs[release]
+
+            verdict = judge_releases(chosen, differs, self.page.severity)
+            if verdict is None:
+                continue
+            pair: Pair = pairs[verdict.release][key]
+            assert pair.theirs.location is not None
+            mine = said_about(pair)
+            yield self.finding(
+                pair.theirs.location,
+                f"`{pair.key}` is {pair.theirs.value}, but `{pair.field}` is {mine} in this run; the trainer stops at "
+                "such a difference",
+                severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+                related=(*_place(pair), *_where(run), *verdict.related),
+            )
+
+    def _deepspeed_twice(self, run: Run) -> Iterator[Finding]:
+        """The accelerate config configures DeepSpeed, and the training arguments name another config for it."""
+        config = run.accelerate
+        named = run.field("deepspeed")
+        if config is None or config.value("distributed_type") != "DEEPSPEED" or not isinstance(named, Setting):
+            return
+        if not isinstance(named.value, str) or not named.value or named.location is None:
+            return
+        for name in _INLINE:
+            inline = of_document(config, f"deepspeed_config.{name}", "accelerate")
+            if isinstance(inline, Setting) and inline.location is not None:
+                yield self.finding(
+                    named.location,
+                    "the training arguments name a DeepSpeed config, and the accelerate config has one of its own with "
+                    f"`{name}`; accelerate stops at two",
+                    severity=lowered(self.page.severity) if run.launch.is_documentation else None,
+                    related=(inline.location._replace(message="the other one"), *_where(run)),
+                )
+                return
+
+    def _checkpointing_twice(self, run: Run, chosen: Choice) -> Iterator[Finding]:
+        """FSDP and the trainer both checkpoint activations."""
+        config = run.accelerate
+        if config is None or config.value("distributed_type") != "FSDP" or run.field("fsdp_config") is not ABSENT:
+            return
+        fsdp = of_document(config, "fsdp_config.fsdp_activation_checkpointing", "accelerate")
+        if not isinstance(fsdp, Setting) or fsdp.truth is not True or fsdp.location is None:
+            return
+        both = run.choices.newest(("trl", "transformers"))
+        package = chosen.package.name
+
+        def is_on(release: str) -> bool:
+            said = run.effective("gradient_checkpointing", {**both, package: release})
+            return isinstance(said, Setting) and said.truth is True
+
+        verdict = judge_releases(chosen, is_on, self.page.severity)
+        if verdict is None:
+            return
+        said = run.effective("gradient_checkpointing", {**both, package: verdict.release})
+        place = said.location if isinstance(said, Setting) else None
+        how = "is on" if place is not None else f"is on by default in {verdict.where}"
+        yield self.finding(
+            fsdp.location,
+            f"`fsdp_activation_checkpointing` is on, and `gradient_checkpointing` of the training arguments {how}; the "
+            "trainer refuses both at once",
+            severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+            related=(
+                *(() if place is None else (place._replace(message="gradient_checkpointing = True"),)),
+                *_where(run),
+                *verdict.related,
+            ),
+        )
+
+
+def builds_trainer(run: Run) -> bool:
+    """Whether the run certainly trains with a trainer and not in a loop of its own."""
+    if run.parser is not None and run.parser.kind == "trl-command":
+        return True
+    calls = run.script.module.calls if run.script is not None else ()
+    return any(last_name(call.func).endswith("Trainer") for call in calls)
+
+
+def _place(pair: Pair) -> tuple[Location, ...]:
+    return tuple(
+        setting.location._replace(message=f"{name} = {setting.value}")
+        for name, setting in pair.ours
+        if setting.location is not None
+    )
+
+
+def _where(run: Run) -> tuple[Location, ...]:
+    return (run.launch.location._replace(message="the run"),) if run.launch.launcher else ()
+
+
+rule = ContradictionBetweenFiles()
