@@ -1,0 +1,57 @@
+"""Values of a run that pass the parser and that the trainer refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.checks._releases import ReleaseVerdict, judge_releases
+from trl_lint.finding import Severity
+from trl_lint.knowledge.values import ValueRule, value_rules
+from trl_lint.project.effective import Setting
+
+if TYPE_CHECKING:
+    from trl_lint.project.runs import Run
+
+
+class Refused(NamedTuple):
+    """A value that the trainer of some releases in use refuses."""
+
+    setting: Setting
+    verdict: ReleaseVerdict
+    message: str
+
+
+def refused_values(run: Run, severity: Severity) -> Iterator[Refused]:
+    """The values of a run that its trainer will refuse, each once."""
+    rules = value_rules(run.config)
+    if not rules or "trl" not in run.choices:
+        return
+    chosen = run.choices["trl"]
+    for field in dict.fromkeys(rule.field for rule in rules):
+        said = run.field(field)
+        if not isinstance(said, Setting) or not isinstance(said.value, str) or said.location is None:
+            continue
+        about = {release: _rule(run, rules, field, release) for release in chosen.releases}
+
+        def is_refused(release: str, value: str = said.value, about: dict[str, ValueRule | None] = about) -> bool:
+            rule = about[release]
+            return rule is not None and value not in rule.allowed
+
+        verdict = judge_releases(chosen, is_refused, severity)
+        if verdict is not None and (rule := about[verdict.release]) is not None:
+            known = ", ".join(f"`{value}`" for value in rule.allowed if value.lower() not in ("true", "false"))
+            message = (
+                f"`{field}` cannot be `{said.value}` in {verdict.where}: the parser takes it and the trainer stops "
+                f"{rule.fails}; it knows {known}"
+            )
+            yield Refused(said, verdict, message)
+
+
+def _rule(run: Run, rules: tuple[ValueRule, ...], field: str, release: str) -> ValueRule | None:
+    """What a release asks of a field in this run; None if it does not look at it, or nobody can tell."""
+    rule = next((rule for rule in rules if rule.field == field and rule.holds(release)), None)
+    if rule is None or not rule.when:
+        return rule
+    switch = run.effective(rule.when, {**run.choices.newest(("trl", "transformers")), "trl": release})
+    return rule if isinstance(switch, Setting) and switch.truth is True else None

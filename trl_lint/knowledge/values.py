@@ -1,0 +1,45 @@
+"""Text values that a trainer refuses although its config takes them: `rules/semantics/values.toml`."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import NamedTuple
+
+from trl_lint.knowledge import rules_dir
+
+
+class ValueRule(NamedTuple):
+    """The values a field may have with some releases of trl; the fields are explained in the table."""
+
+    config: str
+    field: str
+    releases: str
+    allowed: tuple[str, ...]
+    fails: str
+    when: str
+
+    def holds(self, version: str) -> bool:
+        """Whether the rule is about a release."""
+        from trl_lint.knowledge.releases import parse_specifier
+
+        specifier = parse_specifier(self.releases)
+        return specifier is not None and specifier.contains(version, prereleases=True)
+
+
+@cache
+def value_rules(config: str) -> tuple[ValueRule, ...]:
+    """The rules of a config class (its dotted public name)."""
+    return tuple(rule for rule in _rules() if rule.config == config)
+
+
+@cache
+def _rules() -> tuple[ValueRule, ...]:
+    import tomli
+
+    with open(os.path.join(rules_dir(), "semantics", "values.toml"), "rb") as stream:
+        rows = tomli.load(stream)["value"]
+    return tuple(
+        ValueRule(row["class"], row["field"], row["releases"], tuple(row["allowed"]), row["fails"], row.get("when", ""))
+        for row in rows
+    )
