@@ -28,12 +28,12 @@ def reader(call: ast.Call, module: PythonModule) -> Given:
     UNKNOWN where a `**mapping` may hold it, where positions might, and where the file sets an attribute of that name.
     """
     known = {found.name: _value(found.node, module) for found in arguments(call)}
-    stored = _stored(module)
-    is_open = "*" in stored or len(call.args) > 1 or any(isinstance(a, ast.Starred) for a in call.args)
+    names = stored(module)
+    is_open = "*" in names or len(call.args) > 1 or any(isinstance(a, ast.Starred) for a in call.args)
     is_open = is_open or any(_is_opaque(keyword) for keyword in call.keywords)
 
     def given(name: str) -> object:
-        if name in stored:
+        if name in names:
             return UNKNOWN
         return known.get(name, UNKNOWN if is_open else ABSENT)
 
@@ -71,7 +71,7 @@ def reader_inside(call: ast.Call, name: str, module: PythonModule) -> Given:
     if reader(built, module)(name) is ABSENT:
         return _nothing_given
     written = argument(built, name)
-    if name in _stored(module) or not isinstance(written, ast.Dict):
+    if name in stored(module) or not isinstance(written, ast.Dict):
         return _nothing_known
     keys = {key.value if isinstance(key, ast.Constant) else UNKNOWN for key in written.keys}
     return lambda key: UNKNOWN if key in keys or UNKNOWN in keys else ABSENT
@@ -108,7 +108,7 @@ def _is_opaque(keyword: ast.keyword) -> bool:
     return not (is_dict and all(inner.arg is not None for inner in value.keywords))  # type: ignore[attr-defined]
 
 
-def _stored(module: PythonModule) -> frozenset[str]:
+def stored(module: PythonModule) -> frozenset[str]:
     """The attributes that the file sets on something, `*` if it sets attributes whose names nobody can tell."""
     cached = module.memo.get(("stored attributes", module.tree))
     if cached is None:

@@ -32,7 +32,7 @@ def _runnable(module: PythonModule, known: Choices, package: str) -> tuple[str, 
     left = known[package].releases
     for use in imported_names(module):
         if use.dotted.partition(".")[0] == package and not is_guarded(module, use.node):
-            left = _having(left, known, package, points_of_name(use.dotted), partial(_exists, use.dotted), {})
+            left = having(left, known, package, points_of_name(use.dotted), partial(_exists, use.dotted), {})
     for call, callee in known_calls(module):
         if is_guarded(module, call):
             continue
@@ -40,7 +40,7 @@ def _runnable(module: PythonModule, known: Choices, package: str) -> tuple[str, 
             points = points_of_parameter(callee.dotted, argument.name)
             if argument.name not in callee.own and package in points:
                 ask = partial(accepts, callee.dotted, argument.name)
-                left = _having(left, known, package, points, ask, _beside(module, known, package, callee.package))
+                left = having(left, known, package, points, ask, _beside(module, known, package, callee.package))
     return left
 
 
@@ -50,7 +50,7 @@ def _beside(module: PythonModule, known: Choices, package: str, other: str) -> d
     return {other: found[-1]} if found else {}
 
 
-def _having(
+def having(
     left: tuple[str, ...], known: Choices, package: str, points: Points, ask: Ask, beside: Mapping[str, str]
 ) -> tuple[str, ...]:
     """The releases that are not known to lack something; `beside`: versions of others that are not their newest."""
