@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from trl_lint.checks.drift._calls import parameter, signature_of
+from trl_lint.checks.drift._parsed import read_flag
 from trl_lint.checks.drift.default_changed import is_test
 from trl_lint.engine import check
 from trl_lint.finding import Finding
@@ -174,9 +175,64 @@ def test_releases_that_the_file_cannot_run_with_do_not_count(tmp_path: Path):
     assert said(tmp_path, ">=0.16,<0.19", text) == []
 
 
+def test_a_call_that_no_release_takes_is_another_matter(tmp_path: Path):
+    text = "from trl import PPOConfig\n\nPPOConfig(model_name='gpt2', log_with='wandb')\n"
+    assert said(tmp_path, ">=0.18,<0.20", text) == []
+
+
+def test_an_argument_that_another_package_lost_is_no_matter_of_trl(tmp_path: Path):
+    """The newest transformers has no `warmup_ratio`; the releases of trl do not differ in that."""
+    text = "from trl import GRPOConfig\n\nGRPOConfig('out', bf16=True, logging_steps=1, warmup_ratio=0.1)\n"
+    (message,) = said(tmp_path, ">=0.18,<0.20", text)
+    assert message.startswith("`GRPOConfig` leaves `beta`")
+
+
 def test_names_the_file_assigns_elsewhere_are_unknown(tmp_path: Path):
     text = "from dataclasses import replace\nfrom trl import GRPOConfig\n\nargs = GRPOConfig('out', bf16=True)\n"
     assert len(said(tmp_path, ">=0.18,<0.20", text)) == 1
     assert "`beta`" not in said(tmp_path, ">=0.18,<0.20", text + "args = replace(args, beta=0.1)\n")[0]
     assert said(tmp_path, ">=0.18,<0.20", text + "args.__dict__.update(read())\n") == []
     assert said(tmp_path, ">=0.18,<0.20", text + "args.set_training(num_epochs=2)\n") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("", True),
+        ("--beta", True),
+        ("True", True),
+        ("false", False),
+        ("0.001", 0.001),
+        ("none", None),
+        ("wandb", "wandb"),
+    ],
+)
+def test_reading_a_flag(text: str, value: object):
+    assert read_flag(text) == value and type(read_flag(text)) is type(value)
+
+
+COMMAND = "trl grpo --model_name_or_path Qwen/Qwen3-0.6B --dataset_name trl-lib/tldr"
+
+
+@pytest.mark.parametrize(
+    ("flags", "is_named"),
+    [
+        ("", True),
+        ("--num_processes 4", True),
+        ("--warmup_ratio 0.1", True),
+        ("--beta 0.1", False),
+        ("--beta=0.1", False),
+        ("--bet 0.1", False),
+        ("$FLAGS", False),
+        ("--config grpo.yaml", False),
+        ("--vllm_mode colocate --use_vllm", True),
+        ("--importance_sampling_level sequence", False),
+        ("--response_length 100", False),
+    ],
+)
+def test_what_a_command_leaves_out(tmp_path: Path, flags: str, is_named: bool):
+    """A flag, its abbreviation, a variable or a file may hold the value; an unknown flag is another rule's matter."""
+    (tmp_path / "requirements.txt").write_text("trl>=0.18,<0.22\n")
+    (tmp_path / "run.sh").write_text(f"{COMMAND} {flags}\n")
+    report = check([str(tmp_path)], Settings(str(tmp_path), layers=[Selection(select=("TRL304",))]))
+    assert is_named is any("`beta`" in finding.message for finding in report.findings)

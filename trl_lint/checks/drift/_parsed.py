@@ -8,12 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.checks._runs import naming_launches
-from trl_lint.checks.drift._calls import accepts, is_patched, is_unsloth
+from trl_lint.checks.drift._calls import is_patched, is_unsloth
 from trl_lint.checks.drift._defaults import Drift, Given, drifts
 from trl_lint.checks.drift._omitted import stored
-from trl_lint.checks.drift._options import flags_of, parsers_of_launch
+from trl_lint.checks.drift._options import OF_THE_PARSER, Where, flags_of, parsers_of_launch, points_of, takes
 from trl_lint.checks.drift._runnable import having, runnable
-from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import ABSENT, UNKNOWN
 from trl_lint.sources import SourceError
@@ -45,7 +44,7 @@ def run_of_document(document: Document, project: Project) -> Run | None:
         if len(parsers) != 1:
             return None
         written, named = given_in(document), given_by(launch)
-        names = [*_keys(document), *(name for name, _ in flags_of(launch))]
+        names = [*(("keys", key) for key in _keys(document)), *_flags(launch)]
         runs.append(_run(parsers[0], partial(_first, named, written), names, project))
     if not runs:
         return None
@@ -60,10 +59,14 @@ def run_of_launch(launch: Launch, project: Project) -> Run | None:
     parsers = parsers_of_launch(launch, project)
     if len(parsers) != 1:
         return None
-    return _run(parsers[0], given_by(launch), [name for name, _ in flags_of(launch)], project)
+    return _run(parsers[0], given_by(launch), _flags(launch), project)
 
 
-def _run(parser: ScriptParser, given: Given, names: Sequence[str], project: Project) -> Run:
+def _flags(launch: Launch) -> list[tuple[Where, str]]:
+    return [("flags", name) for name, _ in flags_of(launch)]
+
+
+def _run(parser: ScriptParser, given: Given, names: Sequence[tuple[Where, str]], project: Project) -> Run:
     known = Choices(project.environment(parser.path))
     module = _module(parser, project)
     if parser.location is not None and (module is None or is_unsloth(module) or is_patched(module)):
@@ -88,24 +91,18 @@ def _module(parser: ScriptParser, project: Project) -> PythonModule | None:
 
 
 def _usable(
-    parser: ScriptParser, module: PythonModule | None, known: Choices, names: Sequence[str], package: str
+    parser: ScriptParser, module: PythonModule | None, known: Choices, names: Sequence[tuple[Where, str]], package: str
 ) -> tuple[str, ...]:
     """The releases that the script runs with and whose dataclasses know every name that is given."""
     left = known[package].releases if module is None else runnable(module, known, package)
-    for name in names:
-        points: dict[str, frozenset[int]] = {}
-        for dotted in parser.fields.bases:
-            for other, found in points_of_parameter(dotted, name).items():
-                points[other] = points.get(other, frozenset()) | found
-        if package in points and name not in parser.fields.own and name not in parser.flags:
-            ask = partial(_takes, parser, name)
-            # A name that nothing knows is the matter of TRL301, and tells no release from another.
-            left = having(left, known, package, points, ask, {}) or left
+    for where, name in names:
+        passes = parser.passes_keys if where == "keys" else parser.passes_flags
+        if passes or name in parser.fields.own or name in parser.flags or name in OF_THE_PARSER:
+            continue
+        # Where no release is left, the run fails over a name, and TRL301 tells which.
+        points = points_of(parser, name, where)
+        left = having(left, known, package, points, partial(takes, parser, name, where))
     return left
-
-
-def _takes(parser: ScriptParser, name: str, versions: dict[str, str]) -> bool:
-    return any(accepts(dotted, name, versions) is not False for dotted in parser.fields.bases)
 
 
 def given_in(document: Document) -> Given:

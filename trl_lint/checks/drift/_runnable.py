@@ -6,7 +6,7 @@ too low; what only those releases do is of no concern to the file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from functools import partial
 
 from trl_lint.checks.drift._calls import accepts, arguments, known_calls
@@ -23,7 +23,6 @@ def runnable(module: PythonModule, known: Choices, package: str) -> tuple[str, .
     key = (f"runnable {package}", module.tree)
     cached = module.memo.get(key)
     if cached is None:
-        module.memo[key] = known[package].releases  # what is asked about this package on the way
         cached = module.memo[key] = _runnable(module, known, package)
     return cached  # type: ignore[return-value]
 
@@ -32,35 +31,40 @@ def _runnable(module: PythonModule, known: Choices, package: str) -> tuple[str, 
     left = known[package].releases
     for use in imported_names(module):
         if use.dotted.partition(".")[0] == package and not is_guarded(module, use.node):
-            left = having(left, known, package, points_of_name(use.dotted), partial(_exists, use.dotted), {})
+            left = having(left, known, package, points_of_name(use.dotted), partial(_exists, use.dotted))
     for call, callee in known_calls(module):
         if is_guarded(module, call):
             continue
         for argument in arguments(call):
             points = points_of_parameter(callee.dotted, argument.name)
-            if argument.name not in callee.own and package in points:
-                ask = partial(accepts, callee.dotted, argument.name)
-                left = having(left, known, package, points, ask, _beside(module, known, package, callee.package))
+            if argument.name not in callee.own:
+                left = having(left, known, package, points, partial(accepts, callee.dotted, argument.name))
     return left
 
 
-def _beside(module: PythonModule, known: Choices, package: str, other: str) -> dict[str, str]:
-    """The newest release of another package that the file runs with."""
-    found = runnable(module, known, other) if other != package and other in known else ()
-    return {other: found[-1]} if found else {}
+def having(left: tuple[str, ...], known: Choices, package: str, points: Points, ask: Ask) -> tuple[str, ...]:
+    """The releases of a package that are not known to lack something.
+
+    Where all of them lack it, but only beside the newest release of another package, none is told from the others.
+    """
+    if package not in points:
+        return left
+    found = tuple(v for v, there in _answers(left, known, package, points, ask) if there is not False)
+    others = (other for other in points if other != package and other in known)
+    if not found and any(
+        there for other in others for _, there in _answers(known[other].releases, known, other, points, ask)
+    ):
+        return left
+    return found
 
 
-def having(
-    left: tuple[str, ...], known: Choices, package: str, points: Points, ask: Ask, beside: Mapping[str, str]
-) -> tuple[str, ...]:
-    """The releases that are not known to lack something; `beside`: versions of others that are not their newest."""
-    newest = {**known.newest(points), **beside}
-    return tuple(
-        version
-        for stretch in stretches(package, left, points.get(package, frozenset()))
-        if ask({**newest, package: stretch[-1]}) is not False
-        for version in stretch
-    )
+def _answers(
+    versions: tuple[str, ...], known: Choices, package: str, points: Points, ask: Ask
+) -> Iterator[tuple[str, bool | None]]:
+    newest = known.newest(points)
+    for stretch in stretches(package, versions, points.get(package, frozenset())):
+        there = ask({**newest, package: stretch[-1]})
+        yield from ((version, there) for version in stretch)
 
 
 def _exists(dotted: str, versions: dict[str, str]) -> bool:
