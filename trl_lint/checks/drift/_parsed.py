@@ -77,7 +77,7 @@ def _run(parser: ScriptParser, given: Given, names: Sequence[tuple[Where, str]],
     found: dict[str, Drift] = {}
     for dotted in parser.fields.bases:
         if dotted.partition(".")[0] in known:
-            for drift in drifts(dotted, parser.fields.own, known, usable, given):
+            for drift in drifts(dotted, frozenset(parser.fields.own), known, usable, given):
                 found.setdefault(drift.row.field, drift)
     return Run(parser, known, list(found.values()))
 
