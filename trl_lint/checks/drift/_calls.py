@@ -90,7 +90,10 @@ def imported(node: ast.expr, module: PythonModule) -> Callee | None:
     first = key_of(node).partition(".")[0]
     if not first or not module.names.is_imported(first) or not module.names.is_certain(node):
         return None
-    (origin,) = module.names.origins(node)
+    origins = module.names.origins(node)
+    if len(origins) != 1:  # two names that are assigned to each other
+        return None
+    (origin,) = origins
     return Callee(origin, frozenset()) if origin.partition(".")[0] in PACKAGES and "." in origin else None
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Where = Literal["keys", "flags"]
 # What TrlParser and the commands of TRL read beside the fields.
-_OF_THE_PARSER = frozenset({"config", "env", "help"})
+OF_THE_PARSER = frozenset({"config", "env", "help"})
 _OF_THE_COMMAND = frozenset({"accelerate_config"})
 _FLAG = re.compile(r"--([A-Za-z][\w-]*)")
 
@@ -71,12 +71,12 @@ _MILDNESS: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
 
 def judge_name(name: str, where: Where, parser: ScriptParser, severity: Severity, project: Project) -> Unknown | None:
     """How a parser meets a name; None where it takes the name, in some release in use, or where nobody knows."""
-    if name in parser.fields.own or name in parser.flags or name in _OF_THE_PARSER:
+    if name in parser.fields.own or name in parser.flags or name in OF_THE_PARSER:
         return None
     if parser.passes_keys if where == "keys" else parser.passes_flags:
         return None
     known = Choices(project.environment(parser.path))
-    points = _points(parser, name, where)
+    points = points_of(parser, name, where)
     newest = known.newest(points)
     if "trl" in points and "trl" not in newest:
         return None
@@ -150,7 +150,7 @@ def _launch_flags() -> frozenset[str]:
     return frozenset(name.lstrip("-").replace("-", "_") for name in (found.names() if found is not None else ()))
 
 
-def _points(parser: ScriptParser, name: str, where: Where) -> dict[str, frozenset[int]]:
+def points_of(parser: ScriptParser, name: str, where: Where) -> dict[str, frozenset[int]]:
     points: dict[str, frozenset[int]] = {}
     for candidate in [name, *_variants(name, where)]:
         for dotted in parser.fields.bases:

@@ -1,0 +1,71 @@
+"""The releases that a file can run with: what it imports exists there, and what it passes is taken.
+
+A floor such as `trl>=0.9` allows releases that the file cannot be meant for. TRL301 and TRL302 say that the floor is
+too low; what only those releases do is of no concern to the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from trl_lint.checks.drift._calls import accepts, arguments, known_calls
+from trl_lint.checks.drift.name_not_in_release import imported_names
+from trl_lint.knowledge.api import ABSENT, resolve
+from trl_lint.knowledge.presence import Ask, Points, points_of_name, points_of_parameter, stretches
+from trl_lint.project.stack import Choices
+from trl_lint.python.module import PythonModule
+from trl_lint.python.version_guards import is_guarded
+
+
+def runnable(module: PythonModule, known: Choices, package: str) -> tuple[str, ...]:
+    """The releases of a known package, out of those the pins allow, that the whole file runs with; oldest first."""
+    key = (f"runnable {package}", module.tree)
+    cached = module.memo.get(key)
+    if cached is None:
+        cached = module.memo[key] = _runnable(module, known, package)
+    return cached  # type: ignore[return-value]
+
+
+def _runnable(module: PythonModule, known: Choices, package: str) -> tuple[str, ...]:
+    left = known[package].releases
+    for use in imported_names(module):
+        if use.dotted.partition(".")[0] == package and not is_guarded(module, use.node):
+            left = having(left, known, package, points_of_name(use.dotted), partial(_exists, use.dotted))
+    for call, callee in known_calls(module):
+        if is_guarded(module, call):
+            continue
+        for argument in arguments(call):
+            points = points_of_parameter(callee.dotted, argument.name)
+            if argument.name not in callee.own:
+                left = having(left, known, package, points, partial(accepts, callee.dotted, argument.name))
+    return left
+
+
+def having(left: tuple[str, ...], known: Choices, package: str, points: Points, ask: Ask) -> tuple[str, ...]:
+    """The releases of a package that are not known to lack something.
+
+    Where all of them lack it, but only beside the newest release of another package, none is told from the others.
+    """
+    if package not in points:
+        return left
+    found = tuple(v for v, there in _answers(left, known, package, points, ask) if there is not False)
+    others = (other for other in points if other != package and other in known)
+    if not found and any(
+        there for other in others for _, there in _answers(known[other].releases, known, other, points, ask)
+    ):
+        return left
+    return found
+
+
+def _answers(
+    versions: tuple[str, ...], known: Choices, package: str, points: Points, ask: Ask
+) -> Iterator[tuple[str, bool | None]]:
+    newest = known.newest(points)
+    for stretch in stretches(package, versions, points.get(package, frozenset())):
+        there = ask({**newest, package: stretch[-1]})
+        yield from ((version, there) for version in stretch)
+
+
+def _exists(dotted: str, versions: dict[str, str]) -> bool:
+    return resolve(dotted, versions) is not ABSENT
