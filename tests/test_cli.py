@@ -603,3 +603,13 @@ def test_a_fix_that_does_not_hold_is_said(sh: Shell, monkeypatch: pytest.MonkeyP
     run = sh("--fix")
     assert (run.status, sh.read("train.py")) == (1, SCRIPT)
     assert run.err == "trl-lint: train.py:6:17: the fix of TRL103 was not made: it would not parse\n"
+
+
+def test_a_rule_about_runs_alone_finds_what_it_finds_among_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requirements.txt").write_text("trl==1.0.0\n")
+    (tmp_path / "train.py").write_text("from trl import GRPOConfig\nGRPOConfig(use_vllm=True, vllm_server_port=1)\n")
+    assert main(["--select", "TRL801", "--output-format", "concise", "."]) == 1
+    assert "TRL801" in capsys.readouterr().out

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _NOQA = re.compile(rb"noqa", re.IGNORECASE)
 # A Python file that may say how a run is configured.
-_CONFIGURED = re.compile(r"\b(?:TrlParser|HfArgumentParser|TrainingArguments|[A-Z]\w*Config)\(")
+_CONFIGURED = re.compile(rb"\b(?:TrlParser|HfArgumentParser|TrainingArguments|[A-Z]\w*Config)\(")
 
 
 class Problem(NamedTuple):
@@ -131,16 +131,17 @@ class _Run:
         if not notebook and not file.path.endswith((".py", ".pyi")):
             return
         active = self.triage.active(file.data)
-        if not active and not explicit:
+        if not active and not explicit and not (self._run_rules and _CONFIGURED.search(file.data)):
             return
         if notebook:
             from trl_lint.sources.notebook import python_source
 
-            self._check_module(python_source(file), active)
+            source: Source = python_source(file)
         else:
-            self._check_module(Source(file, "python"), active)
+            source = Source(file, "python")
+        self._check_module(source, active, bool(self._run_rules) and _CONFIGURED.search(file.data) is not None)
 
-    def _check_module(self, source: Source, active: set[Rule]) -> None:
+    def _check_module(self, source: Source, active: set[Rule], is_configured: bool) -> None:
         from trl_lint.python.module import PythonModule
 
         refuse_large(len(source.text))
@@ -158,7 +159,7 @@ class _Run:
             self._guarded(rule, source.path, partial(_visit, rule, site))
         for rule in self.triage.importing(module, active):
             self._guarded(rule, source.path, partial(rule.check_module, module, project))
-        if self._run_rules and _CONFIGURED.search(source.text):
+        if is_configured:
             project.keep_module(module)
             if not self._check_runs_of(source.path):
                 from trl_lint.project.runs import bare_run
