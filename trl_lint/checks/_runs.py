@@ -59,20 +59,6 @@ def import_pattern(path: str) -> re.Pattern[bytes]:
     return re.compile(os.fsencode(text), re.MULTILINE)  # a name on disk need not be Unicode
 
 
-def accelerate_config(launch: Launch, project: Project) -> Document | None:
-    """The accelerate config that a launch names with `--config_file`."""
-    found = _document(launch.config_file, project)
-    return found if found is not None and found.kind == "accelerate" else None
-
-
-def recipe(launch: Launch, project: Project) -> Document | None:
-    """The recipe that a launch hands to its script with `--config`."""
-    given = launch.flag("--config")
-    text = getattr(given, "text", None)
-    found = _document(launch.file_named(text), project) if text else None
-    return found if found is not None and found.kind == "trl-recipe" else None
-
-
 def recipe_launches(document: Document, project: Project) -> list[Launch]:
     """The commands that name the recipe. Commands shown in documentation prove nothing about how it is used."""
     return [launch for launch in naming_launches(document, project) if not launch.is_documentation]

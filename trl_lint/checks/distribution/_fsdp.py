@@ -9,7 +9,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from trl_lint.checks._runs import accelerate_config, recipe, runs_of
+from trl_lint.checks._runs import runs_of
 from trl_lint.finding import Location
 from trl_lint.python.guards import Atom, Truth, bindings, evaluate, key_of, last_name
 from trl_lint.python.module import PythonModule
@@ -159,7 +159,7 @@ def _run_of(launch: Launch, project: Project) -> FsdpRun | None:
     if launch.launcher == "accelerate":
         if "--use_fsdp" in launch.options:
             return FsdpRun(launch.location._replace(message="this launch uses FSDP"), None)
-        config = accelerate_config(launch, project)
+        config = project.run_of(launch).accelerate
         if config is not None:
             return _run_of_config(config)
     flag = launch.flag("--fsdp")
@@ -173,7 +173,7 @@ def _run_of_recipe(launch: Launch, project: Project) -> FsdpRun | None:
     """Whether the recipe a launch reads (`--config recipe.yaml`) has an `fsdp` that is on."""
     from trl_lint.sources.nodes import find_entry
 
-    document = recipe(launch, project)
+    document = project.run_of(launch).recipe
     entry = find_entry(document.root, "fsdp") if document is not None else None
     if document is None or entry is None or str(document.value("fsdp") or "") in _OFF:
         return None

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._runs import accelerate_config, after_flags, recipe_launches, runs_of
+from trl_lint.checks._runs import after_flags, recipe_launches, runs_of
 from trl_lint.checks.numerics._training import (
     Kind,
     config_class,
@@ -252,7 +252,7 @@ def deepspeed_clips(path: str, project: Project) -> bool:
 def _run_clips(run: Launch, project: Project) -> bool:
     from trl_lint.sources.nodes import find, value_of
 
-    config = accelerate_config(run, project)
+    config = project.run_of(run).accelerate
     if config is None or config.value("distributed_type") != "DEEPSPEED":
         return False
     file = config.value("deepspeed_config.deepspeed_config_file")
