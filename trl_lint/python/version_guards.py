@@ -1,16 +1,20 @@
 """Code that is prepared for several releases: what it says about one of them proves nothing.
 
 `try: from trl import X / except ImportError: …`, `if Version(trl.__version__) >= …:`, `if is_vllm_available():`,
-`if TYPE_CHECKING:`, `with suppress(ImportError):`, `@pytest.mark.skipif(…)`, and what follows `if old: return`.
+`if TYPE_CHECKING:`, `with suppress(ImportError):`, `@pytest.mark.skipif(…)`, and what follows `if old: return`. A whole
+file is prepared where the `__init__.py` beside it chooses between that file and another by the release.
 """
 
 from __future__ import annotations
 
 import ast
+import os
 import re
 
 from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import PythonModule
+from trl_lint.sources import Source, SourceError
+from trl_lint.sources.text import SourceFile
 
 # What a test has to say to be about releases or about what is installed.
 _ABOUT_RELEASES = re.compile(
@@ -33,7 +37,42 @@ def is_guarded(module: PythonModule, node: ast.AST) -> bool:
         if _decides(module, parent, child) or _follows_a_check(module, parent, child):
             return True
         child = parent
-    return False
+    return is_chosen(module)
+
+
+def is_chosen(module: PythonModule) -> bool:
+    """Whether the package that the file belongs to imports it with some releases only.
+
+    `if version("vllm") <= "0.6.3": from .old import Rollout` and `else: from .new import Rollout` in its `__init__.py`.
+    """
+    cached = module.memo.get(("is chosen", module.tree))
+    if cached is None:
+        cached = module.memo["is chosen", module.tree] = _is_chosen(module.path)
+    return bool(cached)
+
+
+def _is_chosen(path: str) -> bool:
+    folder, name = os.path.split(path)
+    stem, kind = os.path.splitext(name)
+    if kind != ".py" or stem == "__init__":
+        return False
+    beside = os.path.join(folder, "__init__.py")
+    try:
+        with open(beside, "rb") as stream:
+            data = stream.read()
+        if f".{stem} import".encode() not in data:
+            return False
+        package = PythonModule(Source(SourceFile(beside, data), "python"))
+    except (OSError, SourceError):
+        return False
+    uses = [node for node in package.imports if isinstance(node, ast.ImportFrom) and _names(node, folder, stem)]
+    return bool(uses) and all(is_guarded(package, node) for node in uses)
+
+
+def _names(node: ast.ImportFrom, folder: str, stem: str) -> bool:
+    """Whether an import of an `__init__.py` takes something from the module `stem` beside it."""
+    module = node.module or ""
+    return module == stem if node.level == 1 else not node.level and module.endswith(f"{os.path.basename(folder)}.{stem}")
 
 
 def _decides(module: PythonModule, parent: ast.AST, child: ast.AST) -> bool:
