@@ -71,8 +71,9 @@ def _is_chosen(path: str) -> bool:
 
 def _names(node: ast.ImportFrom, folder: str, stem: str) -> bool:
     """Whether an import of an `__init__.py` takes something from the module `stem` beside it."""
-    module = node.module or ""
-    return module == stem if node.level == 1 else not node.level and module.endswith(f"{os.path.basename(folder)}.{stem}")
+    if node.level:
+        return node.level == 1 and node.module == stem
+    return (node.module or "").endswith(f"{os.path.basename(folder)}.{stem}")
 
 
 def _decides(module: PythonModule, parent: ast.AST, child: ast.AST) -> bool:

@@ -48,7 +48,7 @@ class Field(NamedTuple):
 
 
 class Class(NamedTuple):
-    """A class as written. `kind` is "dataclass", "pydantic" for one of pydantic's dataclasses, or "" (its bases decide);
+    """A class as written. `kind` is "dataclass", "pydantic" (one of pydantic's dataclasses) or "" (its bases decide);
     `extra` is pydantic's setting.
     """
 
