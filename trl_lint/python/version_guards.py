@@ -23,6 +23,7 @@ _ABOUT_RELEASES = re.compile(
     r"(?i:\bhas_|_has_|supports?_|_supported|_exists\b|greater|at_least|min_ver)",
     re.IGNORECASE,
 )
+_VERSION = re.compile("version", re.IGNORECASE)
 _CATCHING = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "Exception", "BaseException", "RuntimeError"}
 )
@@ -66,7 +67,11 @@ def _is_chosen(path: str) -> bool:
     except (OSError, SourceError):
         return False
     uses = [node for node in package.imports if isinstance(node, ast.ImportFrom) and _names(node, folder, stem)]
-    return bool(uses) and all(is_guarded(package, node) for node in uses)
+    # `if TYPE_CHECKING:` in the __init__ of a lazy package, or whether vLLM is installed at all, chooses no release.
+    return bool(uses) and all(
+        isinstance(parent, ast.If) and is_about_releases(package, parent.test, _VERSION)
+        for parent in map(package.parents.get, uses)
+    )
 
 
 def _names(node: ast.ImportFrom, folder: str, stem: str) -> bool:
@@ -122,10 +127,10 @@ def _leaves(block: list[ast.stmt]) -> bool:
     return isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break))
 
 
-def is_about_releases(module: PythonModule, test: ast.expr) -> bool:
+def is_about_releases(module: PythonModule, test: ast.expr, words: re.Pattern[str] = _ABOUT_RELEASES) -> bool:
     """Whether a test asks for a release or for what is installed, itself or through a name it was stored in."""
-    if _ABOUT_RELEASES.search(module.segment(test)):
+    if words.search(module.segment(test)):
         return True
     table = bindings(module)
     stored = (value for node in ast.walk(test) if isinstance(node, ast.Name) for value in table.get(node.id, ()))
-    return any(_ABOUT_RELEASES.search(module.segment(value)) for value in stored)
+    return any(words.search(module.segment(value)) for value in stored)
