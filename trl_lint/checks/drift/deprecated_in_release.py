@@ -140,17 +140,14 @@ def gone_in(
 def is_taken_back(
     package: str, version: str, points: Mapping[str, frozenset[int]], announces: Callable[[str], bool | None]
 ) -> bool:
-    """Whether a release after `version` has it without a word of deprecation, and none in between lacks it.
+    """Whether the newest release has it without a word of deprecation, and none since `version` lacks it.
 
     TRL 0.26 announced that KTOTrainer moves to trl.experimental, and 1.8 took that back: who followed moved twice.
     `announces`: whether a release deprecates it, None if it is not there.
     """
     later = releases(package)[positions(package)[version] + 1 :]
-    for stretch in stretches(package, later, points.get(package, frozenset())):
-        announced = announces(stretch[-1])
-        if announced is not True:
-            return announced is False
-    return False
+    announced = [announces(stretch[-1]) for stretch in stretches(package, later, points.get(package, frozenset()))]
+    return None not in announced and announced[-1:] == [False]
 
 
 def _announces(dotted: str, name: str, newest: dict[str, str], package: str, version: str) -> bool | None:
