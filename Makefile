@@ -2,6 +2,8 @@
 # make test   everything the CI runs
 # make lint   the style and type checks alone
 # make docs   rewrite the rule table and the command output shown in README.md and docs/
+# make oracle the drift rules against public repositories and real installations; slow, and needs clones: see
+#             docs/validation.md for what MIRROR and ORACLE_PYTHON are
 #
 # Each sets up .venv when pyproject.toml asks for it, and leaves the system's Python alone.
 
@@ -13,7 +15,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test lint docs oracle clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(INSTALLED)
@@ -31,6 +33,19 @@ lint: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python -m trl_lint.knowledge.tables --write docs/rules.md
 	$(BIN)/python tests/documents.py
+
+# MIRROR holds the clones as owner+name, ORACLE_PYTHON is an interpreter beside which TRL is really installed. The results
+# are kept as data, so that a change of them is seen; a finding that is false, missed or was not read is a failure.
+RESULTS := benchmarks/results
+
+oracle: $(INSTALLED)
+	@test -n "$(MIRROR)" && test -n "$(ORACLE_PYTHON)" || { \
+		echo "make oracle MIRROR=folder-with-clones ORACLE_PYTHON=env/bin/python" >&2; exit 1; }
+	@failed=0; \
+	$(BIN)/python -m benchmarks.precision --mirror "$(MIRROR)" > $(RESULTS)/precision.txt || failed=1; \
+	$(BIN)/python -m benchmarks.projects --mirror "$(MIRROR)" > $(RESULTS)/projects.txt || failed=1; \
+	$(BIN)/python -m benchmarks.recall --mirror "$(MIRROR)" --python "$(ORACLE_PYTHON)" > $(RESULTS)/recall.txt || failed=1; \
+	tail -n 3 $(RESULTS)/*.txt; test $$failed -eq 0
 
 $(INSTALLED): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "trl-lint needs Python 3.10 or newer, and none was found on PATH." >&2; \

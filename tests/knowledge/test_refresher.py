@@ -340,6 +340,37 @@ def test_enums_structs_and_models_differ(recorded):
     }
 
 
+def test_a_dataclass_of_pydantic_drops_what_it_does_not_know(recorded):
+    source = """
+        import dataclasses
+        from pydantic import ConfigDict
+        from pydantic.dataclasses import dataclass
+        @dataclasses.dataclass
+        class Plain:
+            a: int = 1
+        @dataclass
+        class Lenient:
+            a: int = 1
+        @dataclass
+        class Child(Plain):
+            b: int = 1
+        @dataclass(config=ConfigDict(extra="forbid"))
+        class Strict:
+            a: int = 1
+    """
+    recorded("vllm", {"1.0": {"vllm/__init__.py": source}})
+    signatures = {
+        name: api.signature(f"vllm:{name}", {"vllm": "1.0"}) for name in ("Plain", "Lenient", "Child", "Strict")
+    }
+    assert {name: signature.open for name, signature in signatures.items()} == {
+        "Plain": False,
+        "Lenient": True,
+        "Child": True,
+        "Strict": False,
+    }
+    assert set(signatures["Child"].parameters) == {"a", "b"}
+
+
 def test_last_definition_that_is_no_overload_wins(recorded):
     source = """
         @overload

@@ -1,16 +1,20 @@
 """Code that is prepared for several releases: what it says about one of them proves nothing.
 
 `try: from trl import X / except ImportError: …`, `if Version(trl.__version__) >= …:`, `if is_vllm_available():`,
-`if TYPE_CHECKING:`, `with suppress(ImportError):`, `@pytest.mark.skipif(…)`, and what follows `if old: return`.
+`if TYPE_CHECKING:`, `with suppress(ImportError):`, `@pytest.mark.skipif(…)`, and what follows `if old: return`. A whole
+file is prepared where the `__init__.py` beside it chooses between that file and another by the release.
 """
 
 from __future__ import annotations
 
 import ast
+import os
 import re
 
 from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import PythonModule
+from trl_lint.sources import Source, SourceError
+from trl_lint.sources.text import SourceFile
 
 # What a test has to say to be about releases or about what is installed.
 _ABOUT_RELEASES = re.compile(
@@ -19,6 +23,7 @@ _ABOUT_RELEASES = re.compile(
     r"(?i:\bhas_|_has_|supports?_|_supported|_exists\b|greater|at_least|min_ver)",
     re.IGNORECASE,
 )
+_VERSION = re.compile("version", re.IGNORECASE)
 _CATCHING = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "Exception", "BaseException", "RuntimeError"}
 )
@@ -33,7 +38,47 @@ def is_guarded(module: PythonModule, node: ast.AST) -> bool:
         if _decides(module, parent, child) or _follows_a_check(module, parent, child):
             return True
         child = parent
-    return False
+    return is_chosen(module)
+
+
+def is_chosen(module: PythonModule) -> bool:
+    """Whether the package that the file belongs to imports it with some releases only.
+
+    `if version("vllm") <= "0.6.3": from .old import Rollout` and `else: from .new import Rollout` in its `__init__.py`.
+    """
+    cached = module.memo.get(("is chosen", module.tree))
+    if cached is None:
+        cached = module.memo["is chosen", module.tree] = _is_chosen(module.path)
+    return bool(cached)
+
+
+def _is_chosen(path: str) -> bool:
+    folder, name = os.path.split(path)
+    stem, kind = os.path.splitext(name)
+    if kind != ".py" or stem == "__init__":
+        return False
+    beside = os.path.join(folder, "__init__.py")
+    try:
+        with open(beside, "rb") as stream:
+            data = stream.read()
+        if f".{stem} import".encode() not in data:
+            return False
+        package = PythonModule(Source(SourceFile(beside, data), "python"))
+    except (OSError, SourceError):
+        return False
+    uses = [node for node in package.imports if isinstance(node, ast.ImportFrom) and _names(node, folder, stem)]
+    # `if TYPE_CHECKING:` in the __init__ of a lazy package, or whether vLLM is installed at all, chooses no release.
+    return bool(uses) and all(
+        isinstance(parent, ast.If) and is_about_releases(package, parent.test, _VERSION)
+        for parent in map(package.parents.get, uses)
+    )
+
+
+def _names(node: ast.ImportFrom, folder: str, stem: str) -> bool:
+    """Whether an import of an `__init__.py` takes something from the module `stem` beside it."""
+    if node.level:
+        return node.level == 1 and node.module == stem
+    return (node.module or "").endswith(f"{os.path.basename(folder)}.{stem}")
 
 
 def _decides(module: PythonModule, parent: ast.AST, child: ast.AST) -> bool:
@@ -82,10 +127,10 @@ def _leaves(block: list[ast.stmt]) -> bool:
     return isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break))
 
 
-def is_about_releases(module: PythonModule, test: ast.expr) -> bool:
+def is_about_releases(module: PythonModule, test: ast.expr, words: re.Pattern[str] = _ABOUT_RELEASES) -> bool:
     """Whether a test asks for a release or for what is installed, itself or through a name it was stored in."""
-    if _ABOUT_RELEASES.search(module.segment(test)):
+    if words.search(module.segment(test)):
         return True
     table = bindings(module)
     stored = (value for node in ast.walk(test) if isinstance(node, ast.Name) for value in table.get(node.id, ()))
-    return any(_ABOUT_RELEASES.search(module.segment(value)) for value in stored)
+    return any(words.search(module.segment(value)) for value in stored)

@@ -57,6 +57,8 @@ class DeprecatedInRelease(Rule):
         if found is None or not found.deprecated or not is_ours(chosen, module, call, project):
             return None
         package, since = deprecated_since(dotted, name, newest, points)
+        if is_taken_back(package, newest[package], points, partial(_announces, dotted, name, newest, package)):
+            return None
         sentences = [f"`{name}` of `{callee.name}` is deprecated in {package} {newest[package]} (since {since})"]
         if found.successor and accepts(dotted, found.successor, newest):
             sentences.append(f"use `{found.successor}`")
@@ -86,6 +88,8 @@ class DeprecatedInRelease(Rule):
             if announced != "?" and (successor := existing(dotted, home, {package: chosen.newest})):
                 sentences.append(f"use `{successor}`")
             points = points_of_name(use.dotted)
+            if is_taken_back(package, chosen.newest, points, partial(_announces_name, use.dotted, package)):
+                continue
             if gone := gone_in(package, chosen.newest, points, partial(_is_there, use.dotted, package)):
                 sentences.append(f"{package} {gone} has it no more")
             yield self.finding(use.location, "; ".join(sentences), related=pins_of(chosen))
@@ -131,6 +135,29 @@ def gone_in(
         if is_there(stretch[-1]) is False:
             return stretch[0]
     return ""
+
+
+def is_taken_back(
+    package: str, version: str, points: Mapping[str, frozenset[int]], announces: Callable[[str], bool | None]
+) -> bool:
+    """Whether the newest release has it without a word of deprecation, and none since `version` lacks it.
+
+    TRL 0.26 announced that KTOTrainer moves to trl.experimental, and 1.8 took that back: who followed moved twice.
+    `announces`: whether a release deprecates it, None if it is not there.
+    """
+    later = releases(package)[positions(package)[version] + 1 :]
+    announced = [announces(stretch[-1]) for stretch in stretches(package, later, points.get(package, frozenset()))]
+    return None not in announced and announced[-1:] == [False]
+
+
+def _announces(dotted: str, name: str, newest: dict[str, str], package: str, version: str) -> bool | None:
+    found = parameter(dotted, name, {**newest, package: version})
+    return None if found is None else found.deprecated
+
+
+def _announces_name(dotted: str, package: str, version: str) -> bool | None:
+    found = resolve(dotted, {package: version})
+    return None if isinstance(found, Missing) else bool(deprecation(found, version))
 
 
 def _accepts(dotted: str, name: str, newest: dict[str, str], package: str, version: str) -> bool | None:

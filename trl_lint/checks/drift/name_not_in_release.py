@@ -70,7 +70,7 @@ class NameNotInRelease(Rule):
         told.update(((missing, location), (missing, None)))
         if is_assigned(module, use.dotted) or is_shadowed(known[package], module.path, project, gone[1]):
             return None
-        message = word(gone, use, verdict.where, verdict.version)
+        message = word(gone, use, verdict.where, verdict.version, verdict.only_old)
         return self.finding(location, message, severity=verdict.severity, related=verdict.related)
 
 
@@ -145,8 +145,8 @@ def is_assigned(module: PythonModule, dotted: str) -> bool:
     )
 
 
-def word(gone: tuple[str, str], use: Use, where: str, version: str) -> str:
-    """Say what is missing, when it was there, and where it is now."""
+def word(gone: tuple[str, str], use: Use, where: str, version: str, only_old: bool) -> str:
+    """Say what is missing, when it was there, and where it is now (`only_old`: where it was before)."""
     home, name = gone
     package = home.partition(".")[0]
     if any(resolve(f"{home}.{name}", {package: v}) == f"{home}.{name}:" for v in releases(package)):
@@ -159,8 +159,8 @@ def word(gone: tuple[str, str], use: Use, where: str, version: str) -> str:
         sentences.append(f"{package} {ranges_of(had, releases(package))} has it")
     moved = homes(package, name, version)
     if moved and moved[0] != home:
-        sentences.append(f"now it is in `{moved[0]}`")
-    elif successor := announced_successor(home, name, version):
+        sentences.append(f"there it is in `{moved[0]}`" if only_old else f"now it is in `{moved[0]}`")
+    elif not only_old and (successor := announced_successor(home, name, version)):
         sentences.append(successor)
     return "; ".join(sentences)
 

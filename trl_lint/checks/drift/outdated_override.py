@@ -42,13 +42,13 @@ class Hook(NamedTuple):
     since: str
 
 
-# Read in trainer.py of 4.45.2, 4.46.0, 4.46.3, 4.47.0, 4.47.1, 4.48.0, 4.48.3, 4.49.0, 4.50.0, 4.51.0, 4.52.1, 4.52.4,
-# 5.0.0 and 5.23.0. In 4.47.0 and 4.48.0 `num_items_in_batch` is only passed for models that do not take it.
+# Read in trainer.py of 4.45.2, 4.46.0, 4.46.3, 4.47.0, 4.47.1, 4.48.0 to 4.48.3, 4.49.0, 4.50.0, 4.51.0, 4.52.1,
+# 4.52.4, 5.0.0 and 5.23.0. In 4.47.0 and 4.48.0 `num_items_in_batch` is only passed for models that do not take it.
 _LOOPS = ("_inner_training_loop", "_run_epoch", "train")
 HOOKS = (
     Hook(
         "compute_loss",
-        ">=4.46.0,!=4.47.0,!=4.48.0,!=4.48.1,!=4.48.2",
+        ">=4.46.0,!=4.47.0,!=4.48.0",
         2,
         "num_items_in_batch",
         ("training_step",),

@@ -48,7 +48,9 @@ class Field(NamedTuple):
 
 
 class Class(NamedTuple):
-    """A class as written. `kind` is "dataclass" or "" (its bases decide); `extra` is pydantic's setting."""
+    """A class as written. `kind` is "dataclass", "pydantic" (one of pydantic's dataclasses) or "" (its bases decide);
+    `extra` is pydantic's setting.
+    """
 
     bases: tuple[str, ...]
     kind: str
@@ -236,10 +238,15 @@ class _Reader:
         warned = deprecations.moved(
             next((p.body for p in body if isinstance(p, Definition) and p.name in _CONSTRUCTORS), [])
         )
-        decorators = {last_name(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list}
+        decorators = {last_name(_called(d)) for d in node.decorator_list}
+        kind = "dataclass" if decorators & _DATACLASS_DECORATORS else ""
+        for decorator in node.decorator_list:
+            if self.reference(_called(decorator)).startswith("pydantic."):
+                # Unless it is told otherwise, it drops what is no field without a word, where a dataclass would fail.
+                kind, extra = "pydantic", _read_decorator_extra(decorator) or "ignore"
         return Class(
             tuple(self.reference(base) for base in node.bases),
-            "dataclass" if decorators & _DATACLASS_DECORATORS else "",
+            kind,
             extra,
             tuple(fields.values()),
             constructor,
@@ -338,6 +345,17 @@ def _read_model_config(node: ast.stmt) -> str:
     if "model_config" not in _targets(node) or not isinstance(value, ast.Call):
         return ""
     return next((read_string(k.value) for k in value.keywords if k.arg == "extra"), "")
+
+
+def _called(decorator: ast.expr) -> ast.expr:
+    return decorator.func if isinstance(decorator, ast.Call) else decorator
+
+
+def _read_decorator_extra(node: ast.expr) -> str:
+    """`extra=` of a pydantic `@dataclass(config=ConfigDict(extra="forbid"))`."""
+    configs = [k.value for k in node.keywords if k.arg == "config"] if isinstance(node, ast.Call) else []
+    extras = [k for config in configs if isinstance(config, ast.Call) for k in config.keywords if k.arg == "extra"]
+    return next((read_string(k.value) for k in extras), "")
 
 
 def _alias_names(tree: ast.Module) -> tuple[str, ...]:
