@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.checks.pins import known_bad_release, outside_supported_range, unpinned_package
+from trl_lint.checks.pins import known_bad_release, outside_supported_range, unpinned_package, unsatisfiable_pins
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
 from trl_lint.project import Project
@@ -16,6 +16,7 @@ from trl_lint.settings import Settings
 from trl_lint.sources import Files
 
 KNOWN_BAD, RANGE, UNPINNED = known_bad_release.rule, outside_supported_range.rule, unpinned_package.rule
+UNSATISFIABLE = unsatisfiable_pins.rule
 
 
 def check(
@@ -117,9 +118,9 @@ def test_a_fix_leaves_the_other_pins_fitting(tmp_path: Path, transformers: str, 
 @pytest.mark.parametrize(
     ("vllm", "torch", "fix"),
     [
-        ("0.9.2", "2.7.0", None),  # 0.10.2 brings torch 2.8, 0.11.2 torch 2.9; what 0.11.1 brings is not in the tables
+        ("0.9.2", "2.7.0", None),  # trl 0.29.0 supports vLLM 0.10.2 to 0.12.0, which bring torch 2.8 and 2.9
         ("0.8.3", "2.8.0", "==0.10.2"),
-        ("0.8.3", "2.9.0", "==0.11.2"),
+        ("0.8.3", "2.9.0", "==0.11.1"),
     ],
 )
 def test_a_fix_passes_over_releases_that_do_not_fit(tmp_path: Path, vllm: str, torch: str, fix: str | None):
@@ -137,12 +138,14 @@ def test_a_target_is_not_changed_by_editing_a_pin(tmp_path: Path):
 
 def test_only_what_pip_refuses_is_an_error(tmp_path: Path):
     together = {"requirements.txt": "vllm==0.7.2\ntorch==2.6.0\n"}
-    assert levels(check(RANGE, tmp_path / "a", together)) == ["error"]
+    assert levels(check(UNSATISFIABLE, tmp_path / "a", together)) == ["error"]
+    assert check(RANGE, tmp_path / "a", together) == []
     apart = {
         "requirements.txt": "torch==2.6.0\n",
         "pyproject.toml": '[project]\nname = "x"\nversion = "1"\ndependencies = ["vllm==0.7.2"]\n',
     }
     assert levels(check(RANGE, tmp_path / "b", apart)) == ["warning"]
+    assert check(UNSATISFIABLE, tmp_path / "b", apart) == []
 
 
 def test_a_lock_holds_what_a_requirement_excludes_only_on_purpose(tmp_path: Path):

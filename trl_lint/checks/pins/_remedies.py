@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.pins._advisories import matching
 from trl_lint.checks.pins._conflicts import conflict_id, read_conflict
 from trl_lint.finding import Applicability, Edit, Fix
-from trl_lint.knowledge.compat import advisories, dependents, requirement, requirements_of
+from trl_lint.knowledge.compat import advisories
+from trl_lint.knowledge.requirements import requirement, requirements_of
 
 if TYPE_CHECKING:
     from trl_lint.checks.pins._views import View
@@ -74,13 +75,15 @@ def is_told(package: str, view: View) -> bool:
     others = requirements_of(package)
     if version is None or not any(view.package(other).pins for other in others):
         return True
-    return any(requirement(package, version, other, frozenset()) is not None for other in others)
+    return any(requirement(package, version, other) is not None for other in others)
 
 
 def faults_of(package: str, view: View) -> set[str]:
     """What is wrong with the pins of a package: advisories that hold, and conflicts with other packages."""
     found = {a.id for a in advisories() if package in a.packages and matching(a, view) is not None}
-    pairs = [(other, package) for other in dependents(package)] + [(package, name) for name in requirements_of(package)]
+    pairs = [(other, package) for other in view.dependents(package)] + [
+        (package, name) for name in requirements_of(package)
+    ]
     for provider, name in pairs:
         mentioned = provider != name and view.is_mentioned(provider) and view.is_mentioned(name)
         if mentioned and read_conflict(provider, name, view) is not None:
