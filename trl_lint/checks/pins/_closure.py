@@ -7,7 +7,8 @@ changes. Only what is impossible goes, so an empty package proves a contradictio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.knowledge.requirements import Requirement, declared, providers, requirement
@@ -102,15 +103,13 @@ class _Search:
         for _ in range(_MOST_ROUNDS):
             changed = False
             for name in self.installed:  # grows while it is walked
-                if name in self.unknown or name not in providers():
-                    continue
+                if name in self.unknown or name not in providers() or self.open[name]:
+                    continue  # what an unknown release requires, nobody knows
                 before = self.left[name]
                 self._drop_impossible(name)
-                if not self.left[name] and not self.open[name]:
+                if not self.left[name]:
                     return tuple(self._explain(name, set()))
                 changed |= self.left[name] != before
-                if self.open[name]:
-                    continue  # what an unknown release requires, nobody knows
                 for dependency in self._required_of(name):
                     narrowed = self._narrow(name, dependency)
                     if not self.left[dependency] and not self.open[dependency]:
@@ -141,7 +140,9 @@ class _Search:
         """Leave of a dependency only what some release of the package takes; it gets installed with it."""
         needs = [self._need(name, version, dependency) for version in self.left[name]]
         specifiers = {need.specifier for need in needs if need is not None}
-        allowed = {version for specifier in specifiers for version in _within(self.left[dependency], specifier)}
+        allowed = {
+            version for specifier in specifiers for version in _within(dependency, self.left[dependency], specifier)
+        }
         left = tuple(version for version in self.left[dependency] if version in allowed)
         is_open = self.open[dependency] and any(_is_open(dependency, specifier) for specifier in specifiers)
         changed = (left, is_open) != (self.left[dependency], self.open[dependency])
@@ -202,7 +203,7 @@ class _Search:
     def _fits(self, dependency: str, need: Requirement) -> bool:
         if self.open[dependency] and _is_open(dependency, need.specifier):
             return True
-        return bool(_within(self.left[dependency], need.specifier))
+        return not _allowed(dependency, self.left[dependency], need.specifier).isdisjoint(self.left[dependency])
 
     # -- the argument ---------------------------------------------------------------------------------------------
 
@@ -217,12 +218,31 @@ class _Search:
             yield demand
 
 
-def _within(releases: Iterable[Version], specifier: str) -> list[Version]:
-    """The releases a specifier allows; all of them where it cannot be read."""
+def _within(name: str, releases: tuple[Version, ...], specifier: str) -> list[Version]:
+    """The releases of a package that a specifier allows; all of them where it cannot be read."""
+    allowed = _allowed(name, releases, specifier)
+    return [version for version in releases if version in allowed]
+
+
+def _allowed(name: str, releases: tuple[Version, ...], specifier: str) -> frozenset[Version]:
+    from trl_lint.knowledge.releases import versions
+
+    return _known_allowed(name, specifier) if versions(name) else _matching(releases, specifier)
+
+
+@lru_cache(maxsize=4096)
+def _known_allowed(name: str, specifier: str) -> frozenset[Version]:
+    # The same few specifiers are asked for again and again: each is answered once for all releases of a package.
+    from trl_lint.knowledge.releases import versions
+
+    return _matching(versions(name), specifier)
+
+
+def _matching(releases: tuple[Version, ...], specifier: str) -> frozenset[Version]:
     from trl_lint.knowledge.releases import parse_specifier
 
     found = parse_specifier(specifier)
-    return [version for version in releases if found is None or found.contains(version, prereleases=True)]
+    return frozenset(version for version in releases if found is None or found.contains(version, prereleases=True))
 
 
 def _is_open(name: str, specifier: str) -> bool:
