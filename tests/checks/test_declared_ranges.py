@@ -1,6 +1,7 @@
 """Every declared range is enforced: one release outside of it is told, the nearest inside is not.
 
-The rows are those of the histories; `tests/knowledge/test_requirements.py` compares these with tables copied by hand.
+The rows are those of the histories; `tests/knowledge/test_declared_requirements.py` compares these with tables that
+were copied by hand.
 """
 
 from __future__ import annotations

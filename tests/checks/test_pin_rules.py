@@ -129,6 +129,60 @@ def test_a_fix_passes_over_releases_that_do_not_fit(tmp_path: Path, vllm: str, t
     assert (finding.fix and finding.fix.edits[0].content) == fix
 
 
+def test_a_fix_leads_to_no_contradiction_further_away(tmp_path: Path):
+    """Of the releases that trl takes, only 5.0.0 to 5.3.0 suit this huggingface-hub, and no vLLM of the extra does."""
+    text = "trl[vllm]==1.9.0\ntransformers==4.50.0\nhuggingface-hub==1.3.0\n"
+    findings = check(UNSATISFIABLE, tmp_path, {"requirements.txt": text})
+    (finding,) = [f for f in findings if "requires transformers>=4.56.2" in f.message]
+    assert finding.fix is None
+    (finding,) = check(UNSATISFIABLE, tmp_path, {"requirements.txt": text.replace("[vllm]", "")})
+    assert finding.fix is not None
+    assert finding.fix.edits[0].content == "==5.0.0"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("trl[vllm]==1.16.0\ntransformers==5.3.0\n", "none of vllm 0.22.0 to 0.31.0 accepts transformers==5.3.0"),
+        ("trl>=1.0,<0.20\n", "No release of trl satisfies >=1.0,<0.20"),
+        ("trl==0.99\n", "its neighbours are 0.29.1 and 1.0.0"),
+        ("trl==0.15.2\ntrl==0.16.0\n", "==0.15.2 and ==0.16.0, which are asked for together"),
+        ("verl[vllm]==0.9.0\nvllm==0.33.0\n", "vllm 0.33.0 requires transformers>=5.16.1,<5.21.0"),
+    ],
+)
+def test_the_message_is_the_argument(tmp_path: Path, text: str, wanted: str):
+    (finding,) = check(UNSATISFIABLE, tmp_path, {"requirements.txt": text})
+    assert (finding.severity, finding.fix) == ("error", None)
+    assert wanted in finding.message
+    assert len(finding.related) == text.count("\n") - 1
+
+
+def test_every_contradiction_is_told(tmp_path: Path):
+    text = "torch==2.5.1\nvllm==0.33.0\ntrl[vllm]==0.29.0\naccelerate==1.0.0\n"
+    findings = check(UNSATISFIABLE, tmp_path, {"requirements.txt": text})
+    assert sorted(finding.message.split(" requires ")[1].split(",")[0] for finding in findings) == [
+        "accelerate>=1.4.0",
+        "torch==2.14.0",
+        "vllm>=0.10.2",
+    ]
+
+
+def test_a_target_can_bring_the_contradiction(tmp_path: Path):
+    files = {"requirements.txt": "trl[vllm]==1.16.0\n"}
+    assert check(UNSATISFIABLE, tmp_path, files) == []
+    (finding,) = check(UNSATISFIABLE, tmp_path, files, targets={"transformers": "5.3.0"})
+    assert (finding.severity, finding.related) == ("warning", ())
+
+
+def test_what_an_included_file_says_is_told_there(tmp_path: Path):
+    files = {
+        "requirements.txt": "-r requirements-base.txt\npeft\n",
+        "requirements-base.txt": "vllm==0.7.2\ntorch==2.6.0\n",
+    }
+    assert check(UNSATISFIABLE, tmp_path, files) == []
+    assert len(check(UNSATISFIABLE, tmp_path, files, "requirements-base.txt")) == 1
+
+
 def test_a_target_is_not_changed_by_editing_a_pin(tmp_path: Path):
     (finding,) = check(RANGE, tmp_path, {"requirements.txt": "vllm==0.33.0\n"}, targets={"trl": "0.29.0"})
     assert finding.fix is not None

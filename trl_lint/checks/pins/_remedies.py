@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.pins._advisories import matching
 from trl_lint.checks.pins._conflicts import conflict_id, read_conflict
+from trl_lint.checks.pins._installations import failures
 from trl_lint.finding import Applicability, Edit, Fix
 from trl_lint.knowledge.compat import advisories
 from trl_lint.knowledge.requirements import requirement, requirements_of
@@ -45,11 +46,21 @@ def fitting_specifier(pin: Pin, specifier: str, view: View, fault: str) -> str |
         if tried is None or not is_told(pin.package, tried):
             continue
         left = faults_of(pin.package, tried)
+        if left and (second_best is not None or not left <= before - {fault}):
+            continue
+        if leads_to_failure(pin.package, fault, tried, view):
+            continue
         if not left:
             return wanted
-        if second_best is None and left <= before - {fault}:
-            second_best = wanted
+        second_best = wanted
     return second_best
+
+
+def leads_to_failure(package: str, fault: str, tried: View, view: View) -> bool:
+    """Whether a change of a package leaves pins that no releases satisfy: those it should cure, or new ones."""
+    known = {failure.names for failure in failures(view)}
+    known = {names for names in known if fault not in {conflict_id(one, other) for one in names for other in names}}
+    return any(package in failure.names and failure.names not in known for failure in failures(tried))
 
 
 def specifiers_within(pin: Pin, specifier: str) -> Iterator[str]:

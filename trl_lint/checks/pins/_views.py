@@ -65,7 +65,8 @@ class View:
         if pin not in pins or package.source in ("target", "lock") or package.is_own:
             return None
         changed = resolve(pin.package, [p._replace(specifier=specifier) if p == pin else p for p in pins])
-        view = View(self.manifest, self.project)
+        mine = tuple(p._replace(specifier=specifier) if p == pin else p for p in self.manifest.pins)
+        view = View(self.manifest._replace(pins=mine), self.project)
         view.evidence = self.evidence
         view._tried = changed
         return view
