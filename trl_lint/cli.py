@@ -13,14 +13,16 @@ from trl_lint.commands import UsageError
 from trl_lint.reports import FORMATS
 from trl_lint.selection import nearest
 
-COMMANDS = ("check", "rule", "runs")
+COMMANDS = ("check", "environment", "rule", "runs")
 
+_TARGET = "judge as if this release were pinned"
 _DESCRIPTION = "Check reinforcement-learning training projects before they run."
 _EPILOG = """\
 commands:
-  trl-lint [check] PATH...   check files and folders (the default; without PATH, the current folder)
-  trl-lint rule [CODE]       explain a rule
-  trl-lint runs [PATH]...    show what each launch command starts, and which file sets which value
+  trl-lint [check] PATH...      check files and folders (the default; without PATH, the current folder)
+  trl-lint environment [PATH]   show which releases the files run with, and which pins conflict
+  trl-lint rule [CODE]          explain a rule
+  trl-lint runs [PATH]...       show what each launch command starts, and which file sets which value
 
 exit status: 0 nothing above a hint, 1 errors or warnings found, 2 the tool could not do its work
 """
@@ -85,6 +87,10 @@ def _run(arguments: list[str]) -> int:
         from trl_lint.commands.runs import run as show_runs
 
         return show_runs(runs_parser().parse_args(arguments))
+    if command == "environment":
+        from trl_lint.commands.environment import run as run_environment
+
+        return run_environment(environment_parser().parse_args(arguments))
     from trl_lint.commands.check import run as run_check
 
     # argparse takes what stands behind `--` for options all the same when options and paths may alternate.
@@ -127,6 +133,22 @@ def runs_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def environment_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="trl-lint environment",
+        description="Show which releases the files of a project run with, where that is written, and what conflicts.",
+        epilog="exit status: 0 no conflict above a hint, 1 conflicts found, 2 the tool could not do its work",
+        allow_abbrev=False,
+    )
+    parser.add_argument("path", nargs="?", default=".", metavar="PATH", help="a folder or a file")
+    parser.add_argument("--target", action="append", metavar="PACKAGE==VERSION", help=_TARGET)
+    parser.add_argument(
+        "--output-format", default="text", choices=("text", "json"), metavar="FORMAT", help="text or json"
+    )
+    _add_settings(parser.add_argument_group("settings"))
+    return parser
+
+
 def check_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="trl-lint",
@@ -164,9 +186,7 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--per-file-ignores", action="append", metavar="PATTERN:CODES", help="rules not to run on some files"
     )
-    group.add_argument(
-        "--target", action="append", metavar="PACKAGE==VERSION", help="judge as if this release were pinned"
-    )
+    group.add_argument("--target", action="append", metavar="PACKAGE==VERSION", help=_TARGET)
 
 
 def _add_files(group: argparse._ArgumentGroup) -> None:

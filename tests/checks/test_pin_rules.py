@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.checks.pins import known_bad_release, outside_supported_range, unpinned_package
+from trl_lint.checks.pins import known_bad_release, outside_supported_range, unpinned_package, unsatisfiable_pins
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
 from trl_lint.project import Project
@@ -16,6 +16,7 @@ from trl_lint.settings import Settings
 from trl_lint.sources import Files
 
 KNOWN_BAD, RANGE, UNPINNED = known_bad_release.rule, outside_supported_range.rule, unpinned_package.rule
+UNSATISFIABLE = unsatisfiable_pins.rule
 
 
 def check(
@@ -117,15 +118,69 @@ def test_a_fix_leaves_the_other_pins_fitting(tmp_path: Path, transformers: str, 
 @pytest.mark.parametrize(
     ("vllm", "torch", "fix"),
     [
-        ("0.9.2", "2.7.0", None),  # 0.10.2 brings torch 2.8, 0.11.2 torch 2.9; what 0.11.1 brings is not in the tables
+        ("0.9.2", "2.7.0", None),  # trl 0.29.0 supports vLLM 0.10.2 to 0.12.0, which bring torch 2.8 and 2.9
         ("0.8.3", "2.8.0", "==0.10.2"),
-        ("0.8.3", "2.9.0", "==0.11.2"),
+        ("0.8.3", "2.9.0", "==0.11.1"),
     ],
 )
 def test_a_fix_passes_over_releases_that_do_not_fit(tmp_path: Path, vllm: str, torch: str, fix: str | None):
     text = f"vllm=={vllm}\ntrl==0.29.0\ntorch=={torch}\n"
     finding = next(f for f in check(RANGE, tmp_path, {"requirements.txt": text}) if f.message.startswith("trl"))
     assert (finding.fix and finding.fix.edits[0].content) == fix
+
+
+def test_a_fix_leads_to_no_contradiction_further_away(tmp_path: Path):
+    """Of the releases that trl takes, only 5.0.0 to 5.3.0 suit this huggingface-hub, and no vLLM of the extra does."""
+    text = "trl[vllm]==1.9.0\ntransformers==4.50.0\nhuggingface-hub==1.3.0\n"
+    findings = check(UNSATISFIABLE, tmp_path, {"requirements.txt": text})
+    (finding,) = [f for f in findings if "requires transformers>=4.56.2" in f.message]
+    assert finding.fix is None
+    (finding,) = check(UNSATISFIABLE, tmp_path, {"requirements.txt": text.replace("[vllm]", "")})
+    assert finding.fix is not None
+    assert finding.fix.edits[0].content == "==5.0.0"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("trl[vllm]==1.16.0\ntransformers==5.3.0\n", "none of vllm 0.22.0 to 0.31.0 accepts transformers==5.3.0"),
+        ("trl>=1.0,<0.20\n", "No release of trl satisfies >=1.0,<0.20"),
+        ("trl==0.99\n", "its neighbours are 0.29.1 and 1.0.0"),
+        ("trl==0.15.2\ntrl==0.16.0\n", "==0.15.2 and ==0.16.0, which are asked for together"),
+        ("verl[vllm]==0.9.0\nvllm==0.33.0\n", "vllm 0.33.0 requires transformers>=5.16.1,<5.21.0"),
+    ],
+)
+def test_the_message_is_the_argument(tmp_path: Path, text: str, wanted: str):
+    (finding,) = check(UNSATISFIABLE, tmp_path, {"requirements.txt": text})
+    assert (finding.severity, finding.fix) == ("error", None)
+    assert wanted in finding.message
+    assert len(finding.related) == text.count("\n") - 1
+
+
+def test_every_contradiction_is_told(tmp_path: Path):
+    text = "torch==2.5.1\nvllm==0.33.0\ntrl[vllm]==0.29.0\naccelerate==1.0.0\n"
+    findings = check(UNSATISFIABLE, tmp_path, {"requirements.txt": text})
+    assert sorted(finding.message.split(" requires ")[1].split(",")[0] for finding in findings) == [
+        "accelerate>=1.4.0",
+        "torch==2.14.0",
+        "vllm>=0.10.2",
+    ]
+
+
+def test_a_target_can_bring_the_contradiction(tmp_path: Path):
+    files = {"requirements.txt": "trl[vllm]==1.16.0\n"}
+    assert check(UNSATISFIABLE, tmp_path, files) == []
+    (finding,) = check(UNSATISFIABLE, tmp_path, files, targets={"transformers": "5.3.0"})
+    assert (finding.severity, finding.related) == ("warning", ())
+
+
+def test_what_an_included_file_says_is_told_there(tmp_path: Path):
+    files = {
+        "requirements.txt": "-r requirements-base.txt\npeft\n",
+        "requirements-base.txt": "vllm==0.7.2\ntorch==2.6.0\n",
+    }
+    assert check(UNSATISFIABLE, tmp_path, files) == []
+    assert len(check(UNSATISFIABLE, tmp_path, files, "requirements-base.txt")) == 1
 
 
 def test_a_target_is_not_changed_by_editing_a_pin(tmp_path: Path):
@@ -137,12 +192,14 @@ def test_a_target_is_not_changed_by_editing_a_pin(tmp_path: Path):
 
 def test_only_what_pip_refuses_is_an_error(tmp_path: Path):
     together = {"requirements.txt": "vllm==0.7.2\ntorch==2.6.0\n"}
-    assert levels(check(RANGE, tmp_path / "a", together)) == ["error"]
+    assert levels(check(UNSATISFIABLE, tmp_path / "a", together)) == ["error"]
+    assert check(RANGE, tmp_path / "a", together) == []
     apart = {
         "requirements.txt": "torch==2.6.0\n",
         "pyproject.toml": '[project]\nname = "x"\nversion = "1"\ndependencies = ["vllm==0.7.2"]\n',
     }
     assert levels(check(RANGE, tmp_path / "b", apart)) == ["warning"]
+    assert check(UNSATISFIABLE, tmp_path / "b", apart) == []
 
 
 def test_a_lock_holds_what_a_requirement_excludes_only_on_purpose(tmp_path: Path):

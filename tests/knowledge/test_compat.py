@@ -11,9 +11,10 @@ import pytest
 
 from trl_lint.checks.pins.known_bad_release import rule
 from trl_lint.finding import SEVERITIES, Finding
-from trl_lint.knowledge.compat import Advisory, Settings, advisories, dependents, ranges, requirement
+from trl_lint.knowledge.compat import Advisory, Settings, advisories, ranges, supports
 from trl_lint.knowledge.pages import IMPACTS
-from trl_lint.knowledge.releases import allowed, known_packages, parse_specifier, parse_version
+from trl_lint.knowledge.releases import allowed, known_packages, parse_specifier
+from trl_lint.knowledge.requirements import declared, requirements_of
 from trl_lint.project import Project
 from trl_lint.project.documents import Kind
 from trl_lint.project.pins import read_manifest
@@ -148,26 +149,19 @@ def test_one_row_per_release_dependency_and_extra():
                 seen[key] = row.releases
 
 
-@pytest.mark.parametrize(
-    ("package", "version", "dependency", "extras", "wanted"),
-    [
-        ("trl", "0.15.2", "vllm", (), ("==0.7.2", False)),
-        ("trl", "0.15.2", "vllm", ("vllm",), ("==0.7.2", True)),
-        ("trl", "1.16.0", "vllm", (), (">=0.22.0,<=0.31.0", False)),
-        ("trl", "0.14.0", "vllm", (), None),
-        ("trl", "0.12.2", "transformers", (), ("<4.47.0", True)),
-        ("vllm", "0.7.3", "ray", (), ("==2.40.0", True)),
-        ("vllm", "0.8.4", "torch", (), None),
-        ("openrlhf", "0.5.8", "deepspeed", (), ("==0.16.3", True)),
-        ("verl", "0.2", "vllm", (), ("<=0.6.3", True)),
-    ],
-)
-def test_requirement(package: str, version: str, dependency: str, extras: tuple[str, ...], wanted: object):
-    parsed = parse_version(version)
-    assert parsed is not None
-    assert requirement(package, parsed, dependency, frozenset(extras)) == wanted
+def test_no_row_repeats_a_history():
+    for row in ranges():
+        known = [declared(row.package, version) for version in allowed(row.package, row.releases) or ()]
+        assert any(found is not None and not found.complete for found in known), row
 
 
-def test_dependents():
-    assert set(dependents("torch")) == {"vllm"}
-    assert {"trl", "openrlhf", "verl"} <= set(dependents("vllm"))
+def test_supporting_extras_are_declared():
+    for (package, dependency), extras in supports().items():
+        assert dependency in requirements_of(package)
+        told = {
+            part.extra
+            for version in allowed(package, "") or ()
+            if (found := declared(package, version)) is not None
+            for part in found.parts.get(dependency, ())
+        }
+        assert set(extras) <= told, (package, dependency)

@@ -1,19 +1,18 @@
-"""Compatibility facts from `rules/compat/*.toml`: advisories (`[[advisory]]`) and declared ranges (`[[range]]`).
+"""Compatibility facts from `rules/compat/*.toml`: advisories (`[[advisory]]`), ranges that no history knows
+(`[[range]]`), and extras that tell what is supported (`[[support]]`).
 
-The tables are data; their fields are explained at the head of `advisories.toml` and `trl.toml`.
+The tables are data; their fields are explained at the head of `advisories.toml`, `others.toml` and `extras.toml`.
+What releases declare to require is in the histories; `knowledge/requirements.py` puts the two together.
 """
 
 from __future__ import annotations
 
 import os
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 from trl_lint.finding import Severity
 from trl_lint.knowledge import rules_dir
-
-if TYPE_CHECKING:
-    from packaging.version import Version
 
 
 class Range(NamedTuple):
@@ -65,13 +64,20 @@ class Advisory(NamedTuple):
         return next(iter(self.fix or self.packages))
 
 
+class _Tables(NamedTuple):
+    ranges: tuple[Range, ...]
+    advisories: tuple[Advisory, ...]
+    supports: dict[tuple[str, str], tuple[str, ...]]
+
+
 @cache
-def _tables() -> tuple[tuple[Range, ...], tuple[Advisory, ...]]:
+def _tables() -> _Tables:
     import tomli
 
     folder = os.path.join(rules_dir(), "compat")
     ranges: list[Range] = []
     advisories: list[Advisory] = []
+    supports: dict[tuple[str, str], tuple[str, ...]] = {}
     for name in sorted(os.listdir(folder)):
         if not name.endswith(".toml"):
             continue
@@ -82,9 +88,11 @@ def _tables() -> tuple[tuple[Range, ...], tuple[Advisory, ...]]:
             evidence = tuple(table.get("evidence", ()))
             ranges += [_read_range(row, evidence) for row in table.get("range", ())]
             advisories += [_read_advisory(row) for row in table.get("advisory", ())]
+            for row in table.get("support", ()):
+                supports[row["package"], row["dependency"]] = tuple(row["extras"])
         except (KeyError, TypeError) as error:
             raise ValueError(f"{path}: {type(error).__name__}: {error}") from None
-    return tuple(ranges), tuple(advisories)
+    return _Tables(tuple(ranges), tuple(advisories), supports)
 
 
 def _read_range(row: dict[str, Any], evidence: tuple[str, ...]) -> Range:
@@ -125,48 +133,20 @@ def _read_advisory(row: dict[str, Any]) -> Advisory:
 
 def advisories() -> tuple[Advisory, ...]:
     """Every advisory. Raises ValueError if a table is malformed."""
-    return _tables()[1]
+    return _tables().advisories
 
 
 def ranges() -> tuple[Range, ...]:
-    """Every declared range. Raises ValueError if a table is malformed."""
-    return _tables()[0]
+    """Every range. Raises ValueError if a table is malformed."""
+    return _tables().ranges
 
 
 @cache
 def ranges_of(package: str) -> tuple[Range, ...]:
-    """The declared ranges of one package."""
+    """The ranges of one package."""
     return tuple(row for row in ranges() if row.package == package)
 
 
-@cache
-def dependents(package: str) -> tuple[str, ...]:
-    """The packages that declare a range for `package`, in the order of the tables."""
-    return tuple(dict.fromkeys(row.package for row in ranges() if package in row.requires))
-
-
-@cache
-def requirements_of(package: str) -> tuple[str, ...]:
-    """The packages that some release of `package` declares a range for, in the order of the tables."""
-    return tuple(dict.fromkeys(name for row in ranges_of(package) for name in row.requires))
-
-
-@lru_cache(maxsize=8192)
-def requirement(package: str, version: Version, dependency: str, extras: frozenset[str]) -> tuple[str, bool] | None:
-    """What a release requires of a dependency: (specifier, whether it binds with these extras); None if unknown.
-
-    What binds goes before what is only supported.
-    """
-    from trl_lint.knowledge.releases import parse_specifier
-
-    supported: tuple[str, bool] | None = None
-    for row in ranges_of(package):
-        if dependency not in row.requires:
-            continue
-        releases = parse_specifier(row.releases)
-        if releases is None or not releases.contains(version, prereleases=True):
-            continue
-        if not row.extra or row.extra in extras:
-            return row.requires[dependency], True
-        supported = row.requires[dependency], False
-    return supported
+def supports() -> dict[tuple[str, str], tuple[str, ...]]:
+    """(package, dependency) -> the extras whose range holds for everybody. Raises ValueError as the others do."""
+    return _tables().supports

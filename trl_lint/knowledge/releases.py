@@ -127,5 +127,35 @@ def allowed(package: str, specifier: str) -> tuple[Version, ...] | None:
     return tuple(v for v in rest if exact or not _is_yanked(package, v))
 
 
+@lru_cache(maxsize=4096)
+def is_open(package: str, specifier: str) -> bool:
+    """Whether a release newer than all that are known may satisfy a specifier, or one that no list of releases has.
+
+    The lists have every release of the index at their date, so what none of them satisfies below the newest one is not
+    there. Development versions and local builds come from elsewhere, and `===` compares words.
+    """
+    last = newest(package)
+    specifiers = parse_specifier(specifier)
+    if last is None or specifiers is None or "+" in specifier:
+        return True
+    if any(clause.operator == "===" or ".dev" in clause.version for clause in specifiers):
+        return True
+    return not any(_is_capped(clause.operator, clause.version, last) for clause in specifiers)
+
+
+def _is_capped(operator: str, text: str, last: Version) -> bool:
+    """Whether a clause excludes every version behind the last known release."""
+    version = parse_version(text.removesuffix(".*"))
+    if version is None:
+        return False
+    if operator in ("<", "<=") or (operator == "==" and not text.endswith(".*")):
+        return version <= last
+    if operator not in ("==", "~="):
+        return False
+    # `~=1.4.2` and `==1.4.*` end where the last number but one, or the last, goes up.
+    series = version.release[: -1 if operator == "~=" else None]
+    return bool(series) and (*series[:-1], series[-1] + 1) <= last.release
+
+
 def _is_yanked(package: str, version: Version) -> bool:
     return any(release.yanked and release.version == str(version) for release in releases(package))

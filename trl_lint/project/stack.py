@@ -126,19 +126,18 @@ def _accepted(other: Package, name: str, newest_only: bool) -> frozenset[str]:
         return frozenset()
     found = set()
     for version in other.allowed[-1:] if newest_only else other.allowed:
-        specifier = _required(other.name, str(version), name)
-        if specifier in ("*", ""):
+        specifier = _required(other.name, version, name)
+        if not specifier:
             return frozenset()
         found.add(specifier)
     return frozenset(found)
 
 
-@lru_cache(maxsize=4096)
-def _required(other: str, version: str, name: str) -> str:
-    from trl_lint.knowledge.api import requirements
+def _required(other: str, version: Version, name: str) -> str:
+    from trl_lint.knowledge.requirements import requirement
 
-    found = requirements(other, version)
-    return (found.get(name, "*") if isinstance(found, dict) else "*").partition(";")[0].strip()
+    found = requirement(other, version, name)
+    return found.specifier if found is not None and found.may_bind else ""
 
 
 @lru_cache(maxsize=512)

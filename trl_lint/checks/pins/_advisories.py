@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from trl_lint.checks.pins._evidence import find_evidence
 from trl_lint.checks.pins._views import View, is_moving_branch, may_be_together, requested_extras
 from trl_lint.finding import Location, Severity, lowered
-from trl_lint.knowledge.compat import Advisory
+from trl_lint.knowledge.compat import Advisory, advisories
 from trl_lint.knowledge.releases import parse_specifier
 
 # "told": the pin or the branch is documented, but what gets installed is not certain.
@@ -78,3 +78,13 @@ def affects(name: str, specifier: str, advisory: Advisory, view: View) -> Proof 
 def is_excluded(name: str, specifier: str, view: View) -> bool:
     """Whether a package that lifts the advisory may be there in a release that does."""
     return view.is_mentioned(name) and view.package(name).holds(specifier) != "none"
+
+
+def has_advisory(provider: str, name: str, view: View) -> bool:
+    """Whether an advisory tells more about a package's pin or about two packages; then TRL201 speaks."""
+    return any(
+        name in advisory.packages
+        and (provider in advisory.packages or advisory.reported_at == name)
+        and matching(advisory, view) is not None
+        for advisory in advisories()
+    )

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from trl_lint.checks.pins._views import View, may_be_together, requested_extras
-from trl_lint.knowledge.compat import requirement
-from trl_lint.knowledge.releases import parse_specifier
+from trl_lint.checks.pins._views import View, are_together
+from trl_lint.knowledge.releases import is_open, parse_specifier
 
 if TYPE_CHECKING:
     from packaging.version import Version
 
+    from trl_lint.knowledge.requirements import Requirement
+    from trl_lint.project.environment import Package
+
 
 class Conflict(NamedTuple):
-    """A range that a pin misses. `binding`: pip enforces it; `always`: for every release both pins allow."""
+    """A range that a pin misses. `binding`: pip enforces it; `always`: for every release both pins allow.
+
+    `taken` is the release that pip takes.
+    """
 
     specifier: str
     version: Version
     binding: bool
     always: bool
+    taken: Version
 
 
 def conflict_id(provider: str, name: str) -> str:
@@ -32,32 +38,42 @@ def read_conflict(provider: str, name: str, view: View) -> Conflict | None:
     if other.source == "assumed":
         return None  # nothing limits the other package; TRL203 is about that
     locked = other.source == package.source == "lock"
-    if not may_be_together(other.pins, package.pins):
+    if not are_together(other.pins, package.pins) or is_only_limited(other):
         return None
     providers, candidates = view.candidates(provider), view.candidates(name)
     if not providers or not candidates:
         return None
-    extras = requested_extras(other)
-    found: list[tuple[Version, str, bool, bool]] = []
-    for version in providers:
-        needed = requirement(provider, version, name, extras)
-        if needed is None:
-            return None  # one release about which nothing is known is enough to make the pair possible
-        specifiers = parse_specifier(needed[0])
-        if specifiers is None:
-            return None
-        fits = any(specifiers.contains(candidate, prereleases=True) for candidate in candidates)
-        found.append((version, needed[0], needed[1], fits))
-    version, specifier, binding, fits = found[-1]
+    # Pins that may stand beside these narrow what pip takes; that nothing fits must hold without them.
+    free = package.source == "assumed"
+    possible = candidates if free else package.allowed or candidates
+    found: dict[Version, Requirement] = {}
+    fits = False
+    for version in other.allowed or providers:
+        needed = view.required(provider, version, name)
+        specifiers = parse_specifier(needed.specifier) if needed is not None else None
+        if needed is None or needed.force == "conditional" or specifiers is None:
+            return None  # one release about which nothing is certain is enough to make the pair possible
+        found[version] = needed
+        fits = fits or any(specifiers.contains(candidate, prereleases=True) for candidate in possible)
+    version = providers[-1] if fits else next(reversed(found))
+    specifier, binding = found[version].specifier, found[version].is_binding
     if binding and locked:
         return None  # a resolver wrote both: it takes such a pair only where the project overrides the requirement
-    if not any(fit for *_, fit in found):
+    if not binding and is_only_limited(package):
+        return None
+    if not fits:
         # A bare name leaves the choice to pip, and pip chooses what fits if it is told what must.
-        free = package.source == "assumed"
-        return None if binding and free else Conflict(specifier, version, binding, not free)
+        return None if binding and free else Conflict(specifier, version, binding, not free, candidates[-1])
     if binding or " | " in other.specifier + package.specifier:
         return None  # pip finds the releases that fit; of alternatives nobody knows which is installed
+    if is_open(provider, other.specifier):
+        return None  # its next release may support what is newest today
     newest = parse_specifier(specifier)
     if newest is None or newest.contains(candidates[-1], prereleases=True):
         return None
-    return Conflict(specifier, version, binding, False)
+    return Conflict(specifier, version, binding, False, candidates[-1])
+
+
+def is_only_limited(package: Package) -> bool:
+    """Whether nothing but constraints names a package: they install nothing."""
+    return bool(package.pins) and all(pin.kind == "constraint" for pin in package.pins)

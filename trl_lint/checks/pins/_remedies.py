@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.pins._advisories import matching
 from trl_lint.checks.pins._conflicts import conflict_id, read_conflict
+from trl_lint.checks.pins._installations import failures
 from trl_lint.finding import Applicability, Edit, Fix
-from trl_lint.knowledge.compat import advisories, dependents, requirement, requirements_of
+from trl_lint.knowledge.compat import advisories
+from trl_lint.knowledge.requirements import requirement, requirements_of
 
 if TYPE_CHECKING:
     from trl_lint.checks.pins._views import View
@@ -44,11 +46,21 @@ def fitting_specifier(pin: Pin, specifier: str, view: View, fault: str) -> str |
         if tried is None or not is_told(pin.package, tried):
             continue
         left = faults_of(pin.package, tried)
+        if left and (second_best is not None or not left <= before - {fault}):
+            continue
+        if leads_to_failure(pin.package, fault, tried, view):
+            continue
         if not left:
             return wanted
-        if second_best is None and left <= before - {fault}:
-            second_best = wanted
+        second_best = wanted
     return second_best
+
+
+def leads_to_failure(package: str, fault: str, tried: View, view: View) -> bool:
+    """Whether a change of a package leaves pins that no releases satisfy: those it should cure, or new ones."""
+    known = {failure.names for failure in failures(view)}
+    known = {names for names in known if fault not in {conflict_id(one, other) for one in names for other in names}}
+    return any(package in failure.names and failure.names not in known for failure in failures(tried))
 
 
 def specifiers_within(pin: Pin, specifier: str) -> Iterator[str]:
@@ -74,13 +86,15 @@ def is_told(package: str, view: View) -> bool:
     others = requirements_of(package)
     if version is None or not any(view.package(other).pins for other in others):
         return True
-    return any(requirement(package, version, other, frozenset()) is not None for other in others)
+    return any(requirement(package, version, other) is not None for other in others)
 
 
 def faults_of(package: str, view: View) -> set[str]:
     """What is wrong with the pins of a package: advisories that hold, and conflicts with other packages."""
     found = {a.id for a in advisories() if package in a.packages and matching(a, view) is not None}
-    pairs = [(other, package) for other in dependents(package)] + [(package, name) for name in requirements_of(package)]
+    pairs = [(other, package) for other in view.dependents(package)] + [
+        (package, name) for name in requirements_of(package)
+    ]
     for provider, name in pairs:
         mentioned = provider != name and view.is_mentioned(provider) and view.is_mentioned(name)
         if mentioned and read_conflict(provider, name, view) is not None:

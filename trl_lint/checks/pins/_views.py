@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
-from trl_lint.knowledge.compat import dependents, requirement, requirements_of
 from trl_lint.knowledge.releases import parse_specifier
+from trl_lint.knowledge.requirements import Requirement, dependents, providers, requirement, requirements_of
 from trl_lint.project.environment import Package, resolve
-from trl_lint.project.pins import Manifest, Pin, is_manifest
+from trl_lint.project.folders import SCRIPT_KINDS
+from trl_lint.project.pins import Manifest, Pin, is_manifest, kind_of
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -36,6 +38,7 @@ class View:
         self._tried: Package | None = None
         self.environment: Environment = project.environment(manifest.path)
         self.names = {pin.package for pin in manifest.pins}
+        self._providers: tuple[str, ...] | None = None
         self._inert = {pin.package for pin in manifest.pins if pin.kind == "inert"}
         self._is_document = manifest.kind in ("readme", "shell", "makefile")
         self._inert -= {pin.package for pin in manifest.pins if pin.kind != "inert"}
@@ -62,7 +65,8 @@ class View:
         if pin not in pins or package.source in ("target", "lock") or package.is_own:
             return None
         changed = resolve(pin.package, [p._replace(specifier=specifier) if p == pin else p for p in pins])
-        view = View(self.manifest, self.project)
+        mine = tuple(p._replace(specifier=specifier) if p == pin else p for p in self.manifest.pins)
+        view = View(self.manifest._replace(pins=mine), self.project)
         view.evidence = self.evidence
         view._tried = changed
         return view
@@ -74,6 +78,18 @@ class View:
         """Whether anything says that the package gets installed."""
         package = self.package(name)
         return (bool(package.pins) or package.source == "target") and not package.is_own
+
+    def dependents(self, name: str) -> tuple[str, ...]:
+        """The packages besides that require anything of this one; nothing is read about those that nobody mentions."""
+        if self._providers is None:
+            self._providers = tuple(other for other in providers() if self.is_mentioned(other))
+        return dependents(name, self._providers)
+
+    def required(self, provider: str, version: Version, name: str) -> Requirement | None:
+        """What a release of one package requires of another with the extras that are asked for; None if unknown."""
+        return requirement(
+            provider, version, name, requested_extras(self.package(provider)), self.manifest.python or ""
+        )
 
     def reported(self, name: str) -> list[Pin]:
         """The pins of a package that a finding of this manifest may stand at, each place once.
@@ -107,12 +123,12 @@ class View:
             from trl_lint.knowledge.releases import installable
 
             allowed = installable(name)
-        for other in dependents(name):
+        for other in self.dependents(name):
             provider = self.package(other)
             if provider.resolved is None or provider.source == "assumed" or len(provider.allowed or ()) != 1:
                 continue
-            needed = requirement(other, provider.resolved, name, requested_extras(provider))
-            specifiers = parse_specifier(needed[0]) if needed is not None and needed[1] else None
+            needed = self.required(other, provider.resolved, name)
+            specifiers = parse_specifier(needed.specifier) if needed is not None and needed.may_bind else None
             if specifiers is not None:
                 narrowed = tuple(v for v in allowed if specifiers.contains(v, prereleases=True))
                 allowed = narrowed or allowed
@@ -141,11 +157,11 @@ class View:
         verdict: bool | None = None
         for other in requirements_of(name):
             package = self.package(other)
-            needed = requirement(name, version, other, requested_extras(self.package(name)))
+            needed = self.required(name, version, other)
             if needed is None:
                 continue
             verdict = True if verdict is None else verdict
-            specifiers = parse_specifier(needed[0]) if needed[1] else None
+            specifiers = parse_specifier(needed.specifier) if needed.is_binding else None
             pinned = bool(package.pins) and package.source in ("pin", "lock", "target") and not package.is_own
             if specifiers is None or not pinned or not may_be_together(self.package(name).pins, package.pins):
                 continue
@@ -164,6 +180,25 @@ def may_be_together(first: tuple[Pin, ...], second: tuple[Pin, ...]) -> bool:
     if not first or not second:
         return True
     return any(_fit(one, other) for one in first for other in second)
+
+
+def are_together(first: tuple[Pin, ...], second: tuple[Pin, ...]) -> bool:
+    """Whether the pins of two packages do hold in one installation, as far as the files tell.
+
+    A script, a notebook, an extra and a group stand for themselves, and a file in another folder may be about another
+    environment. A target is beside everything.
+    """
+    if not first or not second:
+        return True
+    return any(_fit(one, other) and _are_near(one, other) for one in first for other in second)
+
+
+def _are_near(one: Pin, other: Pin) -> bool:
+    here, there = one.location.path, other.location.path
+    if here == there or "constraint" in (one.kind, other.kind):
+        return True
+    alone = one.is_optional or other.is_optional or any(kind_of(path) in SCRIPT_KINDS for path in (here, there))
+    return not alone and os.path.dirname(here) == os.path.dirname(there)
 
 
 def _fit(one: Pin, other: Pin) -> bool:

@@ -1,7 +1,7 @@
 """TRL202: a pin outside of the range that another pinned package requires or supports.
 
-The ranges are those the releases declare themselves (`rules/compat/*.toml`). Whether that is an error depends on who
-enforces it: what pip cannot resolve does not install, what is merely outside of an extra's range installs and warns.
+The ranges are those the releases declare themselves (`rules/api`). What an installer refuses is TRL204's: here are the
+pins that it installs all the same, because nobody asked for the extra, or because they stand in different files.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from trl_lint.checks.pins._advisories import matching
+from trl_lint.checks.pins._advisories import has_advisory
 from trl_lint.checks.pins._conflicts import Conflict, conflict_id, read_conflict
+from trl_lint.checks.pins._installations import failures, overridden
 from trl_lint.checks.pins._remedies import edit_specifier
 from trl_lint.checks.pins._views import View, pinned_here, shown
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
-from trl_lint.knowledge.compat import advisories, dependents
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
-    from trl_lint.project.environment import Package
     from trl_lint.project.pins import Manifest
 
 
@@ -31,12 +30,13 @@ class OutsideSupportedRange(Rule):
         if manifest.kind == "constraints":
             return  # limits what others ask for: judged with the file that includes it
         view = View(manifest, project)
-        for name in sorted(view.names):
-            for provider in dependents(name):
-                if provider == name or not view.is_mentioned(provider) or not view.is_mentioned(name):
-                    continue
+        for name in sorted(view.names - overridden(view)):
+            for provider in view.dependents(name) if view.is_mentioned(name) else ():
                 conflict = read_conflict(provider, name, view)
-                if conflict is not None and not has_advisory(provider, name, view):
+                if conflict is None or has_advisory(provider, name, view):
+                    continue
+                # What an installer refuses is TRL204's.
+                if not any({provider, name} <= failure.names for failure in failures(view)):
                     yield from self._report(provider, name, conflict, view)
 
     def _report(self, provider: str, name: str, conflict: Conflict, view: View) -> Iterator[Finding]:
@@ -47,34 +47,14 @@ class OutsideSupportedRange(Rule):
         if conflict.always:
             message = f"{wanted}, and {shown(name, package)} is outside of it"
         else:
-            message = f"{wanted}, but pip takes {name} {package.resolved}, the newest release the pin allows"
+            message = f"{wanted}, but pip takes {name} {conflict.taken}, the newest release the pins allow"
         if view.is_inert(name):
             message += "; nothing installs from this table, so pip does not see the pin"
-        severity = judge_conflict(conflict, other, package, view)
+        severity: Severity = "warning" if conflict.always else "info"
         for pin in view.reported(name):
             fault = conflict_id(provider, name)
             fix = edit_specifier(pin, conflict.specifier, "safe" if exact else "unsafe", view, fault)
             yield self.finding(pin.location, message, severity=severity, related=pinned_here(other), fix=fix)
-
-
-def judge_conflict(conflict: Conflict, other: Package, package: Package, view: View) -> Severity:
-    """Error only for what pip refuses: both pins in one manifest, and no pair of releases fits."""
-    certain = conflict.always and other.source in ("pin", "target") and package.source in ("pin", "target")
-    here = {pin.location for pin in view.manifest.pins if pin.kind not in ("inert", "command")}
-    together = all(any(pin.location in here for pin in side.pins) for side in (other, package))
-    if certain and conflict.binding and together and not view.is_inert(package.name):
-        return "error"
-    return "warning" if conflict.always else "info"
-
-
-def has_advisory(provider: str, name: str, view: View) -> bool:
-    """Whether an advisory tells more about the pin or about the two packages; then TRL201 speaks."""
-    return any(
-        name in advisory.packages
-        and (provider in advisory.packages or advisory.reported_at == name)
-        and matching(advisory, view) is not None
-        for advisory in advisories()
-    )
 
 
 rule = OutsideSupportedRange()

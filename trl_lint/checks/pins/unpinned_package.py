@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.checks.pins._conflicts import read_conflict
 from trl_lint.checks.pins._remedies import edit_specifier
-from trl_lint.checks.pins._views import View, requested_extras
+from trl_lint.checks.pins._views import View
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
-from trl_lint.knowledge.compat import dependents, requirement
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -66,12 +65,12 @@ def is_bounded(name: str, view: View) -> bool:
         return True
     if view.is_held_back(name):
         return True  # such as the torch beside a vLLM
-    for other in dependents(name):
+    for other in view.dependents(name):
         provider = view.package(other)
-        if not view.is_mentioned(other) or provider.resolved is None or provider.source == "assumed":
+        if provider.resolved is None or provider.source == "assumed":
             continue
-        needed = requirement(other, provider.resolved, name, requested_extras(provider))
-        if needed is not None and needed[1] and _UPPER_BOUND.search(needed[0]):
+        needed = view.required(other, provider.resolved, name)
+        if needed is not None and needed.may_bind and _UPPER_BOUND.search(needed.specifier):
             return True
         if read_conflict(other, name, view) is not None:
             return True  # TRL202 names the range the pin should have

@@ -32,6 +32,13 @@ def read(file: SourceFile, files: Files) -> Manifest | None:
     return Manifest(file.path, "pyproject", tuple(pins), requires, problems, project, version)
 
 
+def overrides(file: SourceFile) -> frozenset[str]:
+    """The packages that uv installs as the project says, whatever else requires of them."""
+    listed = Collected(Source(file, "toml"))
+    add_list(find(read_toml(listed.source), "tool.uv.override-dependencies"), listed, "requirement")
+    return frozenset(pin.package for pin in listed.pins)
+
+
 def collect_lists(root: Mapping, collected: Collected) -> None:
     """Everything that is written as a list of PEP 508 strings."""
     add_list(find(root, "project.dependencies"), collected, "requirement")

@@ -1,0 +1,251 @@
+"""Whether releases exist that satisfy the pins of one installation and everything these releases require in turn.
+
+Each package has the releases its pins allow. A release goes if what it requires of another package leaves nothing
+there; what every release of a package requires narrows the other package, pinned or not. This is repeated until nothing
+changes. Only what is impossible goes, so an empty package proves a contradiction; that none is empty proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.knowledge.requirements import Requirement, declared, providers, requirement
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+    from trl_lint.project.pins import Pin
+
+# Every round takes a release from some package, and contradictions are a few packages long.
+_MOST_ROUNDS = 12
+
+
+class Wish(NamedTuple):
+    """What an installation asks of one package.
+
+    `releases` are the known ones the pins allow, None if nobody knows them; `is_open` where a release that is not known
+    may do as well. A package that is not `wanted` is only limited (a constraint, a target), not installed.
+    """
+
+    name: str
+    specifier: str
+    extras: frozenset[str]
+    releases: tuple[Version, ...] | None
+    is_open: bool
+    wanted: bool
+    pins: tuple[Pin, ...]
+
+    @property
+    def text(self) -> str:
+        extras = f"[{','.join(sorted(self.extras))}]" if self.extras else ""
+        return f"{self.name}{extras}{self.specifier}"
+
+
+class Demand(NamedTuple):
+    """Releases of a package that have a requirement, which is that of the newest of them.
+
+    `is_refused`: there is nothing that meets it, so the releases are out; else it narrows the dependency.
+    """
+
+    package: str
+    releases: tuple[Version, ...]
+    dependency: str
+    requirement: Requirement
+    is_refused: bool
+
+
+class Contradiction(NamedTuple):
+    """Pins that no releases satisfy: the demands that show it, in the order of the argument, and what was pinned."""
+
+    chain: tuple[Demand, ...]
+    wishes: tuple[Wish, ...]
+
+
+def find_contradiction(wishes: Mapping[str, Wish], python: str) -> Contradiction | None:
+    """The first contradiction among the wishes of one installation, with no more pins than it needs."""
+    chain = _Search(wishes, python).run()
+    if chain is None:
+        return None
+    involved = {name for demand in chain for name in (demand.package, demand.dependency)}
+    core = {name: wish for name, wish in wishes.items() if name in involved}
+    best = _Search(core, python).run()
+    if best is None:  # what else narrowed a package on the way belongs to it
+        core, best = dict(wishes), chain
+    for name in list(core):
+        fewer = {other: wish for other, wish in core.items() if other != name}
+        shorter = _Search(fewer, python).run()
+        if shorter is not None:
+            core, best = fewer, shorter
+    return Contradiction(best, tuple(core.values()))
+
+
+class _Search:
+    def __init__(self, wishes: Mapping[str, Wish], python: str) -> None:
+        self.wishes = wishes
+        self.python = python
+        self.left: dict[str, tuple[Version, ...]] = {}
+        self.open: dict[str, bool] = {}
+        self.unknown: set[str] = set()
+        self.installed: list[str] = []
+        self.demands: dict[str, list[Demand]] = {}  # what narrowed a package, or took releases from it
+        for name, wish in wishes.items():
+            if wish.releases is None:
+                self.unknown.add(name)
+            else:
+                self.left[name], self.open[name] = wish.releases, wish.is_open
+            if wish.wanted:
+                self.installed.append(name)
+
+    def run(self) -> tuple[Demand, ...] | None:
+        """The demands that lead to a package without releases; None if there is none."""
+        for _ in range(_MOST_ROUNDS):
+            changed = False
+            for name in self.installed:  # grows while it is walked
+                if name in self.unknown or name not in providers() or self.open[name]:
+                    continue  # what an unknown release requires, nobody knows
+                before = self.left[name]
+                self._drop_impossible(name)
+                if not self.left[name]:
+                    return tuple(self._explain(name, set()))
+                changed |= self.left[name] != before
+                for dependency in self._required_of(name):
+                    narrowed = self._narrow(name, dependency)
+                    if not self.left[dependency] and not self.open[dependency]:
+                        return tuple(self._explain(dependency, set()))
+                    changed |= narrowed
+            if not changed:
+                break
+        return None
+
+    # -- one package ----------------------------------------------------------------------------------------------
+
+    def _drop_impossible(self, name: str) -> None:
+        """Take away the releases that require what the other packages cannot be."""
+        kept: list[Version] = []
+        refused: dict[str, list[Version]] = {}
+        for version in self.left[name]:
+            found = next((need for need in self._needs(name, version) if not self._fits(*need)), None)
+            if found is None:
+                kept.append(version)
+            else:
+                refused.setdefault(found[0], []).append(version)
+        for dependency, releases in refused.items():
+            self._note(name, name, tuple(releases), dependency)
+        if refused:
+            self.left[name] = tuple(kept)
+
+    def _narrow(self, name: str, dependency: str) -> bool:
+        """Leave of a dependency only what some release of the package takes; it gets installed with it."""
+        needs = [self._need(name, version, dependency) for version in self.left[name]]
+        specifiers = {need.specifier for need in needs if need is not None}
+        allowed = {
+            version for specifier in specifiers for version in _within(dependency, self.left[dependency], specifier)
+        }
+        left = tuple(version for version in self.left[dependency] if version in allowed)
+        is_open = self.open[dependency] and any(_is_open(dependency, specifier) for specifier in specifiers)
+        changed = (left, is_open) != (self.left[dependency], self.open[dependency])
+        if changed:
+            self.left[dependency], self.open[dependency] = left, is_open
+            self._note(dependency, name, self.left[name], dependency)
+        if dependency not in self.installed:
+            self.installed.append(dependency)
+            changed = True
+        return changed
+
+    def _note(self, about: str, name: str, releases: tuple[Version, ...], dependency: str) -> None:
+        need = self._need(name, releases[-1], dependency)
+        if need is not None:
+            self.demands.setdefault(about, []).append(Demand(name, releases, dependency, need, about == name))
+
+    def _required_of(self, name: str) -> list[str]:
+        """The packages that every release which is left requires, and of which something is known."""
+        common: list[str] | None = None
+        for version in self.left[name]:
+            needed = [dependency for dependency, _ in self._needs(name, version)]
+            common = needed if common is None else [other for other in common if other in needed]
+            if not common:
+                break
+        return common or []
+
+    # -- one release ----------------------------------------------------------------------------------------------
+
+    def _needs(self, name: str, version: Version) -> Iterator[tuple[str, Requirement]]:
+        """What a release is sure to require of packages about which something is known."""
+        known = declared(name, version)
+        for dependency in known.parts if known is not None else ():
+            if dependency != name and self._is_judged(dependency):
+                need = self._need(name, version, dependency)
+                if need is not None:
+                    yield dependency, need
+
+    def _need(self, name: str, version: Version, dependency: str) -> Requirement | None:
+        wish = self.wishes.get(name)
+        extras = wish.extras if wish is not None else frozenset[str]()
+        found = requirement(name, version, dependency, extras, self.python)
+        return found if found is not None and found.is_binding else None
+
+    def _is_judged(self, name: str) -> bool:
+        """Whether the releases of a package are known; one that nothing pins may be any of them."""
+        from trl_lint.knowledge.releases import versions
+
+        if name in self.unknown:
+            return False
+        if name not in self.left:
+            known = versions(name)
+            if not known:
+                self.unknown.add(name)
+                return False
+            self.left[name], self.open[name] = known, True
+        return True
+
+    def _fits(self, dependency: str, need: Requirement) -> bool:
+        if self.open[dependency] and _is_open(dependency, need.specifier):
+            return True
+        return not _allowed(dependency, self.left[dependency], need.specifier).isdisjoint(self.left[dependency])
+
+    # -- the argument ---------------------------------------------------------------------------------------------
+
+    def _explain(self, name: str, seen: set[str]) -> Iterator[Demand]:
+        """The demands on a package, those that made them possible before them, each once."""
+        if name in seen:
+            return
+        seen.add(name)
+        for demand in self.demands.get(name, ()):
+            yield from self._explain(demand.package, seen)
+            yield from self._explain(demand.dependency, seen)
+            yield demand
+
+
+def _within(name: str, releases: tuple[Version, ...], specifier: str) -> list[Version]:
+    """The releases of a package that a specifier allows; all of them where it cannot be read."""
+    allowed = _allowed(name, releases, specifier)
+    return [version for version in releases if version in allowed]
+
+
+def _allowed(name: str, releases: tuple[Version, ...], specifier: str) -> frozenset[Version]:
+    from trl_lint.knowledge.releases import versions
+
+    return _known_allowed(name, specifier) if versions(name) else _matching(releases, specifier)
+
+
+@lru_cache(maxsize=4096)
+def _known_allowed(name: str, specifier: str) -> frozenset[Version]:
+    # The same few specifiers are asked for again and again: each is answered once for all releases of a package.
+    from trl_lint.knowledge.releases import versions
+
+    return _matching(versions(name), specifier)
+
+
+def _matching(releases: tuple[Version, ...], specifier: str) -> frozenset[Version]:
+    from trl_lint.knowledge.releases import parse_specifier
+
+    found = parse_specifier(specifier)
+    return frozenset(version for version in releases if found is None or found.contains(version, prereleases=True))
+
+
+def _is_open(name: str, specifier: str) -> bool:
+    from trl_lint.knowledge.releases import is_open
+
+    return is_open(name, specifier)

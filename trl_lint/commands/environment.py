@@ -1,0 +1,208 @@
+"""`trl-lint environment`: which releases the files of a project run with, where that is written, and what conflicts."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from trl_lint.commands import UsageError
+from trl_lint.commands.options import group_by_settings, target_hints
+from trl_lint.reports import Report, counted, levels, visible
+from trl_lint.settings import Options
+from trl_lint.settings_file import SettingsError, read_targets
+from trl_lint.sources import Files
+
+if TYPE_CHECKING:
+    from trl_lint.finding import Finding, Location
+    from trl_lint.project import Project
+    from trl_lint.project.inventory import Facts, Overview
+    from trl_lint.project.pins import Pin
+    from trl_lint.settings import Settings
+
+VERSION = 1
+CONFLICTS = ("TRL202", "TRL204")
+_MOST_SPANS = 4
+_MOST_PLACES = 8
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the environments of a folder or a file; 1 if a conflict above a hint was found. Raises UsageError."""
+    try:
+        targets = read_targets(args.target or ())
+    except SettingsError as error:
+        raise UsageError(f"--target: {error}") from None
+    try:
+        options = Options(select=CONFLICTS, targets=targets)
+        settings, paths = group_by_settings([args.path], options, args)[0]
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
+    for hint in target_hints(targets):
+        print(f"trl-lint: {hint}", file=sys.stderr)
+    found = read_environments(paths, settings)
+    conflicts = find_conflicts(found, settings)
+    report = Report(conflicts, (), found[0].project.files if found else Files(), os.getcwd())
+    if args.output_format == "json":
+        _print_json(found, report)
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in _text(found, report))
+    return int(any(finding.severity != "info" for finding in conflicts))
+
+
+def read_environments(paths: list[str], settings: Settings) -> list[Overview]:
+    """The environments of the files below some paths. Raises UsageError for a path that is not there."""
+    from trl_lint.project import Project, find_root
+    from trl_lint.project.discovery import collect
+    from trl_lint.project.inventory import overviews
+
+    found, missing = collect(paths, settings)
+    for path, reason in missing:
+        raise UsageError(f"{visible(path)}: {reason}")
+    files = Files()
+    by_root: dict[str, list[str]] = {}
+    for path, _ in found:
+        by_root.setdefault(find_root(os.path.dirname(path)), []).append(path)
+    projects: dict[str, Project] = {root: Project(root, files, settings) for root in by_root}
+    return [overview for root, project in projects.items() for overview in overviews(project, by_root[root])]
+
+
+def find_conflicts(found: Iterable[Overview], settings: Settings) -> list[Finding]:
+    """What the rules say about the files that the pins of these environments stand in."""
+    from trl_lint.engine import check
+
+    manifests = {pin.location.path for overview in found for facts in overview.packages for pin in facts.pins}
+    findings = check(sorted(manifests), settings).findings if manifests else []
+    return [finding for finding in findings if finding.code in CONFLICTS]
+
+
+# -- text ---------------------------------------------------------------------------------------------------------
+
+
+def _text(found: list[Overview], report: Report) -> Iterator[str]:
+    for number, overview in enumerate(found):
+        yield from [""] if number else []
+        yield f"Environment of {_governed(overview, found, report)}"
+        if not overview.packages:
+            yield "  nothing pins a package that trl-lint knows"
+        width = max((len(facts.name) for facts in overview.packages), default=0)
+        for facts in overview.packages:
+            yield from _lines(facts, width, report)
+    if report.findings:
+        yield ""
+        yield f"Conflicts: {levels(report.findings)}"
+        for finding in report.findings:
+            yield f"  {report.place(finding.location)}: {finding.code} {finding.severity}: {visible(finding.message)}"
+            for place in finding.related:
+                yield f"    {report.place(place)}: {visible(place.message)}"
+
+
+def _governed(overview: Overview, found: list[Overview], report: Report) -> str:
+    """The files of an environment, folders for all that is in them."""
+    from trl_lint.project.inventory import covered
+
+    root = overview.project.root
+    if not overview.files:
+        return f"{visible(report.path(root))} (no code)"
+    everything = [path for other in found if other.project is overview.project for path in other.files]
+    places = [_relative(path, report) for path in covered(overview.files, everything, root)]
+    shown = ", ".join(places[:_MOST_PLACES]) + (", …" if len(places) > _MOST_PLACES else "")
+    return f"{shown} ({counted(len(overview.files), 'file')})"
+
+
+def _relative(path: str, report: Report) -> str:
+    folder = path.endswith(os.sep)
+    return visible(report.path(path.rstrip(os.sep) or os.sep)) + ("/" if folder else "")
+
+
+def _lines(facts: Facts, width: int, report: Report) -> Iterator[str]:
+    resolved = "unknown" if facts.resolved is None else str(facts.resolved)
+    source = "this project" if facts.is_own else facts.source
+    line = f"  {facts.name:<{width}}  {resolved}  {source}"
+    if facts.releases is not None and len(facts.releases) > 1:
+        line += f", any of {_ranges(facts)}"
+    elif facts.source == "assumed":
+        line += ": its pin allows any release" if facts.pins else ": the code imports it, nothing pins it"
+    yield line
+    places: dict[Location, str] = {pin.location: _written(pin) for pin in facts.pins}
+    for place, text in list(places.items())[:_MOST_PLACES]:
+        yield f"  {'':<{width}}    {report.place(place)}: {visible(text)}"
+    if len(places) > _MOST_PLACES:
+        yield f"  {'':<{width}}    and {len(places) - _MOST_PLACES} more"
+
+
+def _written(pin: Pin) -> str:
+    text = pin.text or f"{pin.package}{pin.specifier}"
+    return (
+        f"{text} ({pin.kind} {pin.group})"
+        if pin.group
+        else f"{text} (constraint)"
+        if pin.kind == "constraint"
+        else text
+    )
+
+
+def _ranges(facts: Facts) -> str:
+    from trl_lint.project.inventory import spans
+
+    found = spans(facts.name, facts.releases or ())
+    parts = [str(first) if first == last else f"{first} to {last}" for first, last in found]
+    if len(parts) > _MOST_SPANS:
+        parts = [*parts[: _MOST_SPANS - 1], f"… {parts[-1]}"]
+    return f"{', '.join(parts)} ({counted(len(facts.releases or ()), 'release')})"
+
+
+# -- json ---------------------------------------------------------------------------------------------------------
+
+
+def _print_json(found: list[Overview], report: Report) -> None:
+    import json
+
+    document = {
+        "version": VERSION,
+        "environments": [
+            {
+                "root": report.path(overview.project.root),
+                "files": [report.path(path) for path in overview.files],
+                "packages": {facts.name: _package(facts, report) for facts in overview.packages},
+            }
+            for overview in found
+        ],
+        "conflicts": [_conflict(finding, report) for finding in report.findings],
+    }
+    print(json.dumps(document, indent=2))
+
+
+def _package(facts: Facts, report: Report) -> dict[str, Any]:
+    from trl_lint.project.inventory import spans
+
+    ranges = spans(facts.name, facts.releases) if facts.releases is not None else None
+    pins = [
+        {**_place(pin.location, report), "text": pin.text, "kind": pin.kind, "group": pin.group, "marker": pin.marker}
+        for pin in facts.pins
+    ]
+    return {
+        "specifier": facts.specifier,
+        "allowed": None if ranges is None else [[str(first), str(last)] for first, last in ranges],
+        "resolved": None if facts.resolved is None else str(facts.resolved),
+        "source": facts.source,
+        "own": facts.is_own,
+        "pins": pins,
+    }
+
+
+def _conflict(finding: Finding, report: Report) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "severity": finding.severity,
+        "message": finding.message,
+        **_place(finding.location, report),
+        "related": [{**_place(place, report), "message": place.message} for place in finding.related],
+    }
+
+
+def _place(location: Location, report: Report) -> dict[str, Any]:
+    start, _ = report.span(location)
+    cell = {} if start.cell is None else {"cell": start.cell}
+    return {"path": report.path(location.path), **cell, "line": start.line, "column": start.column}
