@@ -12,12 +12,10 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from trl_lint.knowledge.histories import Block, Changes, _text, block, positions
+from trl_lint.knowledge.histories import Block, Changes, block, modules_with, positions
 from trl_lint.knowledge.names import absolute, exports
 
 _SHAPE = ("@init", "@bases", "@kind", "@open", "@args", "@extra", "@positional", "@deprecated")
-
-_OTHER_SECTIONS = ("class ", "def ", "outside", "messages", "config ", "flags ")
 
 Points = Mapping[str, frozenset[int]]
 Ask = Callable[[dict[str, str]], "bool | None"]
@@ -162,22 +160,6 @@ class _Trace:
 
 def homes(package: str, name: str, version: str) -> list[str]:
     """The public modules of a release that have a name, the shortest first."""
-    found = [module for module in _tables_with(package, name) if exports(module, name, version)]
+    found = [module for module in modules_with(package, name) if exports(module, name, version)]
     public = [module for module in found if not any(part.startswith("_") for part in module.split("."))]
     return sorted(public, key=lambda module: (module.count("."), module))
-
-
-@lru_cache(maxsize=512)
-def _tables_with(package: str, name: str) -> tuple[str, ...]:
-    text = _text(package)
-    found: dict[str, None] = {}
-    at = text.find(name)
-    while at >= 0:
-        line = text.rfind("\n", 0, at) + 1
-        if text[line] == " " and name in text[line + 1 : text.find(" ", line + 1)].split(","):
-            head = text.rfind("\nmodule ", 0, line)
-            other = max(text.rfind(f"\n{section}", 0, line) for section in _OTHER_SECTIONS)
-            if head > other:
-                found[text[head + 8 : text.find(" ", head + 8)]] = None
-        at = text.find(name, at + 1)
-    return tuple(found)
