@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from trl_lint.knowledge.histories import Block, Changes, block, modules_with, positions
-from trl_lint.knowledge.names import absolute, exports
+from trl_lint.knowledge.histories import Block, Changes, block, modules_with, positions, releases
+from trl_lint.knowledge.names import Missing as Unknown
+from trl_lint.knowledge.names import absolute, exports, resolve
 
 _SHAPE = ("@init", "@bases", "@kind", "@open", "@args", "@extra", "@positional", "@deprecated")
 
@@ -76,18 +77,46 @@ def points_of_name(dotted: str) -> Points:
     return _trace(dotted)[0]
 
 
+@lru_cache(maxsize=1024)
+def is_class(dotted: str) -> bool:
+    """Whether a dotted name is a class in every release that has it (and in one at least)."""
+    package = dotted.partition(".")[0]
+    found = set()
+    for stretch in stretches(package, releases(package), points_of_name(dotted).get(package, frozenset())):
+        symbol = resolve(dotted, {package: stretch[-1]})
+        if not isinstance(symbol, Unknown):
+            home = symbol.partition(".")[0]
+            found.add("." not in symbol.partition(":")[2] and block(home, f"class {symbol}") is not None)
+    return found == {True}
+
+
 @lru_cache(maxsize=4096)
 def points_of_parameter(dotted: str, parameter: str) -> Points:
     """The positions at which a parameter of what a dotted name stands for may come, go or be deprecated."""
+    return _with_facts(dotted, (parameter, f"!{parameter}"))
+
+
+@lru_cache(maxsize=1024)
+def points_of_parameters(dotted: str, parameters: frozenset[str]) -> Points:
+    """The positions at which any of some parameters may come, go or change."""
+    return _with_facts(dotted, tuple(sorted(parameters)))
+
+
+def _with_facts(dotted: str, facts: tuple[str, ...]) -> Points:
     points, definitions = _trace(dotted)
     found = dict(points)
     for package, symbol in definitions:
         defined = block(package, symbol)
         if defined is not None:
-            for fact in (parameter, f"!{parameter}"):
+            for fact in facts:
                 if changes := defined.changes(fact):
                     found[package] = found[package] | {at for at, _ in changes}
     return found
+
+
+def definitions_of(dotted: str) -> tuple[tuple[str, str], ...]:
+    """What a dotted name stood for in any release, and the bases of that: (package, `class module:Name`)."""
+    return _trace(dotted)[1]
 
 
 @lru_cache(maxsize=1024)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.drift._calls import Argument, Callee, accepts, arguments, known_calls, signature_of
+from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, signature_of
+from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge, ranges_of
 from trl_lint.checks.drift._options import flags_of, judge_all, parsers_of_document, parsers_of_launch, word_unknown
 from trl_lint.checks.drift._past import Past, read_past

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.drift._calls import Argument, Callee, accepts, arguments, known_calls, parameter, signature_of
+from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, parameter, signature_of
+from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._past import Past
 from trl_lint.checks.drift.argument_not_in_release import edit_rename
