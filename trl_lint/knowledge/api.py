@@ -174,7 +174,7 @@ def _member(owner: str, name: str, versions: Mapping[str, object], path: tuple[s
         inherited = _member(base, name, versions, (*path, target))
         if inherited is not ABSENT:
             return inherited
-    return UNKNOWN if name.startswith("_") else ABSENT
+    return UNKNOWN if name.startswith("_") or found.value("@open", at) is not None else ABSENT
 
 
 INHERITED = "`inherited`"

@@ -11,7 +11,10 @@ from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 
 _CLASSES_DEEP = 4
-_OWN_ACCESS = frozenset({"__new__", "__getattr__", "__getattribute__", "__init_subclass__"})
+# What lets a class have attributes that cannot be read from its body.
+_OPEN = frozenset(
+    {"__new__", "__getattr__", "__getattribute__", "__init_subclass__", "__dict__", "setattr", "vars", "delattr"}
+)
 
 
 class Callee(NamedTuple):
@@ -97,18 +100,18 @@ def instances(node: ast.expr, module: PythonModule, depth: int = 0) -> Callee | 
         return None
     if any(name != "dataclass" for name in _decorators(cls)):
         return None
-    own = set()
+    own: set[str] = set()
     for part in ast.walk(cls):
         if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             own.add(part.name)
-        elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+        elif isinstance(part, ast.Name) and (part.id in _OPEN or isinstance(part.ctx, ast.Store)):
             own.add(part.id)
-        elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+        elif isinstance(part, ast.Attribute) and (part.attr in _OPEN or isinstance(part.ctx, ast.Store)):
             own.add(part.attr)
-        elif (isinstance(part, ast.Name) and part.id in ("setattr", "vars")) or (isinstance(part, ast.Attribute) and part.attr == "__dict__"):
-            return None
+    if own & _OPEN:
+        return None
     base = instances(cls.bases[0], module, depth + 1)
-    return None if base is None or own & _OWN_ACCESS else Callee(base.dotted, base.own | own)
+    return None if base is None else Callee(base.dotted, base.own | own)
 
 
 def _decorators(cls: ast.ClassDef) -> list[str]:

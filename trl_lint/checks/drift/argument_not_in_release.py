@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, signature_of
 from trl_lint.checks.drift._classes import Callee
-from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge, ranges_of
+from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge
 from trl_lint.checks.drift._options import flags_of, judge_all, parsers_of_document, parsers_of_launch, word_unknown
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix, lowered
-from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.stack import PACKAGES, Choices
 from trl_lint.python.module import PythonModule
@@ -96,7 +95,7 @@ class ArgumentNotInRelease(Rule):
         culprit = callee.package
         if ask(newest) is False:
             past = read_past(dotted, name, newest)
-            culprit = past.package if past is not None else culprit
+            culprit = past.elsewhere.package if past is not None else culprit
         verdict = judge(known, points, ask, self.page.severity, culprit)
         if verdict is None or is_guarded(module, call):
             return None
@@ -119,7 +118,7 @@ def word(callee: Callee, name: str, verdict: Verdict, past: Past | None, newest:
     """Say which releases lack the argument, which have it, and what takes its place."""
     sentences = [f"`{callee.name}` has no argument `{name}` in {verdict.where}"]
     if past is not None:
-        sentences.append(f"{past.package} {ranges_of(past.releases, releases(past.package))} has it")
+        sentences.append(past.elsewhere.sentence)
         if past.successor and accepts(callee.dotted, past.successor, newest):
             sentences.append(f"its successor is `{past.successor}`")
     config = callee.dotted.removesuffix("Trainer") + "Config"

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.checks.drift._judging import is_shadowed, judge, ranges_of
+from trl_lint.checks.drift._members import judge_read, reads
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.api import ABSENT, UNKNOWN, deprecation, name_timeline, resolve
@@ -43,6 +44,20 @@ class NameNotInRelease(Rule):
                 finding = self._judge(use, known, module, project, told)
                 if finding is not None:
                     yield finding
+        yield from self._check_members(module, known, project)
+
+    def _check_members(self, module: PythonModule, known: Choices, project: Project) -> Iterator[Finding]:
+        told: set[tuple[str, str]] = set()
+        for read in reads(module):
+            found = judge_read(read, known, module, self.page.severity)
+            key = (read.owner.dotted, read.node.attr)
+            if found is None or key in told or read.owner.package not in known:
+                continue
+            told.add(key)  # the first one stops the program
+            verdict, message = found
+            if not is_shadowed(known[read.owner.package], module.path, project, read.owner.name, read.node.attr):
+                place = name_location(module, read.node)
+                yield self.finding(place, message, severity=verdict.severity, related=verdict.related)
 
     def _judge(
         self,
@@ -110,6 +125,12 @@ def module_location(module: PythonModule, node: ast.ImportFrom) -> Location:
     start, end = module.span(node)
     at = module.text.find(node.module or "", start, end)
     return module.source.location(at, at + len(node.module or "")) if at >= 0 else module.location(node)
+
+
+def name_location(module: PythonModule, node: ast.Attribute) -> Location:
+    """Where the name of an attribute stands, without the object before it."""
+    _, end = module.span(node)
+    return module.source.location(end - len(node.attr), end)
 
 
 def used_attributes(module: PythonModule) -> Iterator[Use]:
