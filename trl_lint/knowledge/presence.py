@@ -97,9 +97,11 @@ def points_of_parameter(dotted: str, parameter: str) -> Points:
 
 
 @lru_cache(maxsize=1024)
-def points_of_parameters(dotted: str, parameters: frozenset[str]) -> Points:
-    """The positions at which any of some parameters may come, go or change."""
-    return _with_facts(dotted, tuple(sorted(parameters)))
+def points_of_signature(dotted: str) -> Points:
+    """The positions at which anything may change about what calling a dotted name takes."""
+    blocks = (block(package, symbol) for package, symbol in _trace(dotted)[1])
+    names = {name for defined in blocks if defined is not None for name in defined.names()}
+    return _with_facts(dotted, tuple(sorted(name for name in names if name[0] != ".")))
 
 
 def _with_facts(dotted: str, facts: tuple[str, ...]) -> Points:

@@ -31,6 +31,12 @@ class Callee(NamedTuple):
     def name(self) -> str:
         return self.dotted.rpartition(".")[2]
 
+    @property
+    def title(self) -> str:
+        """The name for a reader: `LLM.generate` for a method."""
+        owner = self.dotted.rpartition(".")[0].rpartition(".")[2]
+        return f"{owner}.{self.name}" if owner[:1].isupper() else self.name
+
 
 def imported(node: ast.expr, module: PythonModule) -> Callee | None:
     """The name of a package that an expression certainly stands for."""

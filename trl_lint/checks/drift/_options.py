@@ -84,7 +84,8 @@ def judge_name(name: str, where: Where, parser: ScriptParser, severity: Severity
     if ask(newest) is not False:
         return None
     past, owner = _history(parser, name, newest)
-    verdict = judge(known, points, ask, severity, past.elsewhere.package if past is not None else parser_package(parser))
+    culprit = past.elsewhere.package if past is not None else parser_package(parser)
+    verdict = judge(known, points, ask, severity, culprit)
     if verdict is None or verdict.only_old:
         return None
     for dotted in parser.fields.bases:

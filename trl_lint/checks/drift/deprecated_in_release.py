@@ -58,7 +58,7 @@ class DeprecatedInRelease(Rule):
         if found is None or not found.deprecated or not is_ours(chosen, module, call, project):
             return None
         package, since = deprecated_since(dotted, name, newest, points)
-        sentences = [f"`{name}` of `{callee.name}` is deprecated in {package} {newest[package]} (since {since})"]
+        sentences = [f"`{name}` of `{callee.title}` is deprecated in {package} {newest[package]} (since {since})"]
         if found.successor and accepts(dotted, found.successor, newest):
             sentences.append(f"use `{found.successor}`")
         if gone := gone_in(package, newest[package], points, partial(_accepts, dotted, name, newest, package)):
@@ -68,7 +68,7 @@ class DeprecatedInRelease(Rule):
             module.location(argument.node),
             "; ".join(sentences),
             related=pins_of(known[package]),
-            fix=edit_rename(call, argument, past, partial(accepts, dotted), known, points, module),
+            fix=edit_rename(call, argument, past, dotted, known, module),
         )
 
     def _check_names(self, module: PythonModule, project: Project) -> Iterator[Finding]:
