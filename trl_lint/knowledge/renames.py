@@ -15,9 +15,15 @@ from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.presence import definitions_of
 from trl_lint.knowledge.signatures import read_method
 
+_WANTED = {
+    "rename": ("package", "old", "new", "of", "same", "why", "evidence"),
+    "move": ("package", "trainer", "config", "arguments", "why", "evidence"),
+    "name": ("package", "old", "new", "names", "why", "evidence"),
+}
+
 
 class Rename(NamedTuple):
-    """An announced rename. `of`: what announces it; `same`: the release takes the value over unchanged, as `why` says."""
+    """An announced rename. `of`: what announces it; `same`: the release takes the value over unchanged, see `why`."""
 
     package: str
     old: str
@@ -68,9 +74,8 @@ def _rows(name: str, kind: str) -> list[dict[str, Any]]:
     path = os.path.join(rules_dir(), "compat", name)
     with open(path, "rb") as stream:
         rows = tomli.load(stream)[kind]
-    wanted = {"rename": ("package", "old", "new", "of", "same", "why", "evidence")}
     for row in rows:
-        missing = [key for key in wanted.get(kind, ("package", "trainer", "config", "arguments")) if key not in row]
+        missing = [key for key in _WANTED[kind] if key not in row]
         if missing:
             raise ValueError(f"{path}: an entry of [[{kind}]] lacks {', '.join(missing)}")
     return list(rows)
@@ -110,3 +115,13 @@ def move_of(package: str, trainer: str, argument: str) -> Move | None:
         (m for m in moves() if (m.package, m.trainer) == (package, trainer) and argument in m.arguments),
         None,
     )
+
+
+def home_of(module: str, name: str) -> str:
+    """The module that a name of a renamed module is in, "" if it is not known to have been renamed."""
+    return _renamed_modules().get(f"{module}.{name}", "")
+
+
+@cache
+def _renamed_modules() -> dict[str, str]:
+    return {f"{r['old']}.{name}": r["new"] for r in _rows("moves.toml", "name") for name in r["names"]}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from trl_lint.checks.drift._calls import signature_of
 from trl_lint.checks.drift._classes import Callee, imported
 from trl_lint.checks.drift._judging import Verdict, judge
-from trl_lint.checks.drift._past import elsewhere
+from trl_lint.checks.drift._past import elsewhere, successors
 from trl_lint.finding import Severity
 from trl_lint.knowledge.api import Missing, resolve
 from trl_lint.knowledge.presence import Ask, points_of_signature
@@ -83,6 +83,9 @@ def misfit(call: ast.Call, callee: Callee, known: Choices, module: PythonModule,
             return Misfit(
                 call.args[_most(callee, newest)], verdict, _word_surplus(callee, shape, verdict, newest, fits)
             )
+    if shape.keywords:  # a renamed keyword has a finding of its own
+        renamed = successors(callee.dotted, shape.keywords, newest)
+        shape = shape._replace(keywords=shape.keywords | renamed)
     fits = partial(is_complete, callee.dotted, shape, callee.own)
     if fits(newest) is False and (verdict := _judge(callee, fits, known, severity)) is not None:
         return Misfit(call.func, verdict, _word_missing(callee, shape, verdict, newest, fits))

@@ -7,7 +7,9 @@ import ast
 from trl_lint.checks.drift._calls import Argument, accepts
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._objects import construction, object_of
+from trl_lint.checks.drift._past import Past
 from trl_lint.finding import Edit, Fix
+from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.knowledge.renames import move_of
 from trl_lint.project.stack import Choices
@@ -18,17 +20,19 @@ from trl_lint.python.values import UNKNOWN
 _ORDERED = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
-def edit_move(call: ast.Call, argument: Argument, callee: Callee, known: Choices, module: PythonModule) -> Fix | None:
+def edit_move(
+    call: ast.Call, argument: Argument, callee: Callee, past: Past | None, known: Choices, module: PythonModule
+) -> Fix | None:
     """Move an argument that the trainer once wrote into its config to the call that builds this config.
 
-    Safe where the value is a written one. Withheld where that call is not certain, may have the field already or builds
-    the config of another trainer too, where some allowed release does not have the field, where the value may not exist
-    yet when the config is built, and where a comment would be lost. `None` stood for "not given" and means something in
-    a config.
+    Safe where the value is a written one and the pins are settled. Withheld where the call that builds the config is
+    not certain, may have the field already, or builds it for another trainer too, where some allowed release does not
+    have the field, where the value may not exist yet when the config is built, and where a comment would be lost. A
+    `None` stood for "not given", but means something in a config.
     """
     move = move_of(callee.package, callee.name, argument.name)
     node = argument.node
-    if move is None or not isinstance(node, ast.keyword) or node not in call.keywords or callee.own:
+    if move is None or past is None or not isinstance(node, ast.keyword) or node not in call.keywords or callee.own:
         return None
     given = [keyword.value for keyword in call.keywords if keyword.arg == "args"]
     config = construction(given[0], module) if given and all(k.arg for k in call.keywords) else None
@@ -49,7 +53,8 @@ def edit_move(call: ast.Call, argument: Argument, callee: Callee, known: Choices
     if None in edits:
         return None
     title = f"Move `{argument.name}` to `{move.config}`" + (f" as `{field}`" if field != argument.name else "")
-    return Fix(title, "unsafe" if value is UNKNOWN else "safe", tuple(edit for edit in edits if edit is not None))
+    is_safe = value is not UNKNOWN and is_settled(built.dotted, field, past.elsewhere.package, known)
+    return Fix(title, "safe" if is_safe else "unsafe", tuple(edit for edit in edits if edit is not None))
 
 
 def is_everywhere(dotted: str, name: str, known: Choices) -> bool:
@@ -57,6 +62,17 @@ def is_everywhere(dotted: str, name: str, known: Choices) -> bool:
     newest = known.newest(points_of_parameter(dotted, name))
     return bool(newest) and all(
         accepts(dotted, name, {**newest, package: version}) for package in newest for version in known[package].releases
+    )
+
+
+def is_settled(dotted: str, name: str, culprit: str, known: Choices) -> bool:
+    """Whether a new name is right wherever the code runs: the package that took the old one away is pinned to releases
+    that are all known, and what may be installed of the others makes no difference.
+    """
+    newest = known.newest(points_of_parameter(dotted, name))
+    loose = [package for package in newest if known[package].assumed or not known[package].complete]
+    return culprit not in loose and all(
+        accepts(dotted, name, {**newest, package: version}) for package in loose for version in releases(package)
     )
 
 
@@ -101,7 +117,7 @@ def edit_removal(call: ast.Call, node: ast.keyword, module: PythonModule) -> Edi
     after = end + len(text[end:close]) - len(text[end:close].lstrip(" \t"))
     comma = after if text[after : after + 1] == "," else None
     line_start = text.rfind("\n", 0, start) + 1
-    line_end = text.find("\n", end)
+    line_end = text.find("\n", end) if "\n" in text[end:] else len(text)
     rest = text[(comma + 1 if comma is not None else after) : line_end]
     is_alone = not text[line_start:start].strip() and not rest.strip() and line_end < close
     if is_alone and line_start > module.span(call)[0]:
@@ -111,6 +127,8 @@ def edit_removal(call: ast.Call, node: ast.keyword, module: PythonModule) -> Edi
     preceding = [e for _, e in spans if e <= start]
     if following and "\n" not in text[end : following[0]]:
         removed = (start, following[0])
+    elif "#" in text[after:line_end]:
+        return None  # the comment is about this argument
     elif preceding:
         removed = (preceding[-1], end)
     elif following:

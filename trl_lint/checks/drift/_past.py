@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from trl_lint.checks.drift._calls import accepts, parameter
@@ -60,3 +61,9 @@ def read_past(dotted: str, name: str, newest: dict[str, str]) -> Past | None:
     if last is None or not last.deprecated:
         return Past(found, "", False)
     return Past(found, last.successor, last.is_rename)
+
+
+def successors(dotted: str, keywords: Iterable[str], newest: dict[str, str]) -> frozenset[str]:
+    """The names that older releases announced for the keywords which those in use do not take."""
+    pasts = (read_past(dotted, name, newest) for name in keywords if accepts(dotted, name, newest) is False)
+    return frozenset(past.successor for past in pasts if past is not None and past.is_rename)

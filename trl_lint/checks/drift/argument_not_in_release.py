@@ -11,7 +11,7 @@ from trl_lint.checks.drift._arity import misfit
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, signature_of
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge
-from trl_lint.checks.drift._moves import edit_move, is_everywhere
+from trl_lint.checks.drift._moves import edit_move, is_everywhere, is_settled
 from trl_lint.checks.drift._options import flags_of, judge_all, parsers_of_document, parsers_of_launch, word_unknown
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.rule import Rule
@@ -128,7 +128,7 @@ class ArgumentNotInRelease(Rule):
             severity=verdict.severity,
             related=verdict.related,
             fix=edit_rename(call, argument, past, dotted, known, module)
-            or edit_move(call, argument, callee, known, module),
+            or edit_move(call, argument, callee, past, known, module),
         )
 
 
@@ -154,10 +154,10 @@ def edit_rename(
 ) -> Fix | None:
     """Rename the keyword where its own release announced the new name.
 
-    Safe where that release is known to have taken the value over unchanged (`rules/compat/renames.toml`); what is
-    announced as a new name is sometimes a near relative. Withheld where the call passes the new name already, or may
-    pass it in `**kwargs`, where the name stands in a dict (it may be used for something else), and where some of the
-    allowed releases do not take the new name.
+    Safe where that release is known to have taken the value over unchanged (`rules/compat/renames.toml`) and the pins
+    are settled; what is announced as a new name is sometimes a near relative. Withheld where the call passes the new
+    name already, or may pass it in `**kwargs`, where the name stands in a dict (it may be used for something else), and
+    where some of the allowed releases do not take the new name.
     """
     if past is None or not past.is_rename or not past.successor.isidentifier():
         return None
@@ -169,8 +169,10 @@ def edit_rename(
         return None
     start, _ = module.span(argument.node)
     edit = module.source.edit(start, start + len(argument.name), past.successor)
-    is_same = is_same_value(dotted, argument.name, past.successor)
-    return Fix(f"Rename `{argument.name}` to `{past.successor}`", "safe" if is_same else "unsafe", (edit,))
+    is_safe = is_same_value(dotted, argument.name, past.successor) and is_settled(
+        dotted, past.successor, past.elsewhere.package, known
+    )
+    return Fix(f"Rename `{argument.name}` to `{past.successor}`", "safe" if is_safe else "unsafe", (edit,))
 
 
 rule = ArgumentNotInRelease()

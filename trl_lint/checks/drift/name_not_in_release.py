@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from trl_lint.checks.drift._imports import edit_import, target_of
 from trl_lint.checks.drift._judging import is_shadowed, judge, ranges_of
 from trl_lint.checks.drift._members import judge_read, reads
 from trl_lint.checks.rule import Rule
@@ -85,8 +86,10 @@ class NameNotInRelease(Rule):
         told.update(((missing, location), (missing, None)))
         if is_assigned(module, use.dotted) or is_shadowed(known[package], module.path, project, gone[1]):
             return None
-        message = word(gone, use, verdict.where, verdict.version)
-        return self.finding(location, message, severity=verdict.severity, related=verdict.related)
+        home, _, last = use.dotted.rpartition(".")
+        message = word(gone, use, verdict.where, verdict.version, target_of(home, last, known[package]))
+        fix = edit_import(use.node, use.dotted, known[package], module)
+        return self.finding(location, message, severity=verdict.severity, related=verdict.related, fix=fix)
 
 
 def _exists(dotted: str, versions: dict[str, str]) -> bool | None:
@@ -166,8 +169,8 @@ def is_assigned(module: PythonModule, dotted: str) -> bool:
     )
 
 
-def word(gone: tuple[str, str], use: Use, where: str, version: str) -> str:
-    """Say what is missing, when it was there, and where it is now."""
+def word(gone: tuple[str, str], use: Use, where: str, version: str, target: str) -> str:
+    """Say what is missing, when it was there, and where it is now: in `target`, if the same object is known to be."""
     home, name = gone
     package = home.partition(".")[0]
     if any(resolve(f"{home}.{name}", {package: v}) == f"{home}.{name}:" for v in releases(package)):
@@ -179,7 +182,10 @@ def word(gone: tuple[str, str], use: Use, where: str, version: str) -> str:
     if had:
         sentences.append(f"{package} {ranges_of(had, releases(package))} has it")
     moved = homes(package, name, version)
-    if moved and moved[0] != home:
+    if target:
+        last = use.dotted.rpartition(".")[2]
+        sentences.append(f"now {'it' if last == name else f'`{last}`'} is in `{target}`")
+    elif moved and moved[0] != home:
         sentences.append(f"now it is in `{moved[0]}`")
     elif successor := announced_successor(home, name, version):
         sentences.append(successor)
