@@ -112,8 +112,8 @@ def _most(callee: Callee, versions: dict[str, str]) -> int:
 
 def _word_surplus(callee: Callee, shape: Shape, verdict: Verdict, newest: dict[str, str], fits: Ask) -> str:
     most = _most(callee, newest)
-    many = f"{most} positional argument{'s' if most != 1 else ''}" if most else "no positional arguments"
-    sentences = [f"`{callee.title}` takes {many} in {verdict.where}, and this call has {shape.positional}"]
+    many = f"at most {most} positional argument{'s' if most != 1 else ''}" if most else "no positional arguments"
+    sentences = [f"`{callee.title}` takes {many} in {verdict.where}, but this call has {shape.positional}"]
     past = elsewhere(callee.dotted, points_of_signature(callee.dotted), newest, fits)
     return "; ".join([*sentences, *([past.sentence.replace("has it", "takes them")] if past else [])])
 
