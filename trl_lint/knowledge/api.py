@@ -27,7 +27,7 @@ __all__ = [
     "config_keys", "deprecation", "exports", "facts", "follow", "knows", "member", "messages", "name_timeline",
     "read_method", "releases", "requirements", "resolve", "signature", "spans", "timeline",
 ]  # fmt: skip
-_FIELD_KINDS = ("dataclass", "pydantic", "struct", "namedtuple", "typeddict")
+_FIELD_KINDS = ("dataclass", "pydantic", "struct", "namedtuple")
 
 
 class Change(NamedTuple):
@@ -70,7 +70,7 @@ def _constructor(symbol: str, versions: dict[str, str], path: tuple[str, ...]) -
     path = (*path, target)
     kind = facts.get("@kind", "")
     bases = facts.get("@bases", "").split()
-    if "@open" in facts or kind == "enum":
+    if "@open" in facts or kind in ("enum", "typeddict"):  # a TypedDict is a dict, and never checked
         return OPEN
     own = read_parameters(facts)
     init = facts.get("@init")

@@ -60,6 +60,16 @@ def _class(dotted: str, versions: dict[str, str]) -> str:
 
 
 def _has_fields(symbol: str, versions: Mapping[str, str]) -> bool:
+    return _kind(symbol, versions) in _FIELD_KINDS
+
+
+def _kind(symbol: str, versions: Mapping[str, str]) -> str:
     package = symbol.partition(":")[0].partition(".")[0]
     found = facts(package, f"class {symbol}", versions.get(package))
-    return not isinstance(found, Missing) and found.get("@kind") in _FIELD_KINDS
+    return "" if isinstance(found, Missing) else found.get("@kind", "")
+
+
+def fills_its_fields(dotted: str, versions: Mapping[str, str]) -> bool:
+    """Whether a class may get its required fields under other names or from its own code (pydantic)."""
+    symbol = _class(dotted, dict(versions))
+    return bool(symbol) and _kind(symbol, versions) == "pydantic"

@@ -12,6 +12,7 @@ from trl_lint.checks.drift._judging import Verdict, judge
 from trl_lint.checks.drift._past import elsewhere, successors
 from trl_lint.finding import Severity
 from trl_lint.knowledge.api import Missing, resolve
+from trl_lint.knowledge.members import fills_its_fields
 from trl_lint.knowledge.presence import Ask, points_of_signature
 from trl_lint.knowledge.signatures import Signature
 from trl_lint.project.stack import Choices
@@ -56,6 +57,8 @@ def is_complete(dotted: str, shape: Shape, own: frozenset[str], versions: dict[s
     """Whether a call of this shape passes everything that a callable needs; None where nobody knows."""
     found = signature_of(dotted, versions)
     if found is None or found.open or shape.positional is None or shape.keywords is None:
+        return None
+    if fills_its_fields(dotted, versions):
         return None
     # Which parameters the positions fill is not recorded for constructors; each fills one of the missing at most.
     return len(left_out(found, shape.keywords, own)) <= shape.positional
