@@ -10,14 +10,12 @@ import ast
 
 from trl_lint.checks.drift._classes import Callee, instances
 from trl_lint.knowledge.presence import is_class
+from trl_lint.project.parsers import PARSING, dataclass_types
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.scopes import scopes
 
 _PARSERS = ("HfArgumentParser", "TrlParser")
-_PARSING = frozenset(
-    {"parse_args_and_config", "parse_args_into_dataclasses", "parse_dict", "parse_json_file", "parse_yaml_file"}
-)
 
 
 def object_of(node: ast.expr, module: PythonModule) -> Callee | None:
@@ -129,23 +127,14 @@ def _of_class(node: ast.expr, module: PythonModule) -> Callee | None:
 
 def _parsed(node: ast.expr, index: int, count: int | None, module: PythonModule) -> Callee | None:
     """The object at a place of what a parser for dataclasses returns: they come in the order in which it got them."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in _PARSING:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in PARSING:
         return None
     parser = object_of(node.func.value, module)
     built = construction(node.func.value, module)
     if parser is None or built is None or parser.name not in _PARSERS:
         return None
-    given = [*built.args, *(keyword.value for keyword in built.keywords if keyword.arg == "dataclass_types")]
-    if not given or isinstance(given[0], ast.Starred):
-        return None
-    types = given[0]
-    if isinstance(types, ast.Name):
-        bound = scopes(module).binding(types)
-        parent = module.parents.get(bound) if isinstance(bound, ast.Name) else None
-        if isinstance(parent, ast.Assign) and isinstance(parent.value, (ast.Tuple, ast.List)):
-            types = parent.value
-    classes = types.elts if isinstance(types, (ast.Tuple, ast.List)) else [types]
-    if any(isinstance(cls, ast.Starred) for cls in classes) or index >= len(classes):
+    classes = dataclass_types(built, module)
+    if classes is None or any(isinstance(cls, ast.Starred) for cls in classes) or index >= len(classes):
         return None
     # Besides the objects there may be one more result: the arguments that no class took.
     if count is not None and count - len(classes) not in (0, 1):
