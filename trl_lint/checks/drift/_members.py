@@ -10,7 +10,7 @@ from typing import NamedTuple
 from trl_lint.checks.drift._calls import is_patched, is_unsloth, parameter
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._judging import Verdict, judge
-from trl_lint.checks.drift._objects import object_of, stored
+from trl_lint.checks.drift._objects import builds_objects, object_of, stored
 from trl_lint.checks.drift._past import elsewhere
 from trl_lint.finding import Severity
 from trl_lint.knowledge.members import declares, has_member, is_method
@@ -35,7 +35,7 @@ def reads(module: PythonModule) -> Iterator[Read]:
 
     Not those that the file assigns to any object, and none of an object whose attributes it sets by name.
     """
-    if is_patched(module):
+    if is_patched(module) or not builds_objects(module):
         return
     assigned = stored(module)
     nodes = [

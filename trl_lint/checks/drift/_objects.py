@@ -20,6 +20,8 @@ _PARSERS = ("HfArgumentParser", "TrlParser")
 
 def object_of(node: ast.expr, module: PythonModule) -> Callee | None:
     """The class of the object that an expression certainly is, with what classes of the file add to it."""
+    if not builds_objects(module):
+        return None
     known: dict[ast.AST, Callee | None] = module.memo.setdefault(("objects", module.tree), {})  # type: ignore[assignment]
     source = _source(node, module)
     if source is None:
@@ -27,6 +29,15 @@ def object_of(node: ast.expr, module: PythonModule) -> Callee | None:
     if source not in known:
         known[source] = _built(source, module)
     return known[source]
+
+
+def builds_objects(module: PythonModule) -> bool:
+    """Whether any call of the file builds an object of a known class: most files need no look at their scopes."""
+    cached = module.memo.get(("builds objects", module.tree))
+    if cached is None:
+        cached = any(_of_class(call.func, module) is not None for call in module.calls)
+        module.memo["builds objects", module.tree] = cached
+    return bool(cached)
 
 
 def construction(node: ast.expr, module: PythonModule) -> ast.Call | None:
