@@ -106,13 +106,13 @@ def _class_level(cls: ast.ClassDef) -> set[str]:
 
 def stored(module: PythonModule) -> dict[str, list[ast.Attribute]]:
     """The places that assign or delete an attribute, by its name."""
-    cached = module.memo.get(("stored attributes", module.tree))
+    cached = module.memo.get(("attribute stores", module.tree))
     if cached is None:
         table: dict[str, list[ast.Attribute]] = {}
         for node in module.parents:
             if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
                 table.setdefault(node.attr, []).append(node)
-        cached = module.memo["stored attributes", module.tree] = table
+        cached = module.memo["attribute stores", module.tree] = table
     return cached  # type: ignore[return-value]
 
 
