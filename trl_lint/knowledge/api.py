@@ -27,7 +27,7 @@ __all__ = [
     "config_keys", "deprecation", "exports", "facts", "follow", "knows", "member", "messages", "name_timeline",
     "read_method", "releases", "requirements", "resolve", "signature", "spans", "timeline",
 ]  # fmt: skip
-_FIELD_KINDS = ("dataclass", "pydantic", "struct", "namedtuple", "typeddict")
+_FIELD_KINDS = ("dataclass", "pydantic", "struct", "namedtuple")
 
 
 class Change(NamedTuple):
@@ -70,7 +70,7 @@ def _constructor(symbol: str, versions: dict[str, str], path: tuple[str, ...]) -
     path = (*path, target)
     kind = facts.get("@kind", "")
     bases = facts.get("@bases", "").split()
-    if "@open" in facts or kind == "enum":
+    if "@open" in facts or kind in ("enum", "typeddict"):  # a TypedDict is a dict, and never checked
         return OPEN
     own = read_parameters(facts)
     init = facts.get("@init")
@@ -174,7 +174,7 @@ def _member(owner: str, name: str, versions: Mapping[str, object], path: tuple[s
         inherited = _member(base, name, versions, (*path, target))
         if inherited is not ABSENT:
             return inherited
-    return UNKNOWN if name.startswith("_") else ABSENT
+    return UNKNOWN if name.startswith("_") or found.value("@open", at) is not None else ABSENT
 
 
 INHERITED = "`inherited`"

@@ -15,6 +15,7 @@ Changes = tuple[tuple[int, str], ...]
 """(position of a release, value from then on), oldest first; the value "-" is absent."""
 
 ABSENT_VALUE = "-"
+_OTHER_SECTIONS = ("class ", "def ", "outside", "messages", "config ", "flags ")
 
 
 class Block:
@@ -126,6 +127,23 @@ def block(package: str, symbol: str) -> Block | None:
         for version, _, mark in (part.partition(" ") for part in head.split(" | "))
     )
     return Block(package, life, tuple(_lines(text, f"\n{symbol} {head}\n") or ()))
+
+
+@lru_cache(maxsize=512)
+def modules_with(package: str, name: str) -> tuple[str, ...]:
+    """The modules of a package that had a name in some release."""
+    text = _text(package)
+    found: dict[str, None] = {}
+    at = text.find(name)
+    while at >= 0:
+        line = text.rfind("\n", 0, at) + 1
+        if text[line] == " " and name in text[line + 1 : text.find(" ", line + 1)].split(","):
+            head = text.rfind("\nmodule ", 0, line)
+            other = max(text.rfind(f"\n{section}", 0, line) for section in _OTHER_SECTIONS)
+            if head > other:
+                found[text[head + 8 : text.find(" ", head + 8)]] = None
+        at = text.find(name, at + 1)
+    return tuple(found)
 
 
 def _lines(text: str, header: str) -> list[str] | None:

@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from trl_lint.knowledge.histories import Block, Changes, _text, block, positions
-from trl_lint.knowledge.names import absolute, exports
+from trl_lint.knowledge.histories import Block, Changes, block, modules_with, positions, releases
+from trl_lint.knowledge.names import Missing as Unknown
+from trl_lint.knowledge.names import absolute, exports, resolve
 
 _SHAPE = ("@init", "@bases", "@kind", "@open", "@args", "@extra", "@positional", "@deprecated")
-
-_OTHER_SECTIONS = ("class ", "def ", "outside", "messages", "config ", "flags ")
 
 Points = Mapping[str, frozenset[int]]
 Ask = Callable[[dict[str, str]], "bool | None"]
@@ -78,18 +77,48 @@ def points_of_name(dotted: str) -> Points:
     return _trace(dotted)[0]
 
 
+@lru_cache(maxsize=1024)
+def is_class(dotted: str) -> bool:
+    """Whether a dotted name is a class in every release that has it (and in one at least)."""
+    package = dotted.partition(".")[0]
+    found = set()
+    for stretch in stretches(package, releases(package), points_of_name(dotted).get(package, frozenset())):
+        symbol = resolve(dotted, {package: stretch[-1]})
+        if not isinstance(symbol, Unknown):
+            home = symbol.partition(".")[0]
+            found.add("." not in symbol.partition(":")[2] and block(home, f"class {symbol}") is not None)
+    return found == {True}
+
+
 @lru_cache(maxsize=4096)
 def points_of_parameter(dotted: str, parameter: str) -> Points:
     """The positions at which a parameter of what a dotted name stands for may come, go or be deprecated."""
+    return _with_facts(dotted, (parameter, f"!{parameter}"))
+
+
+@lru_cache(maxsize=1024)
+def points_of_signature(dotted: str) -> Points:
+    """The positions at which anything may change about what calling a dotted name takes."""
+    blocks = (block(package, symbol) for package, symbol in _trace(dotted)[1])
+    names = {name for defined in blocks if defined is not None for name in defined.names()}
+    return _with_facts(dotted, tuple(sorted(name for name in names if name[0] != ".")))
+
+
+def _with_facts(dotted: str, facts: tuple[str, ...]) -> Points:
     points, definitions = _trace(dotted)
     found = dict(points)
     for package, symbol in definitions:
         defined = block(package, symbol)
         if defined is not None:
-            for fact in (parameter, f"!{parameter}"):
+            for fact in facts:
                 if changes := defined.changes(fact):
                     found[package] = found[package] | {at for at, _ in changes}
     return found
+
+
+def definitions_of(dotted: str) -> tuple[tuple[str, str], ...]:
+    """What a dotted name stood for in any release, and the bases of that: (package, `class module:Name`)."""
+    return _trace(dotted)[1]
 
 
 @lru_cache(maxsize=1024)
@@ -162,22 +191,6 @@ class _Trace:
 
 def homes(package: str, name: str, version: str) -> list[str]:
     """The public modules of a release that have a name, the shortest first."""
-    found = [module for module in _tables_with(package, name) if exports(module, name, version)]
+    found = [module for module in modules_with(package, name) if exports(module, name, version)]
     public = [module for module in found if not any(part.startswith("_") for part in module.split("."))]
     return sorted(public, key=lambda module: (module.count("."), module))
-
-
-@lru_cache(maxsize=512)
-def _tables_with(package: str, name: str) -> tuple[str, ...]:
-    text = _text(package)
-    found: dict[str, None] = {}
-    at = text.find(name)
-    while at >= 0:
-        line = text.rfind("\n", 0, at) + 1
-        if text[line] == " " and name in text[line + 1 : text.find(" ", line + 1)].split(","):
-            head = text.rfind("\nmodule ", 0, line)
-            other = max(text.rfind(f"\n{section}", 0, line) for section in _OTHER_SECTIONS)
-            if head > other:
-                found[text[head + 8 : text.find(" ", head + 8)]] = None
-        at = text.find(name, at + 1)
-    return tuple(found)

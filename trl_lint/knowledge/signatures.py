@@ -65,17 +65,19 @@ def joined(inherited: dict[str, Parameter], own: dict[str, Parameter]) -> dict[s
 
 
 def read_method(text: str) -> Signature:
-    """`(a, b=1, *, c=None, **super) !old=new` as a Signature; `**` of any kind makes it open."""
+    """`(a, b=1, *, c=None, **super) !old=new` as a Signature; `**` of any kind makes it open, `*args` takes any
+    number of positions.
+    """
     close = _closing(text)
     parameters: dict[str, Parameter] = {}
     positional: int | None = None
-    is_open = False
+    is_open = takes_any = False
     for part in _split(text[1:close]):
         if part.startswith("**"):
             is_open = True
         elif part.startswith("*"):
             positional = len(parameters)
-            is_open = is_open or part != "*"
+            takes_any = part != "*"
         else:
             name, has_default, default = part.partition("=")
             parameters[name] = Parameter(default if has_default else None, not has_default, False, "", False)
@@ -83,7 +85,8 @@ def read_method(text: str) -> Signature:
         name, _, new = mark.lstrip("!").partition("=")
         if name in parameters:
             parameters[name] = _deprecated(parameters[name], new)
-    return Signature(parameters, is_open, len(parameters) if positional is None else positional)
+    most = len(parameters) if positional is None else positional
+    return Signature(parameters, is_open, None if takes_any else most)
 
 
 def _closing(text: str) -> int:

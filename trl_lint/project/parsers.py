@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _KINDS: dict[str, Literal["trl", "transformers"]] = {"TrlParser": "trl", "HfArgumentParser": "transformers"}
 PARSER_NAMES = tuple(f"{name}(".encode() for name in _KINDS)
 _OF_FILES = frozenset({"parse_args_and_config", "parse_yaml_file", "parse_json_file", "parse_dict"})
-_PARSING = _OF_FILES | {"parse_args_into_dataclasses"}
+PARSING = _OF_FILES | {"parse_args_into_dataclasses"}
 # Whoever calls these reads arguments in a way of its own.
 _FOREIGN = frozenset(
     {"ArgumentParser", "parse_known_args", "parse_args", "add_arguments", "add_subparsers", "set_defaults"}
@@ -78,7 +78,7 @@ def read_parser(module: PythonModule, project: Project) -> ScriptParser | None:
     """The parser of a script; None if it has none, more than one, or one that is not understood."""
     calls = list(_parser_calls(module))
     names = {call.func.attr if isinstance(call.func, ast.Attribute) else key_of(call.func) for call in module.calls}
-    if len(calls) != 1 or names & _FOREIGN or names.isdisjoint(_PARSING) or _writes_arguments(module):
+    if len(calls) != 1 or names & _FOREIGN or names.isdisjoint(PARSING) or _writes_arguments(module):
         return None
     ((call, kind),) = calls
     if kind is None:
@@ -133,7 +133,7 @@ def _parser_keywords(module: PythonModule, parser: ast.Call) -> dict[str, ast.ex
     """The keywords with which the parser is built and used; None if some are hidden."""
     found: dict[str, ast.expr] = {}
     for call in module.calls:
-        if call is not parser and not (isinstance(call.func, ast.Attribute) and call.func.attr in _PARSING):
+        if call is not parser and not (isinstance(call.func, ast.Attribute) and call.func.attr in PARSING):
             continue
         if any(keyword.arg is None for keyword in call.keywords) or (call is not parser and len(call.args) > 1):
             return None
@@ -156,6 +156,18 @@ def _added_flags(module: PythonModule) -> frozenset[str] | None:
 
 
 def _dataclasses(call: ast.Call, module: PythonModule, project: Project) -> Fields | None:
+    items = dataclass_types(call, module)
+    fields = Fields({})
+    for item in items or ():
+        one = fields_of(item, module, project)
+        if one is None:
+            return None
+        fields = fields.joined(one)
+    return fields if items else None
+
+
+def dataclass_types(call: ast.Call, module: PythonModule) -> list[ast.expr] | None:
+    """The classes that a call builds a parser for, in their order; None if they are not written down."""
     given = [*call.args, *(k.value for k in call.keywords if k.arg in ("dataclass_types", "parsers"))]
     if not given:
         return None
@@ -167,13 +179,7 @@ def _dataclasses(call: ast.Call, module: PythonModule, project: Project) -> Fiel
         value = values[0]
     if isinstance(value, ast.Call) and key_of(value.func) in ("tuple", "list") and len(value.args) == 1:
         value = value.args[0]
-    fields = Fields({})
-    for item in value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]:
-        one = fields_of(item, module, project)
-        if one is None:
-            return None
-        fields = fields.joined(one)
-    return fields
+    return value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
 
 
 def _class_names(module: PythonModule) -> set[str]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from trl_lint.checks.drift._classes import Callee, base_of, constructed, imported, own_class
+from trl_lint.checks.drift._objects import object_of, stored
 from trl_lint.knowledge.api import Missing as Unknown
 from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.signatures import Parameter, Signature
-from trl_lint.project.stack import PACKAGES
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
-
-_CLASSES_DEEP = 4
 
 
 class Argument(NamedTuple):
@@ -23,21 +21,6 @@ class Argument(NamedTuple):
 
     name: str
     node: ast.keyword | ast.expr
-
-
-class Callee(NamedTuple):
-    """What a call reaches: a dotted public name, and the keywords that a class of the file adds to it."""
-
-    dotted: str
-    own: frozenset[str]
-
-    @property
-    def package(self) -> str:
-        return self.dotted.partition(".")[0]
-
-    @property
-    def name(self) -> str:
-        return self.dotted.rpartition(".")[2]
 
 
 def known_calls(module: PythonModule) -> list[tuple[ast.Call, Callee]]:
@@ -51,10 +34,8 @@ def known_calls(module: PythonModule) -> list[tuple[ast.Call, Callee]]:
 def _known_calls(module: PythonModule) -> Iterator[tuple[ast.Call, Callee]]:
     if is_patched(module):
         return
-    counts = Counter(cls.name for cls in module.classes)
-    classes = {cls.name: cls for cls in module.classes if counts[cls.name] == 1}
     for call in module.calls:
-        callee = callee_of(call, module, classes)
+        callee = callee_of(call, module)
         if callee is not None and not (is_unsloth(module) and callee.package in ("trl", "transformers")):
             yield call, callee
 
@@ -72,62 +53,30 @@ def is_patched(module: PythonModule) -> bool:
     )
 
 
-def callee_of(call: ast.Call, module: PythonModule, classes: dict[str, ast.ClassDef]) -> Callee | None:
+def callee_of(call: ast.Call, module: PythonModule) -> Callee | None:
     func = call.func
     if isinstance(func, ast.Attribute) and _is_super(func.value):
         cls = module.class_of(call)
-        base = base_of(cls, module, classes) if cls is not None else None
+        base = base_of(cls, module) if cls is not None else None
         if base is None or (base.own and func.attr == "__init__"):
             return None
         return base if func.attr == "__init__" else Callee(f"{base.dotted}.{func.attr}", frozenset())
-    if isinstance(func, ast.Name) and func.id in classes and not module.names.is_imported(func.id):
-        return constructed(classes[func.id], module, classes)
-    return imported(func, module)
+    cls = own_class(func, module)
+    if cls is not None:
+        return constructed(cls, module)
+    return imported(func, module) or method_of(func, module)
 
 
-def imported(node: ast.expr, module: PythonModule) -> Callee | None:
-    """The name of a package that an expression certainly stands for."""
-    first = key_of(node).partition(".")[0]
-    if not first or not module.names.is_imported(first) or not module.names.is_certain(node):
+def method_of(func: ast.expr, module: PythonModule) -> Callee | None:
+    """The method that is called on an object which the file built, unless a class of the file has one of that name."""
+    if not isinstance(func, ast.Attribute) or func.attr in stored(module):
         return None
-    origins = module.names.origins(node)
-    if len(origins) != 1:  # two names that are assigned to each other
-        return None
-    (origin,) = origins
-    return Callee(origin, frozenset()) if origin.partition(".")[0] in PACKAGES and "." in origin else None
+    found = object_of(func.value, module)
+    return Callee(f"{found.dotted}.{func.attr}", frozenset()) if found and func.attr not in found.own else None
 
 
 def _is_super(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and key_of(node.func) == "super" and not node.args
-
-
-def constructed(
-    cls: ast.ClassDef, module: PythonModule, classes: dict[str, ast.ClassDef], depth: int = 0
-) -> Callee | None:
-    """What constructing a class of the file calls; None if the class has its own say in that."""
-    names = [getattr(statement, "name", "") for statement in cls.body]
-    if "__init__" in names or "__new__" in names or cls.keywords or depth > _CLASSES_DEEP:
-        return None
-    base = base_of(cls, module, classes, depth)
-    decorators = [key_of(d.func if isinstance(d, ast.Call) else d).rpartition(".")[2] for d in cls.decorator_list]
-    if base is None or any(name != "dataclass" for name in decorators):
-        return None
-    fields = {
-        statement.target.id
-        for statement in cls.body
-        if decorators and isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
-    }
-    return Callee(base.dotted, base.own | fields)
-
-
-def base_of(cls: ast.ClassDef, module: PythonModule, classes: dict[str, ast.ClassDef], depth: int = 0) -> Callee | None:
-    """The constructor that a class with exactly one base inherits."""
-    if len(cls.bases) != 1 or depth > _CLASSES_DEEP:
-        return None
-    base = cls.bases[0]
-    if isinstance(base, ast.Name) and base.id in classes and not module.names.is_imported(base.id):
-        return constructed(classes[base.id], module, classes, depth + 1) if classes[base.id] is not cls else None
-    return imported(base, module)
 
 
 def arguments(call: ast.Call) -> Iterator[Argument]:

@@ -130,7 +130,7 @@ def defines(text: str, name: str) -> bool:
 
 
 def takes(text: str, callable_name: str, parameter: str) -> bool:
-    """Whether the module defines a class or function of that name and the parameter stands where it could take it."""
+    """Whether a module defines a class or function that has the parameter, or a class with such a field or method."""
     if parameter not in text or f" {callable_name}" not in text:
         return False
     decorated = r"^(?:@.*\n(?:[ \t)].*\n)*)*"
@@ -141,7 +141,9 @@ def takes(text: str, callable_name: str, parameter: str) -> bool:
     quoted = rf"[\"']{parameter}[\"']"
     if re.search(quoted, match[0][: match.start("body") - match.start()]):
         return True
-    if re.search(rf"^ {{4}}{parameter}\s*[:=]|kwargs\.\w+\({quoted}", match["body"], re.MULTILINE):
+    if re.search(
+        rf"^ {{4}}(?:{parameter}\s*[:=]|def {parameter}\b)|kwargs\.\w+\({quoted}", match["body"], re.MULTILINE
+    ):
         return True
     heads = re.findall(rf"def (?:__init__|{callable_name})\((.*?)\)(?:\s*->[^\n]*)?:\n", match["body"], re.DOTALL)
     return any(re.search(rf"\b{parameter}\b", head) for head in heads)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.drift._calls import accepts
-from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge, ranges_of
+from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.finding import Severity, lowered
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.commands import has_command, unknown_name
-from trl_lint.knowledge.histories import block, releases
+from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.names import ABSENT
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.parsers import ScriptParser
@@ -84,7 +84,8 @@ def judge_name(name: str, where: Where, parser: ScriptParser, severity: Severity
     if ask(newest) is not False:
         return None
     past, owner = _history(parser, name, newest)
-    verdict = judge(known, points, ask, severity, past.package if past is not None else parser_package(parser))
+    culprit = past.elsewhere.package if past is not None else parser_package(parser)
+    verdict = judge(known, points, ask, severity, culprit)
     if verdict is None or verdict.only_old:
         return None
     for dotted in parser.fields.bases:
@@ -183,7 +184,7 @@ def word_unknown(name: str, where: Where, unknown: Unknown) -> str:
     sentences = [f"`{parser.name}` takes no {shown} in {unknown.verdict.where}"]
     if past is not None:
         owner = unknown.owner.rpartition(".")[2]
-        sentences.append(f"`{owner}` of {past.package} {ranges_of(past.releases, releases(past.package))} has it")
+        sentences.append(f"`{owner}` of {past.elsewhere.sentence}")
         successor = past.successor
         if successor and any(accepts(dotted, successor, unknown.newest) for dotted in parser.fields.bases):
             sentences.append(f"its successor is `{successor}`")

@@ -1,46 +1,69 @@
-"""Where a parameter was, or is, outside the releases in use."""
+"""Where something is found that the releases in use lack: which package's releases have it, and what they announced."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from trl_lint.checks.drift._calls import accepts, parameter
+from trl_lint.checks.drift._judging import ranges_of
 from trl_lint.knowledge.histories import positions, releases
-from trl_lint.knowledge.presence import points_of_parameter, stretches
+from trl_lint.knowledge.presence import Ask, Points, points_of_parameter, stretches
+
+
+class Elsewhere(NamedTuple):
+    """The releases of a package that have something, oldest first, and the newest of those before the one in use."""
+
+    package: str
+    releases: tuple[str, ...]
+    older: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.package} {ranges_of(self.releases, releases(self.package))} has it"
 
 
 class Past(NamedTuple):
     """Where a parameter is found outside the releases in use.
 
-    `package`: the one whose releases differ. `releases`: those that have it, oldest first. `successor`: the parameter
-    that the last of the older ones announced to use instead; `is_rename`: with the same value.
+    `successor`: the parameter that the last of the older releases announced to use instead; `is_rename`: with no
+    conditions.
     """
 
-    package: str
-    releases: tuple[str, ...]
+    elsewhere: Elsewhere
     successor: str
     is_rename: bool
 
 
-def read_past(dotted: str, name: str, newest: dict[str, str]) -> Past | None:
-    """Find the releases that have a parameter which those in use lack: of the callee's package, else of a base's."""
-    points = points_of_parameter(dotted, name)
+def elsewhere(dotted: str, points: Points, newest: dict[str, str], ask: Ask) -> Elsewhere | None:
+    """Find the releases that have something which those in use lack: of the name's own package, else of a base's."""
     packages = sorted(newest, key=lambda package: package != dotted.partition(".")[0])
     for package in packages:
         having = [
             stretch
             for stretch in stretches(package, releases(package), points.get(package, frozenset()))
-            if accepts(dotted, name, {**newest, package: stretch[-1]})
+            if ask({**newest, package: stretch[-1]})
         ]
         if having:
             at = positions(package)[newest[package]]
             older = [stretch[-1] for stretch in having if positions(package)[stretch[-1]] < at]
-            last = parameter(dotted, name, {**newest, package: older[-1]}) if older else None
-            announced = last is not None and last.deprecated
-            return Past(
-                package,
-                tuple(version for stretch in having for version in stretch),
-                last.successor if last is not None and announced else "",
-                last.is_rename if last is not None and announced else False,
-            )
+            versions = tuple(version for stretch in having for version in stretch)
+            return Elsewhere(package, versions, older[-1] if older else "")
     return None
+
+
+def read_past(dotted: str, name: str, newest: dict[str, str]) -> Past | None:
+    """Find the releases that have a parameter which those in use lack, and what they announced for it."""
+    found = elsewhere(dotted, points_of_parameter(dotted, name), newest, lambda v: accepts(dotted, name, v))
+    if found is None:
+        return None
+    last = parameter(dotted, name, {**newest, found.package: found.older}) if found.older else None
+    if last is None or not last.deprecated:
+        return Past(found, "", False)
+    return Past(found, last.successor, last.is_rename)
+
+
+def successors(dotted: str, keywords: Iterable[str], newest: dict[str, str]) -> frozenset[str]:
+    """The names that older releases announced for the keywords which those in use do not take."""
+    pasts = (read_past(dotted, name, newest) for name in keywords if accepts(dotted, name, newest) is False)
+    return frozenset(past.successor for past in pasts if past is not None and past.is_rename)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.drift._calls import Argument, Callee, accepts, arguments, known_calls, signature_of
-from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge, ranges_of
+from trl_lint.checks.drift._arity import misfit
+from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, signature_of
+from trl_lint.checks.drift._classes import Callee
+from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge
+from trl_lint.checks.drift._moves import edit_move, is_everywhere, is_settled
 from trl_lint.checks.drift._options import flags_of, judge_all, parsers_of_document, parsers_of_launch, word_unknown
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix, lowered
-from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import points_of_parameter
+from trl_lint.knowledge.renames import is_same_value, move_of
 from trl_lint.project.stack import PACKAGES, Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
@@ -35,12 +38,26 @@ class ArgumentNotInRelease(Rule):
         known = Choices(project.environment(module.path))
         told: set[tuple[str, str]] = set()
         for call, callee in known_calls(module):
-            for argument in arguments(call):
-                if argument.name in callee.own:
-                    continue
-                finding = self._judge(call, callee, argument, known, module, project, told)
-                if finding is not None:
-                    yield finding
+            found = [
+                finding
+                for argument in arguments(call)
+                if argument.name not in callee.own
+                and (finding := self._judge(call, callee, argument, known, module, project, told)) is not None
+            ]
+            yield from found
+            # A keyword that nothing replaces tells enough about a call for another release.
+            if all(finding.fix is not None for finding in found):
+                yield from self._check_arity(call, callee, known, module, project)
+
+    def _check_arity(
+        self, call: ast.Call, callee: Callee, known: Choices, module: PythonModule, project: Project
+    ) -> Iterator[Finding]:
+        found = misfit(call, callee, known, module, self.page.severity)
+        if found is None or is_guarded(module, call):
+            return
+        if not is_shadowed(known[callee.package], module.path, project, callee.name):
+            place = module.location(found.node)
+            yield self.finding(place, found.message, severity=found.verdict.severity, related=found.verdict.related)
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
         if document.mapping is None:
@@ -95,7 +112,7 @@ class ArgumentNotInRelease(Rule):
         culprit = callee.package
         if ask(newest) is False:
             past = read_past(dotted, name, newest)
-            culprit = past.package if past is not None else culprit
+            culprit = past.elsewhere.package if past is not None else culprit
         verdict = judge(known, points, ask, self.page.severity, culprit)
         if verdict is None or is_guarded(module, call):
             return None
@@ -110,39 +127,37 @@ class ArgumentNotInRelease(Rule):
             word(callee, name, verdict, past, newest),
             severity=verdict.severity,
             related=verdict.related,
-            fix=edit_rename(call, argument, past, partial(accepts, dotted), known, points, module),
+            fix=edit_rename(call, argument, past, dotted, known, module)
+            or edit_move(call, argument, callee, past, known, module),
         )
 
 
 def word(callee: Callee, name: str, verdict: Verdict, past: Past | None, newest: dict[str, str]) -> str:
     """Say which releases lack the argument, which have it, and what takes its place."""
-    sentences = [f"`{callee.name}` has no argument `{name}` in {verdict.where}"]
+    sentences = [f"`{callee.title}` has no argument `{name}` in {verdict.where}"]
     if past is not None:
-        sentences.append(f"{past.package} {ranges_of(past.releases, releases(past.package))} has it")
+        sentences.append(past.elsewhere.sentence)
         if past.successor and accepts(callee.dotted, past.successor, newest):
             sentences.append(f"its successor is `{past.successor}`")
     config = callee.dotted.removesuffix("Trainer") + "Config"
     if callee.name.endswith("Trainer") and signature_of(config, newest) is not None:
-        wanted = next((n for n in (name, past.successor if past else "") if accepts(config, n, newest)), "")
+        move = move_of(callee.package, callee.name, name)
+        names = (name, past.successor if past else "", *(move.arguments[name] if move else ()))
+        wanted = next((n for n in names if accepts(config, n, newest)), "")
         if wanted:
             sentences.append(f"`{config.rpartition('.')[2]}` takes `{wanted}`")
     return "; ".join(sentences)
 
 
 def edit_rename(
-    call: ast.Call,
-    argument: Argument,
-    past: Past | None,
-    accepted: partial[bool | None],
-    known: Choices,
-    points: Mapping[str, frozenset[int]],
-    module: PythonModule,
+    call: ast.Call, argument: Argument, past: Past | None, dotted: str, known: Choices, module: PythonModule
 ) -> Fix | None:
-    """Rename the keyword where its own release announced the new name for the same value.
+    """Rename the keyword where its own release announced the new name.
 
-    Unsafe: what is announced as a new name is sometimes a near relative (`rloo_k` became `num_generations`).
-    Withheld where the call passes the new name already, or may pass it in `**kwargs`, where the name stands in a dict
-    (it may be used for something else), and where some of the allowed releases do not take the new name.
+    Safe where that release is known to have taken the value over unchanged (`rules/compat/renames.toml`) and the pins
+    are settled; what is announced as a new name is sometimes a near relative. Withheld where the call passes the new
+    name already, or may pass it in `**kwargs`, where the name stands in a dict (it may be used for something else), and
+    where some of the allowed releases do not take the new name.
     """
     if past is None or not past.is_rename or not past.successor.isidentifier():
         return None
@@ -150,13 +165,14 @@ def edit_rename(
         return None
     if any(keyword.arg in (None, past.successor) for keyword in call.keywords):
         return None
-    newest = known.newest(points)
-    for package in newest:
-        if not all(accepted(past.successor, {**newest, package: version}) for version in known[package].releases):
-            return None
+    if not is_everywhere(dotted, past.successor, known):
+        return None
     start, _ = module.span(argument.node)
     edit = module.source.edit(start, start + len(argument.name), past.successor)
-    return Fix(f"Rename `{argument.name}` to `{past.successor}`", "unsafe", (edit,))
+    is_safe = is_same_value(dotted, argument.name, past.successor) and is_settled(
+        dotted, past.successor, past.elsewhere.package, known
+    )
+    return Fix(f"Rename `{argument.name}` to `{past.successor}`", "safe" if is_safe else "unsafe", (edit,))
 
 
 rule = ArgumentNotInRelease()

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.drift._calls import Callee, known_calls
+from trl_lint.checks.drift._calls import known_calls
+from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._defaults import Drift, Given, drifts
 from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._omitted import reader, reader_inside, reader_of_loading

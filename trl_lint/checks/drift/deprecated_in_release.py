@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.drift._calls import Argument, Callee, accepts, arguments, known_calls, parameter, signature_of
+from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, parameter, signature_of
+from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._judging import is_shadowed
-from trl_lint.checks.drift._past import Past
+from trl_lint.checks.drift._past import Elsewhere, Past
 from trl_lint.checks.drift.argument_not_in_release import edit_rename
 from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.checks.rule import Rule
@@ -59,17 +60,17 @@ class DeprecatedInRelease(Rule):
         package, since = deprecated_since(dotted, name, newest, points)
         if is_taken_back(package, newest[package], points, partial(_announces, dotted, name, newest, package)):
             return None
-        sentences = [f"`{name}` of `{callee.name}` is deprecated in {package} {newest[package]} (since {since})"]
+        sentences = [f"`{name}` of `{callee.title}` is deprecated in {package} {newest[package]} (since {since})"]
         if found.successor and accepts(dotted, found.successor, newest):
             sentences.append(f"use `{found.successor}`")
         if gone := gone_in(package, newest[package], points, partial(_accepts, dotted, name, newest, package)):
             sentences.append(f"{package} {gone} has it no more")
-        past = Past(package, (), found.successor, found.is_rename)
+        past = Past(Elsewhere(package, (), ""), found.successor, found.is_rename)
         return self.finding(
             module.location(argument.node),
             "; ".join(sentences),
             related=pins_of(known[package]),
-            fix=edit_rename(call, argument, past, partial(accepts, dotted), known, points, module),
+            fix=edit_rename(call, argument, past, dotted, known, module),
         )
 
     def _check_names(self, module: PythonModule, project: Project) -> Iterator[Finding]:

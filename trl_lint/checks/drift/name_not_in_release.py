@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from trl_lint.checks.drift._imports import edit_import, target_of
 from trl_lint.checks.drift._judging import is_shadowed, judge, ranges_of
+from trl_lint.checks.drift._members import judge_read, reads
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.api import ABSENT, UNKNOWN, deprecation, name_timeline, resolve
@@ -43,6 +45,20 @@ class NameNotInRelease(Rule):
                 finding = self._judge(use, known, module, project, told)
                 if finding is not None:
                     yield finding
+        yield from self._check_members(module, known, project)
+
+    def _check_members(self, module: PythonModule, known: Choices, project: Project) -> Iterator[Finding]:
+        told: set[tuple[str, str]] = set()
+        for read in reads(module):
+            found = judge_read(read, known, module, self.page.severity)
+            key = (read.owner.dotted, read.node.attr)
+            if found is None or key in told or read.owner.package not in known:
+                continue
+            told.add(key)  # the first one stops the program
+            verdict, message = found
+            if not is_shadowed(known[read.owner.package], module.path, project, read.owner.name, read.node.attr):
+                place = name_location(module, read.node)
+                yield self.finding(place, message, severity=verdict.severity, related=verdict.related)
 
     def _judge(
         self,
@@ -70,8 +86,11 @@ class NameNotInRelease(Rule):
         told.update(((missing, location), (missing, None)))
         if is_assigned(module, use.dotted) or is_shadowed(known[package], module.path, project, gone[1]):
             return None
-        message = word(gone, use, verdict.where, verdict.version, verdict.only_old)
-        return self.finding(location, message, severity=verdict.severity, related=verdict.related)
+        home, _, last = use.dotted.rpartition(".")
+        target = target_of(home, last, known[package])
+        message = word(gone, use, verdict.where, verdict.version, target, verdict.only_old)
+        fix = edit_import(use.node, use.dotted, known[package], module)
+        return self.finding(location, message, severity=verdict.severity, related=verdict.related, fix=fix)
 
 
 def _exists(dotted: str, versions: dict[str, str]) -> bool | None:
@@ -112,6 +131,12 @@ def module_location(module: PythonModule, node: ast.ImportFrom) -> Location:
     return module.source.location(at, at + len(node.module or "")) if at >= 0 else module.location(node)
 
 
+def name_location(module: PythonModule, node: ast.Attribute) -> Location:
+    """Where the name of an attribute stands, without the object before it."""
+    _, end = module.span(node)
+    return module.source.location(end - len(node.attr), end)
+
+
 def used_attributes(module: PythonModule) -> Iterator[Use]:
     """Attributes that are read from an imported package or module: `trl.PPOConfig`, `transformers.utils.logging`."""
     modules = {
@@ -145,8 +170,11 @@ def is_assigned(module: PythonModule, dotted: str) -> bool:
     )
 
 
-def word(gone: tuple[str, str], use: Use, where: str, version: str, only_old: bool) -> str:
-    """Say what is missing, when it was there, and where it is now (`only_old`: where it was before)."""
+def word(gone: tuple[str, str], use: Use, where: str, version: str, target: str, only_old: bool) -> str:
+    """Say what is missing, when it was there, and where it is now: in `target`, if the same object is known to be.
+
+    `only_old`: the newest release has it, so the places are those where it was before.
+    """
     home, name = gone
     package = home.partition(".")[0]
     if any(resolve(f"{home}.{name}", {package: v}) == f"{home}.{name}:" for v in releases(package)):
@@ -158,7 +186,10 @@ def word(gone: tuple[str, str], use: Use, where: str, version: str, only_old: bo
     if had:
         sentences.append(f"{package} {ranges_of(had, releases(package))} has it")
     moved = homes(package, name, version)
-    if moved and moved[0] != home:
+    if target and not only_old:
+        last = use.dotted.rpartition(".")[2]
+        sentences.append(f"now {'it' if last == name else f'`{last}`'} is in `{target}`")
+    elif moved and moved[0] != home:
         sentences.append(f"there it is in `{moved[0]}`" if only_old else f"now it is in `{moved[0]}`")
     elif not only_old and (successor := announced_successor(home, name, version)):
         sentences.append(successor)

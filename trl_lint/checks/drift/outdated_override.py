@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from trl_lint.checks.drift._calls import imported
+from trl_lint.checks.drift._classes import imported
 from trl_lint.checks.drift._judging import judge
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location

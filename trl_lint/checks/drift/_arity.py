@@ -1,0 +1,130 @@
+"""How many arguments a call passes by position, and which of those that a callable needs it leaves out."""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+from typing import NamedTuple
+
+from trl_lint.checks.drift._calls import signature_of
+from trl_lint.checks.drift._classes import Callee, imported
+from trl_lint.checks.drift._judging import Verdict, judge
+from trl_lint.checks.drift._past import elsewhere, successors
+from trl_lint.finding import Severity
+from trl_lint.knowledge.api import Missing, resolve
+from trl_lint.knowledge.members import fills_its_fields
+from trl_lint.knowledge.presence import Ask, points_of_signature
+from trl_lint.knowledge.signatures import Signature
+from trl_lint.project.stack import Choices
+from trl_lint.python.module import PythonModule
+
+
+class Shape(NamedTuple):
+    """How many arguments come by position (None: `*args` hides it), and the keywords (None: `**kwargs` does)."""
+
+    positional: int | None
+    keywords: frozenset[str] | None
+
+
+class Misfit(NamedTuple):
+    """A call that does not fit: what is to be marked, the verdict, and what to say."""
+
+    node: ast.expr
+    verdict: Verdict
+    message: str
+
+
+def read_shape(call: ast.Call) -> Shape | None:
+    """The shape of a call; None for a sketch with `...` in it."""
+    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if any(isinstance(value, ast.Constant) and value.value is ... for value in values):
+        return None
+    is_starred = any(isinstance(value, ast.Starred) for value in call.args)
+    names = [keyword.arg for keyword in call.keywords]
+    keywords = None if None in names else frozenset(name for name in names if name is not None)
+    return Shape(None if is_starred else len(call.args), keywords)
+
+
+def holds(dotted: str, positional: int, versions: dict[str, str]) -> bool | None:
+    """Whether a callable takes so many arguments by position; None where nobody knows."""
+    found = signature_of(dotted, versions)
+    if found is None or found.open or found.positional is None:
+        return None
+    return positional <= found.positional
+
+
+def is_complete(dotted: str, shape: Shape, own: frozenset[str], versions: dict[str, str]) -> bool | None:
+    """Whether a call of this shape passes everything that a callable needs; None where nobody knows."""
+    found = signature_of(dotted, versions)
+    if found is None or found.open or shape.positional is None or shape.keywords is None:
+        return None
+    if fills_its_fields(dotted, versions):
+        return None
+    # Which parameters the positions fill is not recorded for constructors; each fills one of the missing at most.
+    return len(left_out(found, shape.keywords, own)) <= shape.positional
+
+
+def left_out(signature: Signature, keywords: frozenset[str], own: frozenset[str]) -> list[str]:
+    """The required parameters that no keyword gives, neither under its own name nor under one it replaced."""
+    known = signature.parameters
+    given = keywords | own | {known[name].successor for name in keywords if name in known and known[name].deprecated}
+    return [name for name, parameter in known.items() if parameter.required and name not in given]
+
+
+def misfit(call: ast.Call, callee: Callee, known: Choices, module: PythonModule, severity: Severity) -> Misfit | None:
+    """Too many positional arguments, or required ones that are missing, in the newest release in use."""
+    shape = read_shape(call)
+    if shape is None or callee.package not in known or (shape.positional is None and shape.keywords is None):
+        return None
+    points = points_of_signature(callee.dotted)
+    newest = known.newest(points)
+    if is_unbound(call, callee, newest, module):
+        return None
+    if shape.positional and not callee.own:
+        fits = partial(holds, callee.dotted, shape.positional)
+        if fits(newest) is False and (verdict := _judge(callee, fits, known, severity)) is not None:
+            return Misfit(
+                call.args[_most(callee, newest)], verdict, _word_surplus(callee, shape, verdict, newest, fits)
+            )
+    if shape.keywords:  # a renamed keyword has a finding of its own
+        renamed = successors(callee.dotted, shape.keywords, newest)
+        shape = shape._replace(keywords=shape.keywords | renamed)
+    fits = partial(is_complete, callee.dotted, shape, callee.own)
+    if fits(newest) is False and (verdict := _judge(callee, fits, known, severity)) is not None:
+        return Misfit(call.func, verdict, _word_missing(callee, shape, verdict, newest, fits))
+    return None
+
+
+def is_unbound(call: ast.Call, callee: Callee, versions: dict[str, str], module: PythonModule) -> bool:
+    """Whether a method is called on its class: then the object may be the first argument."""
+    found = resolve(callee.dotted, versions)
+    is_method = not isinstance(found, Missing) and "." in found.partition(":")[2]
+    return is_method and imported(call.func, module) is not None
+
+
+def _judge(callee: Callee, fits: Ask, known: Choices, severity: Severity) -> Verdict | None:
+    points = points_of_signature(callee.dotted)
+    past = elsewhere(callee.dotted, points, known.newest(points), fits)
+    return judge(known, points, fits, severity, past.package if past is not None else callee.package)
+
+
+def _most(callee: Callee, versions: dict[str, str]) -> int:
+    found = signature_of(callee.dotted, versions)
+    return found.positional or 0 if found is not None else 0
+
+
+def _word_surplus(callee: Callee, shape: Shape, verdict: Verdict, newest: dict[str, str], fits: Ask) -> str:
+    most = _most(callee, newest)
+    many = f"at most {most} positional argument{'s' if most != 1 else ''}" if most else "no positional arguments"
+    sentences = [f"`{callee.title}` takes {many} in {verdict.where}, but this call has {shape.positional}"]
+    past = elsewhere(callee.dotted, points_of_signature(callee.dotted), newest, fits)
+    return "; ".join([*sentences, *([past.sentence.replace("has it", "takes them")] if past else [])])
+
+
+def _word_missing(callee: Callee, shape: Shape, verdict: Verdict, newest: dict[str, str], fits: Ask) -> str:
+    found = signature_of(callee.dotted, newest)
+    names = [f"`{name}`" for name in left_out(found, shape.keywords or frozenset(), callee.own)] if found else []
+    some = f"all of {', '.join(names)}" if shape.positional else ", ".join(names)
+    sentences = [f"`{callee.title}` needs {some} in {verdict.where}"]
+    past = elsewhere(callee.dotted, points_of_signature(callee.dotted), newest, fits)
+    return "; ".join([*sentences, *([past.sentence.replace("has it", "does not")] if past else [])])

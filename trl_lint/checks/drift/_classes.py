@@ -1,0 +1,124 @@
+"""Classes whose releases are known: named by an import, or classes of the file below one of those."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from typing import NamedTuple
+
+from trl_lint.project.stack import PACKAGES
+from trl_lint.python.guards import key_of
+from trl_lint.python.module import PythonModule
+
+_CLASSES_DEEP = 4
+# What lets a class have attributes that cannot be read from its body.
+_OPEN = frozenset(
+    {"__new__", "__getattr__", "__getattribute__", "__init_subclass__", "__dict__", "setattr", "vars", "delattr"}
+)
+
+
+class Callee(NamedTuple):
+    """What a call reaches: a dotted public name, and the keywords that a class of the file adds to it."""
+
+    dotted: str
+    own: frozenset[str]
+
+    @property
+    def package(self) -> str:
+        return self.dotted.partition(".")[0]
+
+    @property
+    def name(self) -> str:
+        return self.dotted.rpartition(".")[2]
+
+    @property
+    def title(self) -> str:
+        """The name for a reader: `LLM.generate` for a method."""
+        owner = self.dotted.rpartition(".")[0].rpartition(".")[2]
+        return f"{owner}.{self.name}" if owner[:1].isupper() else self.name
+
+
+def imported(node: ast.expr, module: PythonModule) -> Callee | None:
+    """The name of a package that an expression certainly stands for."""
+    first = key_of(node).partition(".")[0]
+    if not first or not module.names.is_imported(first) or not module.names.is_certain(node):
+        return None
+    origins = module.names.origins(node)
+    if len(origins) != 1:  # two names that are assigned to each other
+        return None
+    (origin,) = origins
+    return Callee(origin, frozenset()) if origin.partition(".")[0] in PACKAGES and "." in origin else None
+
+
+def own_classes(module: PythonModule) -> dict[str, ast.ClassDef]:
+    """The classes of the file by name; of two with one name none."""
+    cached = module.memo.get(("own classes", module.tree))
+    if cached is None:
+        counts = Counter(cls.name for cls in module.classes)
+        cached = {cls.name: cls for cls in module.classes if counts[cls.name] == 1}
+        module.memo["own classes", module.tree] = cached
+    return cached  # type: ignore[return-value]
+
+
+def own_class(node: ast.expr, module: PythonModule) -> ast.ClassDef | None:
+    """The class of the file that an expression names."""
+    if not isinstance(node, ast.Name) or module.names.is_imported(node.id):
+        return None
+    return own_classes(module).get(node.id)
+
+
+def constructed(cls: ast.ClassDef, module: PythonModule, depth: int = 0) -> Callee | None:
+    """What constructing a class of the file calls; None if the class has its own say in that."""
+    names = [getattr(statement, "name", "") for statement in cls.body]
+    if "__init__" in names or "__new__" in names or cls.keywords or depth > _CLASSES_DEEP:
+        return None
+    base = base_of(cls, module, depth)
+    decorators = _decorators(cls)
+    if base is None or any(name != "dataclass" for name in decorators):
+        return None
+    fields = {
+        statement.target.id
+        for statement in cls.body
+        if decorators and isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+    }
+    return Callee(base.dotted, base.own | fields)
+
+
+def base_of(cls: ast.ClassDef, module: PythonModule, depth: int = 0) -> Callee | None:
+    """The constructor that a class with exactly one base inherits."""
+    if len(cls.bases) != 1 or depth > _CLASSES_DEEP:
+        return None
+    base = own_class(cls.bases[0], module)
+    if base is not None:
+        return constructed(base, module, depth + 1) if base is not cls else None
+    return imported(cls.bases[0], module)
+
+
+def instances(node: ast.expr, module: PythonModule, depth: int = 0) -> Callee | None:
+    """What the objects of a class are made of: the imported class, and all that classes of the file add to it.
+
+    None where the class is not understood: several bases, a metaclass, a decorator, a say in how attributes are found.
+    """
+    cls = own_class(node, module)
+    if cls is None:
+        return imported(node, module)
+    if len(cls.bases) != 1 or cls.keywords or depth > _CLASSES_DEEP:
+        return None
+    if any(name != "dataclass" for name in _decorators(cls)):
+        return None
+    own: set[str] = set()
+    for part in ast.walk(cls):
+        if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            own.add(part.name)
+        elif isinstance(part, ast.Name) and (part.id in _OPEN or isinstance(part.ctx, ast.Store)):
+            own.add(part.id)
+        elif isinstance(part, ast.Attribute) and (part.attr in _OPEN or isinstance(part.ctx, ast.Store)):
+            own.add(part.attr)
+    if own & _OPEN:
+        return None
+    base = instances(cls.bases[0], module, depth + 1)
+    return None if base is None else Callee(base.dotted, base.own | own)
+
+
+def _decorators(cls: ast.ClassDef) -> list[str]:
+    return [key_of(d.func if isinstance(d, ast.Call) else d).rpartition(".")[2] for d in cls.decorator_list]

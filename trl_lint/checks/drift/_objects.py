@@ -1,0 +1,153 @@
+"""Objects that the file certainly builds itself: `trainer = GRPOTrainer(…)`, `self.llm = LLM(…)`, parsed arguments.
+
+A name is followed if one place binds it, to a call of a known class. What a function returns or is given is unknown: it
+may be a subclass.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from trl_lint.checks.drift._classes import Callee, instances
+from trl_lint.knowledge.presence import is_class
+from trl_lint.project.parsers import PARSING, dataclass_types
+from trl_lint.python.guards import key_of
+from trl_lint.python.module import PythonModule
+from trl_lint.python.scopes import scopes
+
+_PARSERS = ("HfArgumentParser", "TrlParser")
+
+
+def object_of(node: ast.expr, module: PythonModule) -> Callee | None:
+    """The class of the object that an expression certainly is, with what classes of the file add to it."""
+    if not builds_objects(module):
+        return None
+    known: dict[ast.AST, Callee | None] = module.memo.setdefault(("objects", module.tree), {})  # type: ignore[assignment]
+    source = _source(node, module)
+    if source is None:
+        return None
+    if source not in known:
+        known[source] = _built(source, module)
+    return known[source]
+
+
+def builds_objects(module: PythonModule) -> bool:
+    """Whether any call of the file builds an object of a known class: most files need no look at their scopes."""
+    cached = module.memo.get(("builds objects", module.tree))
+    if cached is None:
+        cached = any(_of_class(call.func, module) is not None for call in module.calls)
+        module.memo["builds objects", module.tree] = cached
+    return bool(cached)
+
+
+def construction(node: ast.expr, module: PythonModule) -> ast.Call | None:
+    """The call that built the object an expression stands for."""
+    source = _source(node, module)
+    return source if isinstance(source, ast.Call) and object_of(node, module) is not None else None
+
+
+def _source(node: ast.expr, module: PythonModule) -> ast.expr | None:
+    """What an expression was certainly assigned: a call, or the target among several that a call was unpacked to."""
+    if isinstance(node, ast.Call):
+        return node
+    if isinstance(node, ast.Name):
+        bound = scopes(module).binding(node)
+    elif isinstance(node, ast.Attribute):
+        bound = _own_attribute(node, module)
+    else:
+        return None
+    return _assigned(bound, module) if isinstance(bound, (ast.Name, ast.Attribute)) else None
+
+
+def _assigned(target: ast.Name | ast.Attribute, module: PythonModule) -> ast.expr | None:
+    parent = module.parents.get(target)
+    if isinstance(parent, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
+        return parent.value if isinstance(parent.value, (ast.Call, ast.Subscript)) else None
+    return target if isinstance(parent, (ast.Tuple, ast.List)) else None
+
+
+def _own_attribute(node: ast.Attribute, module: PythonModule) -> ast.Attribute | None:
+    """The one place in its class that assigns `self.x`, if no other code of the file assigns an attribute `x`."""
+    if not isinstance(node.value, ast.Name):
+        return None
+    function = module.function(node)
+    cls = module.class_of(node)
+    if function is None or cls is None or not _is_self(node.value, module):
+        return None
+    assigned = stored(module).get(node.attr, [])
+    if len(assigned) != 1 or node.attr in _class_level(cls):
+        return None
+    (only,) = assigned
+    is_here = module.class_of(only) is cls and isinstance(only.value, ast.Name) and _is_self(only.value, module)
+    return only if is_here and isinstance(only.ctx, ast.Store) else None
+
+
+def _is_self(node: ast.Name, module: PythonModule) -> bool:
+    """Whether a name is the first parameter of a plain method."""
+    bound = scopes(module).binding(node)
+    if not isinstance(bound, ast.arg):
+        return False
+    function = module.parents.get(module.parents[bound])
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    positional = [*function.args.posonlyargs, *function.args.args]
+    is_method = isinstance(module.parents.get(function), ast.ClassDef)
+    marks = {key_of(d) for d in function.decorator_list}
+    return is_method and bool(positional) and positional[0] is bound and not marks & {"staticmethod", "classmethod"}
+
+
+def _class_level(cls: ast.ClassDef) -> set[str]:
+    names = {getattr(statement, "name", "") for statement in cls.body}
+    for statement in cls.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        names.update(key_of(target) for target in targets)
+    return names
+
+
+def stored(module: PythonModule) -> dict[str, list[ast.Attribute]]:
+    """The places that assign or delete an attribute, by its name."""
+    cached = module.memo.get(("attribute stores", module.tree))
+    if cached is None:
+        table: dict[str, list[ast.Attribute]] = {}
+        for node in module.parents:
+            if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+                table.setdefault(node.attr, []).append(node)
+        cached = module.memo["attribute stores", module.tree] = table
+    return cached  # type: ignore[return-value]
+
+
+def _built(source: ast.expr, module: PythonModule) -> Callee | None:
+    if isinstance(source, ast.Call):
+        return _of_class(source.func, module)
+    if isinstance(source, ast.Subscript):  # parser.parse_args_and_config()[0]
+        index = source.slice.value if isinstance(source.slice, ast.Constant) else None
+        return _parsed(source.value, index, None, module) if isinstance(index, int) and index >= 0 else None
+    around = module.parents[source]
+    assign = module.parents.get(around)
+    if not isinstance(around, (ast.Tuple, ast.List)) or not isinstance(assign, ast.Assign):
+        return None
+    if any(isinstance(element, ast.Starred) for element in around.elts) or around not in assign.targets:
+        return None
+    return _parsed(assign.value, around.elts.index(source), len(around.elts), module)
+
+
+def _of_class(node: ast.expr, module: PythonModule) -> Callee | None:
+    found = instances(node, module)
+    return found if found is not None and is_class(found.dotted) else None
+
+
+def _parsed(node: ast.expr, index: int, count: int | None, module: PythonModule) -> Callee | None:
+    """The object at a place of what a parser for dataclasses returns: they come in the order in which it got them."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in PARSING:
+        return None
+    parser = object_of(node.func.value, module)
+    built = construction(node.func.value, module)
+    if parser is None or built is None or parser.name not in _PARSERS:
+        return None
+    classes = dataclass_types(built, module)
+    if classes is None or any(isinstance(cls, ast.Starred) for cls in classes) or index >= len(classes):
+        return None
+    # Besides the objects there may be one more result: the arguments that no class took.
+    if count is not None and count - len(classes) not in (0, 1):
+        return None
+    return _of_class(classes[index], module)

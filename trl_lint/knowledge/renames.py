@@ -1,0 +1,127 @@
+"""What became of arguments: `rules/compat/renames.toml` and `moves.toml`, checked by hand in the released code.
+
+The histories know what a release announced. Whether it also took the old value over unchanged is not in them:
+accelerate announced `project_dir` for `logging_dir`, but wrote it somewhere else.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any, NamedTuple
+
+from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.histories import block
+from trl_lint.knowledge.presence import definitions_of
+from trl_lint.knowledge.signatures import read_method
+
+_WANTED = {
+    "rename": ("package", "old", "new", "of", "same", "why", "evidence"),
+    "move": ("package", "trainer", "config", "arguments", "why", "evidence"),
+    "name": ("package", "old", "new", "names", "why", "evidence"),
+}
+
+
+class Rename(NamedTuple):
+    """An announced rename. `of`: what announces it; `same`: the release takes the value over unchanged, see `why`."""
+
+    package: str
+    old: str
+    new: str
+    of: frozenset[str]
+    same: bool
+    why: str
+    evidence: tuple[str, ...]
+
+
+class Move(NamedTuple):
+    """Arguments of a trainer that are fields of its config now: for each the fields, the newest name first."""
+
+    package: str
+    trainer: str
+    config: str
+    arguments: dict[str, tuple[str, ...]]
+    evidence: tuple[str, ...]
+
+
+@cache
+def renames() -> tuple[Rename, ...]:
+    """Every rename that was looked at. Raises ValueError if the table is malformed."""
+    return tuple(
+        Rename(r["package"], r["old"], r["new"], frozenset(r["of"]), r["same"], r["why"], tuple(r["evidence"]))
+        for r in _rows("renames.toml", "rename")
+    )
+
+
+@cache
+def moves() -> tuple[Move, ...]:
+    """Every trainer whose arguments moved. Raises ValueError if the table is malformed."""
+    return tuple(
+        Move(
+            r["package"],
+            r["trainer"],
+            r["config"],
+            {name: tuple(fields) for name, fields in r["arguments"].items()},
+            tuple(r["evidence"]),
+        )
+        for r in _rows("moves.toml", "move")
+    )
+
+
+def _rows(name: str, kind: str) -> list[dict[str, Any]]:
+    import tomli
+
+    path = os.path.join(rules_dir(), "compat", name)
+    with open(path, "rb") as stream:
+        rows = tomli.load(stream)[kind]
+    for row in rows:
+        missing = [key for key in _WANTED[kind] if key not in row]
+        if missing:
+            raise ValueError(f"{path}: an entry of [[{kind}]] lacks {', '.join(missing)}")
+    return list(rows)
+
+
+@cache
+def is_same_value(dotted: str, old: str, new: str) -> bool:
+    """Whether every class or function behind a name that announced `new` for `old` is known to take the value over."""
+    announcing = announcers(dotted, old, new)
+    return bool(announcing) and all(
+        any(r.same and (r.package, r.old, r.new) == (package, old, new) and name in r.of for r in renames())
+        for package, name in announcing
+    )
+
+
+def announcers(dotted: str, old: str, new: str) -> set[tuple[str, str]]:
+    """The definitions behind a dotted name that announced in any release to use `new` instead of `old`."""
+    found = set()
+    method = f".{dotted.rpartition('.')[2]}"
+    for package, symbol in definitions_of(dotted):
+        defined = block(package, symbol)
+        name = symbol.partition(":")[2]
+        if defined is None:
+            continue
+        if any(value == new for _, value in defined.changes(f"!{old}")):
+            found.add((package, name))
+        for _, text in defined.changes(method):
+            parameters = read_method(text).parameters if text.startswith("(") else {}
+            if old in parameters and parameters[old].is_rename and parameters[old].successor == new:
+                found.add((package, name + method))
+    return found
+
+
+def move_of(package: str, trainer: str, argument: str) -> Move | None:
+    """Where an argument of a trainer went, None if it is not known to have moved."""
+    return next(
+        (m for m in moves() if (m.package, m.trainer) == (package, trainer) and argument in m.arguments),
+        None,
+    )
+
+
+def home_of(module: str, name: str) -> str:
+    """The module that a name of a renamed module is in, "" if it is not known to have been renamed."""
+    return _renamed_modules().get(f"{module}.{name}", "")
+
+
+@cache
+def _renamed_modules() -> dict[str, str]:
+    return {f"{r['old']}.{name}": r["new"] for r in _rows("moves.toml", "name") for name in r["names"]}
