@@ -94,7 +94,7 @@ def first_line(finding: Finding) -> int:
     return Path(finding.location.path).read_text("utf-8").count("import ")
 
 
-@pytest.mark.parametrize("row", rows(), ids=lambda row: row.id)
+@pytest.mark.parametrize("row", list(rows()), ids=lambda row: row.id)
 def test_removed_parameter_is_found_from_the_release_on_that_lacks_it(told: dict[Place, Finding], row: Removed):
     finding = told.get((row.package, row.release, row.dotted, row.parameter))
     assert finding is not None, f"silent with {row.package}=={row.release}"
