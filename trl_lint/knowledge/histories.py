@@ -7,6 +7,7 @@ The form of the lines is told in `trl_lint.knowledge.refresher.write`, the facts
 from __future__ import annotations
 
 import os
+import re
 from functools import cache, lru_cache
 
 from trl_lint.knowledge import rules_dir
@@ -15,6 +16,10 @@ Changes = tuple[tuple[int, str], ...]
 """(position of a release, value from then on), oldest first; the value "-" is absent."""
 
 ABSENT_VALUE = "-"
+
+# The kinds of which there are many. A search through the whole text for one that is not there takes a seventh of the
+# time of finding them all, and most of what is asked for is not there: a class of that name, then a function.
+_INDEXED = re.compile(r"^((?:module|class|def) \S+) ", re.MULTILINE)
 
 
 class Block:
@@ -89,7 +94,8 @@ def value_at(changes: Changes, at: int) -> str | None:
 
 
 @cache
-def _text(package: str) -> str:
+def text_of(package: str) -> str:
+    """The whole history of a package, "" if it is not recorded."""
     if not package.isidentifier():  # never a path of its own
         return ""
     try:
@@ -102,8 +108,10 @@ def _text(package: str) -> str:
 @cache
 def releases(package: str) -> tuple[str, ...]:
     """The releases of a package whose API is known, oldest first; empty if the package is not recorded."""
-    lines = _lines(_text(package), "\nreleases\n")
-    return tuple(version for line in lines or () for version in line.split())
+    text = text_of(package)
+    start = text.find("\nreleases\n") + 1
+    lines = _lines(text, start + len("releases\n")) if start else ()
+    return tuple(version for line in lines for version in line.split())
 
 
 @cache
@@ -115,26 +123,31 @@ def positions(package: str) -> dict[str, int]:
 @lru_cache(maxsize=4096)
 def block(package: str, symbol: str) -> Block | None:
     """The block of a symbol such as `class trl.trainer.grpo_config:GRPOConfig`, None if it never was recorded."""
-    text = _text(package)
-    start = text.find(f"\n{symbol} ")
+    text = text_of(package)
+    if symbol.startswith(("module ", "class ", "def ")):
+        start = _starts(package).get(symbol, -1)
+    else:
+        start = text.find(f"\n{symbol} ") + 1 or -1
     if start < 0:
         return None
-    end_of_head = text.find("\n", start + 1)
-    head = text[start + len(symbol) + 2 : end_of_head]
+    end_of_head = text.find("\n", start)
+    head = text[start + len(symbol) + 1 : end_of_head]
     life = tuple(
         (positions(package)[version], mark or "+")
         for version, _, mark in (part.partition(" ") for part in head.split(" | "))
     )
-    return Block(package, life, tuple(_lines(text, f"\n{symbol} {head}\n") or ()))
+    return Block(package, life, _lines(text, end_of_head + 1))
 
 
-def _lines(text: str, header: str) -> list[str] | None:
-    """The indented lines below a header, without their indentation."""
-    start = text.find(header)
-    if start < 0:
-        return None
-    start += len(header)
+@cache
+def _starts(package: str) -> dict[str, int]:
+    """Where the modules, classes and functions of a package begin."""
+    return {match[1]: match.start() for match in _INDEXED.finditer(text_of(package))}
+
+
+def _lines(text: str, start: int) -> tuple[str, ...]:
+    """The indented lines from a place on, without their indentation."""
     end = start
     while text.startswith(" ", end):
         end = text.find("\n", end) + 1
-    return [line[1:] for line in text[start:end].splitlines()]
+    return tuple(line[1:] for line in text[start:end].splitlines())

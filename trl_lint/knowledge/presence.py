@@ -7,17 +7,18 @@ newest release: a field is a class's own or a base's, so what is missing along e
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from trl_lint.knowledge.histories import Block, Changes, _text, block, positions
+from trl_lint.knowledge.histories import Block, Changes, block, positions, text_of
 from trl_lint.knowledge.names import absolute, exports
 
 _SHAPE = ("@init", "@bases", "@kind", "@open", "@args", "@extra", "@positional", "@deprecated")
 
-_OTHER_SECTIONS = ("class ", "def ", "outside", "messages", "config ", "flags ")
+_HEADER = re.compile(r"\n[^ ]")
 
 Points = Mapping[str, frozenset[int]]
 Ask = Callable[[dict[str, str]], "bool | None"]
@@ -169,15 +170,19 @@ def homes(package: str, name: str, version: str) -> list[str]:
 
 @lru_cache(maxsize=512)
 def _tables_with(package: str, name: str) -> tuple[str, ...]:
-    text = _text(package)
+    text = text_of(package)
+    # The tables of the modules stand together.
+    first, last = text.find("\nmodule "), text.rfind("\nmodule ")
+    behind = _HEADER.search(text, last + 1)
+    if first < 0 or behind is None:
+        return ()
+    end = behind.start()
     found: dict[str, None] = {}
-    at = text.find(name)
+    at = text.find(name, first, end)
     while at >= 0:
         line = text.rfind("\n", 0, at) + 1
         if text[line] == " " and name in text[line + 1 : text.find(" ", line + 1)].split(","):
             head = text.rfind("\nmodule ", 0, line)
-            other = max(text.rfind(f"\n{section}", 0, line) for section in _OTHER_SECTIONS)
-            if head > other:
-                found[text[head + 8 : text.find(" ", head + 8)]] = None
-        at = text.find(name, at + 1)
+            found[text[head + 8 : text.find(" ", head + 8)]] = None
+        at = text.find(name, at + 1, end)
     return tuple(found)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
     from trl_lint.project import Project
+    from trl_lint.project.stack import Choices
 
 Origin = Literal["target", "lock", "pin", "assumed", "unknown"]
 Answer = Literal["all", "some", "none", "unknown"]
@@ -158,6 +159,16 @@ class Environment:
         self._own = own
         self._targets = {normalised(name): version for name, version in targets.items()}
         self._packages: dict[str, Package] = {}
+        self._choices: Choices | None = None
+
+    @property
+    def choices(self) -> Choices:
+        """The releases whose API is known, out of those the pins allow; the same object for whoever asks."""
+        if self._choices is None:
+            from trl_lint.project.stack import Choices
+
+            self._choices = Choices(self)
+        return self._choices
 
     def package(self, name: str) -> Package:
         """What is known about a package; its PEP 503 name."""

@@ -7,15 +7,16 @@ that they accept is assumed instead of the newest of all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 if TYPE_CHECKING:
     from packaging.version import Version
 
     from trl_lint.project.environment import Environment, Package
+
+T = TypeVar("T")
 
 PACKAGES = ("trl", "transformers", "accelerate", "peft", "deepspeed", "vllm", "openrlhf", "verl")
 
@@ -40,36 +41,44 @@ class Choice(NamedTuple):
         return self.releases[-1]
 
 
-_CHOICES: WeakKeyDictionary[Environment, dict[str, Choice | None]] = WeakKeyDictionary()
-
-
-def choice(environment: Environment, name: str) -> Choice | None:
-    """The recorded releases of a package in an environment, None if nothing is known about them."""
-    known = _CHOICES.setdefault(environment, {})
-    if name not in known:
-        known[name] = _choose(environment, name)
-    return known[name]
-
-
 class Choices:
     """The choices of an environment by package, each worked out when it is asked for."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
+        self._known: dict[str, Choice | None] = {}
+        self._answers: dict[tuple[str, ...], object] = {}
+
+    def get(self, name: str) -> Choice | None:
+        """The recorded releases of a package, None if nothing is known about them."""
+        try:
+            return self._known[name]
+        except KeyError:
+            found = self._known[name] = _choose(self._environment, name)
+            return found
 
     def __contains__(self, name: str) -> bool:
-        return choice(self._environment, name) is not None
+        return self.get(name) is not None
 
     def __getitem__(self, name: str) -> Choice:
-        found = choice(self._environment, name)
+        found = self.get(name)
         if found is None:
             raise KeyError(name)
         return found
 
     def newest(self, packages: Iterable[str]) -> dict[str, str]:
         """The newest release in use of each of the packages that are known."""
-        found = {name: choice(self._environment, name) for name in packages}
+        found = {name: self.get(name) for name in packages}
         return {name: chosen.newest for name, chosen in found.items() if chosen is not None}
+
+    def remembered(self, question: tuple[str, ...], answer: Callable[[], T]) -> T:
+        """The answer to a question that only depends on the environment, worked out once for all files that share it.
+
+        `question` begins with the code of the rule that asks.
+        """
+        if question not in self._answers:
+            self._answers[question] = answer()
+        return cast("T", self._answers[question])
 
 
 def _choose(environment: Environment, name: str) -> Choice | None:

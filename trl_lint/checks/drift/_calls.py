@@ -53,10 +53,23 @@ def _known_calls(module: PythonModule) -> Iterator[tuple[ast.Call, Callee]]:
         return
     counts = Counter(cls.name for cls in module.classes)
     classes = {cls.name: cls for cls in module.classes if counts[cls.name] == 1}
+    wanted = module.names.imported_from(PACKAGES) | classes.keys()
+    rewritten = ("trl", "transformers") if is_unsloth(module) else ()
     for call in module.calls:
+        first = root_of(call.func)
+        # Of a thousand calls a dozen are ours, so the rest is let go by a look at the first name.
+        if first.id not in wanted if isinstance(first, ast.Name) else not isinstance(first, ast.Call):
+            continue
         callee = callee_of(call, module, classes)
-        if callee is not None and not (is_unsloth(module) and callee.package in ("trl", "transformers")):
+        if callee is not None and callee.package not in rewritten:
             yield call, callee
+
+
+def root_of(node: ast.expr) -> ast.expr:
+    """What stands before the first dot: the `trl` of `trl.trainer.GRPOConfig`."""
+    while type(node) is ast.Attribute:
+        node = node.value
+    return node
 
 
 def is_unsloth(module: PythonModule) -> bool:

@@ -75,7 +75,7 @@ def judge_name(name: str, where: Where, parser: ScriptParser, severity: Severity
         return None
     if parser.passes_keys if where == "keys" else parser.passes_flags:
         return None
-    known = Choices(project.environment(parser.path))
+    known = project.environment(parser.path).choices
     points = points_of(parser, name, where)
     newest = known.newest(points)
     if "trl" in points and "trl" not in newest:
@@ -237,7 +237,7 @@ def parsers_of_document(document: Document, project: Project) -> tuple[list[Scri
 
 def knows_most(parser: ScriptParser, keys: set[str], project: Project) -> bool:
     """Whether a parser takes more than half of the keys, each in some release."""
-    known = Choices(project.environment(parser.path))
+    known = project.environment(parser.path).choices
     newest = known.newest({dotted.partition(".")[0] for dotted in parser.fields.bases} | {"transformers"})
     return 2 * sum(name in parser.fields.own or takes(parser, name, "keys", newest) is True for name in keys) > len(
         keys

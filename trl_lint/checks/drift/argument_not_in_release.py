@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.checks.drift._calls import Argument, Callee, accepts, arguments, known_calls, signature_of
 from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge, ranges_of
@@ -14,7 +14,7 @@ from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix, lowered
 from trl_lint.knowledge.histories import releases
-from trl_lint.knowledge.presence import points_of_parameter
+from trl_lint.knowledge.presence import Points, points_of_parameter
 from trl_lint.project.stack import PACKAGES, Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from trl_lint.project.launches import Launch
 
 
+class Lack(NamedTuple):
+    """An argument that releases in use do not take. `newest`, `points`: see `Choices.newest`, `points_of_parameter`."""
+
+    verdict: Verdict
+    past: Past | None
+    newest: dict[str, str]
+    points: Points
+
+
 class ArgumentNotInRelease(Rule):
     code = "TRL301"
     imports = PACKAGES
@@ -32,7 +41,7 @@ class ArgumentNotInRelease(Rule):
     launches = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        known = Choices(project.environment(module.path))
+        known = project.environment(module.path).choices
         told: set[tuple[str, str]] = set()
         for call, callee in known_calls(module):
             for argument in arguments(call):
@@ -86,19 +95,10 @@ class ArgumentNotInRelease(Rule):
         dotted, name = callee.dotted, argument.name
         if callee.package not in known:
             return None
-        points = points_of_parameter(dotted, name)
-        newest = known.newest(points)
-        if accepts(dotted, name, newest) is None:
+        lack = known.remembered((self.code, dotted, name), lambda: self._lack(dotted, name, known))
+        if lack is None or is_guarded(module, call):
             return None
-        ask = partial(accepts, dotted, name)
-        past = None
-        culprit = callee.package
-        if ask(newest) is False:
-            past = read_past(dotted, name, newest)
-            culprit = past.package if past is not None else culprit
-        verdict = judge(known, points, ask, self.page.severity, culprit)
-        if verdict is None or is_guarded(module, call):
-            return None
+        verdict = lack.verdict
         if is_shadowed(known[callee.package], module.path, project, callee.name, name):
             return None
         if verdict.only_old:  # a floor that is too low: one sentence about it in a file is enough
@@ -107,11 +107,23 @@ class ArgumentNotInRelease(Rule):
             told.add((name, verdict.where))
         return self.finding(
             module.location(argument.node),
-            word(callee, name, verdict, past, newest),
+            word(callee, name, verdict, lack.past, lack.newest),
             severity=verdict.severity,
             related=verdict.related,
-            fix=edit_rename(call, argument, past, partial(accepts, dotted), known, points, module),
+            fix=edit_rename(call, argument, lack.past, partial(accepts, dotted), known, lack.points, module),
         )
+
+    def _lack(self, dotted: str, name: str, known: Choices) -> Lack | None:
+        """What is to be said about an argument wherever it is passed in this environment; None if it is fine."""
+        points = points_of_parameter(dotted, name)
+        newest = known.newest(points)
+        there = accepts(dotted, name, newest)
+        if there is None:
+            return None
+        past = None if there else read_past(dotted, name, newest)
+        culprit = past.package if past is not None else dotted.partition(".")[0]
+        verdict = judge(known, points, partial(accepts, dotted, name), self.page.severity, culprit)
+        return None if verdict is None else Lack(verdict, past, newest, points)
 
 
 def word(callee: Callee, name: str, verdict: Verdict, past: Past | None, newest: dict[str, str]) -> str:

@@ -83,7 +83,7 @@ class OutdatedOverride(Rule):
     imports = ("trl", "transformers")
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        known = Choices(project.environment(module.path))
+        known = project.environment(module.path).choices
         for cls in module.classes:
             methods = {s.name: s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))}
             hooks = [hook for hook in HOOKS if hook.method in methods and not accepts(methods[hook.method], hook)]
