@@ -25,7 +25,7 @@ _INDEXED = re.compile(r"^((?:module|class|def) \S+) ", re.MULTILINE)
 class Block:
     """One symbol: when it was there, and its facts as lines that are parsed when asked for."""
 
-    __slots__ = ("_index", "_known", "life", "lines", "package")
+    __slots__ = ("_index", "_known", "_rows", "life", "lines", "package")
 
     def __init__(self, package: str, life: Changes, lines: tuple[str, ...]) -> None:
         self.package = package
@@ -33,6 +33,7 @@ class Block:
         self.lines = lines
         self._index: dict[str, str] | None = None
         self._known: dict[str, Changes] = {}
+        self._rows: list[tuple[list[str], Changes]] | None = None
 
     def exists(self, at: int) -> bool:
         return value_at(self.life, at) is not None
@@ -58,12 +59,16 @@ class Block:
 
     def values(self, at: int) -> dict[str, str]:
         """Every fact of the release at a position."""
+        if self._rows is None:
+            parts = (line.partition(" ") for line in self.lines)
+            start = self.life[0][0]
+            self._rows = [(names.split(","), read_changes(self.package, rest, start)) for names, _, rest in parts]
         found: dict[str, str] = {}
-        for line in self.lines:
-            names, _, rest = line.partition(" ")
-            value = value_at(read_changes(self.package, rest, self.life[0][0]), at)
+        for names, changes in self._rows:
+            value = value_at(changes, at)
             if value is not None:
-                found.update((name, value) for name in names.split(","))
+                for name in names:
+                    found[name] = value
         return found
 
     def names(self) -> list[str]:
