@@ -2,6 +2,7 @@
 # make test   everything the CI runs
 # make lint   the style and type checks alone
 # make docs   rewrite the rule table and the command output shown in README.md and docs/
+# make bench  measure what the rules cost; ARGS="path/to/a/tree another/one" adds real trees
 #
 # Each sets up .venv when pyproject.toml asks for it, and leaves the system's Python alone.
 
@@ -13,7 +14,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test lint docs bench clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(INSTALLED)
@@ -31,6 +32,9 @@ lint: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python -m trl_lint.knowledge.tables --write docs/rules.md
 	$(BIN)/python tests/documents.py
+
+bench: $(INSTALLED)
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 $(INSTALLED): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "trl-lint needs Python 3.10 or newer, and none was found on PATH." >&2; \

@@ -19,7 +19,7 @@ ABSENT_VALUE = "-"
 
 # The kinds of which there are many. A search through the whole text for one that is not there takes a seventh of the
 # time of finding them all, and most of what is asked for is not there: a class of that name, then a function.
-_INDEXED = re.compile(r"^((?:module|class|def) \S+) ", re.MULTILINE)
+_INDEXED = re.compile(r"\n((?:module|class|def) [^ \n]+) ")
 
 
 class Block:
@@ -147,7 +147,7 @@ def block(package: str, symbol: str) -> Block | None:
 @cache
 def _starts(package: str) -> dict[str, int]:
     """Where the modules, classes and functions of a package begin."""
-    return {match[1]: match.start() for match in _INDEXED.finditer(text_of(package))}
+    return {match[1]: match.start() + 1 for match in _INDEXED.finditer(text_of(package))}
 
 
 def _lines(text: str, start: int) -> tuple[str, ...]:

@@ -82,21 +82,27 @@ class Choices:
 
 
 def _choose(environment: Environment, name: str) -> Choice | None:
-    from trl_lint.knowledge.api import knows
-
     package = environment.package(name)
     versions = package.allowed or package.neighbours
     if not versions:
         return None
     if package.source == "assumed" or len(versions) > 1:
         versions = _narrowed(environment, name, package)
-    recorded = tuple(str(version) for version in versions if knows(name, version))
+    recorded = _recorded(name, versions)
     between = package.allowed is None
     if not recorded or str(versions[-1]) != recorded[-1] or (between and len(recorded) != len(versions)):
         return None  # what runs most likely is a release nobody has read
     assumed = package.source == "assumed"
     is_dated = assumed and versions[-1] == package.resolved and _has_old_neighbour(environment, name)
     return Choice(package, recorded, len(recorded) == len(versions), assumed, between, is_dated)
+
+
+@lru_cache(maxsize=512)
+def _recorded(name: str, versions: tuple[Version, ...]) -> tuple[str, ...]:
+    from trl_lint.knowledge.histories import positions
+
+    known = positions(name)
+    return tuple(text for text in map(str, versions) if text in known)
 
 
 def _has_old_neighbour(environment: Environment, name: str) -> bool:
@@ -113,19 +119,21 @@ def _has_old_neighbour(environment: Environment, name: str) -> bool:
 
 def _narrowed(environment: Environment, name: str, package: Package) -> tuple[Version, ...]:
     """The allowed releases that the other pinned packages accept; all of them where the pins contradict each other."""
-    from trl_lint.knowledge.releases import installable
-
     versions = package.allowed or package.neighbours
     if package.allowed is None:
         return versions
-    assumed = package.source == "assumed"
-    pool = installable(name) if assumed else versions
-    for other in PACKAGES:
-        if other != name:
-            # An installer begins with the newest releases, so it is their wishes that decide what is assumed.
-            accepted = _accepted(environment.package(other), name, newest_only=assumed)
-            pool = _contained(pool, accepted) or pool if accepted else pool
-    return pool[-1:] if assumed else pool
+    is_assumed = package.source == "assumed"
+    # An installer begins with the newest releases, so it is their wishes that decide what is assumed.
+    others = (environment.package(other) for other in PACKAGES if other != name)
+    wishes = [_accepted(other, name, newest_only=is_assumed) for other in others]
+    if not any(wishes):
+        return versions
+    from trl_lint.knowledge.releases import installable
+
+    pool = installable(name) if is_assumed else versions
+    for accepted in filter(None, wishes):
+        pool = _contained(pool, accepted) or pool
+    return pool[-1:] if is_assumed else pool
 
 
 def _accepted(other: Package, name: str, newest_only: bool) -> frozenset[str]:

@@ -122,7 +122,7 @@ class ArgumentNotInRelease(Rule):
             return None
         past = None if there else read_past(dotted, name, newest)
         culprit = past.package if past is not None else dotted.partition(".")[0]
-        verdict = judge(known, points, partial(accepts, dotted, name), self.page.severity, culprit)
+        verdict = judge(known, points, partial(accepts, dotted, name), self, culprit)
         return None if verdict is None else Lack(verdict, past, newest, points)
 
 

@@ -75,7 +75,7 @@ class NameNotInRelease(Rule):
         package = dotted.partition(".")[0]
         # The bases of a class may be of another package, but whether its name is there is not their affair.
         points = {package: points_of_name(dotted).get(package, frozenset())}
-        return judge(known, points, partial(_exists, dotted), self.page.severity, package)
+        return judge(known, points, partial(_exists, dotted), self, package)
 
 
 def _exists(dotted: str, versions: dict[str, str]) -> bool | None:

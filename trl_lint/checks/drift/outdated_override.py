@@ -112,7 +112,7 @@ class OutdatedOverride(Rule):
         points = {**points_of_name(trainer.dotted), "transformers": frozenset(range(len(releases("transformers"))))}
         if any(package not in known for package in points):
             return None
-        verdict = judge(known, points, partial(fits, trainer.dotted, hook), self.page.severity, "transformers")
+        verdict = judge(known, points, partial(fits, trainer.dotted, hook), self, "transformers")
         if verdict is None or verdict.package != "transformers":
             return None
         since = f", as it does since {hook.since}" if hook.since else ", as it does before 4.47.0"
