@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from benchmarks.clock import Clock
 from trl_lint import engine
 from trl_lint.checks.registry import all_rules
 from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding
 from trl_lint.project import Project
 from trl_lint.project.environment import Environment
 from trl_lint.python.module import PythonModule
@@ -22,6 +24,12 @@ from trl_lint.settings import Settings
 
 _TOPIC = "trl_lint.checks.drift."
 _PINS, _DRIFT = "pins", "drift rules"
+# What the rules are shown, and the file that it stands in.
+_HOOKS: dict[str, Callable[[Any], str]] = {
+    "check_module": lambda module: str(module.path),
+    "check_document": lambda document: str(document.path),
+    "check_launch": lambda launch: str(launch.source.path),
+}
 
 
 class Costs:
@@ -37,19 +45,23 @@ class Costs:
         self.clock.time(Environment, "package", _PINS)
 
     def watch(self, rule: Rule) -> None:
-        self.clock.time(rule, "check_module", _DRIFT)
-        check = rule.check_module
+        for hook, subject in _HOOKS.items():
+            self.clock.time(rule, hook, _DRIFT)
+            self._count(rule, hook, subject)
 
-        def counted(module: Any, project: Any) -> Any:
-            spent = self.clock.spent
+    def _count(self, rule: Rule, hook: str, subject: Callable[[Any], str]) -> None:
+        check: Callable[[Any, Project], Iterable[Finding]] = getattr(rule, hook)
+
+        def counted(seen: Any, project: Project) -> list[Finding]:
+            spent, path = self.clock.spent, subject(seen)
             pins, before = spent[_PINS], spent[_PINS] + spent[_DRIFT]
-            found = list(check(module, project))
+            found = list(check(seen, project))
             self.findings += len(found)
             self.pins += spent[_PINS] - pins
-            self.checking[module.path] = self.checking.get(module.path, 0.0) + spent[_PINS] + spent[_DRIFT] - before
-            return iter(found)
+            self.checking[path] = self.checking.get(path, 0.0) + spent[_PINS] + spent[_DRIFT] - before
+            return found
 
-        rule.check_module = counted  # type: ignore[method-assign]
+        setattr(rule, hook, counted)
 
 
 def measure(folder: str) -> dict[str, float]:
@@ -64,7 +76,7 @@ def measure(folder: str) -> dict[str, float]:
     spent = list(costs.checking.values())
     return {
         "files": result.checked,
-        "importing": len(spent),
+        "concerned": len(spent),
         "findings": costs.findings,
         "parsing": costs.clock.spent["parsing"],
         "drift": sum(spent),

@@ -53,7 +53,7 @@ def test_every_removed_argument_is_one_finding(tmp_path: Path):
     calls = sum(text.count("=value)") for text in (p.read_text() for p in tmp_path.rglob("train.py")))
     found = run("benchmarks.tree", str(tmp_path), ROOT)
     assert found["findings"] == calls > 300
-    assert found["importing"] == len(list(tmp_path.rglob("train.py")))
+    assert found["concerned"] == len(list(tmp_path.rglob("train.py")))
     assert 0 < found["pins"] < found["drift"] and found["slowest"] < found["drift"]
 
 

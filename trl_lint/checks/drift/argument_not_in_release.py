@@ -59,7 +59,7 @@ class ArgumentNotInRelease(Rule):
             name = entry.key.value
             if not isinstance(name, str):
                 continue
-            unknown = judge_all(name, "keys", parsers, self.page.severity, project)
+            unknown = judge_all(name, "keys", parsers, self, project)
             # Which script a recipe is for may be known by nothing but its keys: then one that never was is no evidence.
             if unknown is None or (not is_linked and unknown.past is None):
                 continue
@@ -73,7 +73,7 @@ class ArgumentNotInRelease(Rule):
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         parsers = parsers_of_launch(launch, project)
         for name, word in flags_of(launch) if parsers else ():
-            unknown = judge_all(name, "flags", parsers, self.page.severity, project)
+            unknown = judge_all(name, "flags", parsers, self, project)
             if unknown is not None:
                 yield self.finding(
                     launch.source.location(word.start, word.start + len(name) + 2),
