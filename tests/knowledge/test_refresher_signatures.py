@@ -96,6 +96,8 @@ CONFIG = """
         ),
         ({"help": "Deprecated. If you want to customize the length, use `b`."}, ("b", False)),
         ({"help": "Deprecated, use `b` (str) instead."}, ("b", False)),
+        ({"help": "Deprecated alias of `b`, will be removed in v6."}, ("b", True)),
+        ({"help": "Deprecated alias for `b`."}, ("b", True)),
         ({"help": "Size of it. Deprecated: set the size elsewhere."}, ("", False)),
         (
             {"test": "self.a is not None", "warning": "`a` is deprecated and will be removed in v2. Use `b` instead."},
