@@ -63,7 +63,7 @@ def show_tree(folder: str, rounds: int) -> float:
     found = fastest([run_json(["-m", "benchmarks.tree", os.path.abspath(folder)], _ROOT) for _ in range(rounds)])
     per_file = found["drift"] / max(found["concerned"], 1)
     name = os.path.basename(os.path.abspath(folder))
-    counts = f"{found['files']:.0f} | {found['importing']:.0f}"
+    counts = f"{found['files']:.0f} | {found['concerned']:.0f}"
     times = f"{found['parsing']:.0f} ms | {found['drift']:.0f} ms | {found['pins']:.0f} ms"
     print(f"| {name} | {counts} | {times} | {per_file:.2f} ms | {found['slowest']:.1f} ms |")
     return per_file

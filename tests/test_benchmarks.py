@@ -57,6 +57,15 @@ def test_every_removed_argument_is_one_finding(tmp_path: Path):
     assert 0 < found["pins"] < found["drift"] and found["slowest"] < found["drift"]
 
 
+def test_tables_are_printed(tmp_path: Path):
+    write_script(str(tmp_path))
+    command = [sys.executable, "-m", "benchmarks", "--rounds", "1", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode in (0, 1) and done.stderr == ""  # how fast this machine is, is not the question
+    assert f"| {tmp_path.name} | 2 | 1 |" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("Targets: 1.0 ms a finding, 3.0 ms a file: ")
+
+
 def test_phases_of_a_cold_run(tmp_path: Path):
     script = Path(write_script(str(tmp_path)))
     found = run("benchmarks.start", script.name, tmp_path)
