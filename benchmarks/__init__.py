@@ -1,0 +1,1 @@
+"""What the tool costs: `python -m benchmarks`. See README.md beside this file."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from command_line import SCRIPT, Shell
 
 
 @pytest.fixture(autouse=True)
@@ -11,3 +14,12 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "TRL_LINT_DEBUG"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.fixture
+def sh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
+    """A project with one script that has one finding, TRL103 on line 6, with a safe fix."""
+    monkeypatch.chdir(tmp_path)
+    shell = Shell(tmp_path, capsys)
+    shell.write("train.py", SCRIPT)
+    return shell

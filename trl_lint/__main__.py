@@ -9,7 +9,12 @@ def main() -> int:
     if sys.argv[1:] in (["--version"], ["-V"]):  # asked often, by tools that wait: nothing else is loaded for it
         from trl_lint import __version__
 
-        print(f"trl-lint {__version__}")
+        try:
+            print(f"trl-lint {__version__}", flush=True)
+        except OSError as error:
+            from trl_lint.streams import end_after
+
+            return end_after(error)
         return 0
     from trl_lint.cli import main as run
 

@@ -6,12 +6,16 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from trl_lint import __version__
 from trl_lint.commands import UsageError
 from trl_lint.reports import FORMATS
 from trl_lint.selection import nearest
+from trl_lint.streams import end_after, is_of_a_stream, open_closed_streams
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 COMMANDS = ("check", "environment", "rule", "runs")
 
@@ -36,30 +40,42 @@ class _Parser(argparse.ArgumentParser):
             message = f"unexpected argument `{unknown}`" + (f"; did you mean `{guess}`?" if guess else "")
         raise UsageError(message)
 
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        (file or sys.stderr).write(message)  # argparse would swallow that it could not
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status. Never raises for what a user or a file did wrong."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # A console that cannot show a character gets it written out, not a traceback.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        status = _run(arguments)
+        status = _guarded(arguments)
         sys.stdout.flush()
+        sys.stderr.flush()
         return status
+    except OSError as error:
+        return end_after(error)
+
+
+def _guarded(arguments: list[str]) -> int:
+    """Run a command; OSErrors of the standard streams are left to the caller."""
+    try:
+        return _run(arguments)
     except UsageError as error:
         print(f"trl-lint: {error}\nFor help, try `trl-lint --help`.", file=sys.stderr)
         return 2
+    except SystemExit as stop:  # argparse, after `--help`
+        return stop.code if isinstance(stop.code, int) else 0
     except KeyboardInterrupt:
         print("trl-lint: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError as error:
-        # Whoever read our output has seen enough. Python would complain once more when it closes the stream.
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
-        return getattr(error, "status", 0)
     except Exception as error:  # a fault of ours: said in one line, and never taken for "something found"
+        if isinstance(error, OSError) and is_of_a_stream(error):
+            raise
         if os.environ.get("TRL_LINT_DEBUG"):
             raise
         print(f"trl-lint: {_fault(error)}", file=sys.stderr)
@@ -76,6 +92,7 @@ def _fault(error: Exception) -> str:
 
 
 def _run(arguments: list[str]) -> int:
+    _check_folder()
     command = "check"
     if arguments and arguments[0] in COMMANDS:
         command = arguments.pop(0)
@@ -102,6 +119,13 @@ def _run(arguments: list[str]) -> int:
     if args.paths and not os.path.lexists(args.paths[0]) and (guess := nearest(args.paths[0], COMMANDS)):
         raise UsageError(f"no file and no command `{args.paths[0]}`; did you mean `{guess}`?")
     return run_check(args)
+
+
+def _check_folder() -> None:
+    try:
+        os.getcwd()
+    except OSError:  # removed while a shell stood in it
+        raise UsageError("the current folder does not exist any more") from None
 
 
 def rule_parser() -> argparse.ArgumentParser:

@@ -32,8 +32,9 @@ def facts_of(name, files, **options):
 
 
 def forget():
-    for cache in (histories._text, histories.releases, histories.positions, histories.block, api._signature):
+    for cache in (histories.text_of, histories._starts, histories.releases, histories.positions, histories.block):
         cache.cache_clear()
+    api._signature.cache_clear()
 
 
 @pytest.fixture

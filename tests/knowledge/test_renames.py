@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from trl_lint.checks.drift._calls import accepts
-from trl_lint.knowledge import histories
+
 from trl_lint.knowledge.api import resolve
-from trl_lint.knowledge.histories import block, releases
+from trl_lint.knowledge.histories import block, releases, text_of
 from trl_lint.knowledge.renames import Move, Rename, _rows, home_of, is_same_value, move_of, moves, renames
 from trl_lint.knowledge.signatures import read_method
 
@@ -18,7 +18,7 @@ def announced(package: str, name: str, old: str) -> set[str]:
     """What classes and functions of a name, wherever they stand, announced for a parameter."""
     owner, _, method = name.partition(".")
     found = set()
-    for line in histories._text(package).splitlines():
+    for line in text_of(package).splitlines():
         if not line.startswith(("class ", "def ")) or line.split(" ")[1].partition(":")[2] != owner:
             continue
         known = block(package, " ".join(line.split(" ")[:2]))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from trl_lint.knowledge.releases import newest
 from trl_lint.project import Project
-from trl_lint.project.stack import Choice, choice
+from trl_lint.project.stack import Choice
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 
@@ -15,7 +15,7 @@ def choose(root: Path, package: str, requirements: str, **targets: str) -> Choic
     (root / "requirements.txt").write_text(requirements)
     settings = Settings(str(root))
     settings.targets = dict(targets)
-    return choice(Project(str(root), Files(), settings).environment(str(root / "train.py")), package)
+    return Project(str(root), Files(), settings).environment(str(root / "train.py")).choices.get(package)
 
 
 def test_exact_pin(tmp_path: Path):

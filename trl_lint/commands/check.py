@@ -86,7 +86,10 @@ class _Run:
         name = self.args.stdin_filename
         path = self.stdin_path = os.path.abspath(name or _STDIN_NAME)
         stream = getattr(sys.stdin, "buffer", None)
-        self.overlays[path] = stream.read() if stream is not None else sys.stdin.read().encode()
+        try:
+            self.overlays[path] = stream.read() if stream is not None else sys.stdin.read().encode()
+        except OSError as error:
+            raise UsageError(f"standard input cannot be read: {(error.strerror or str(error)).lower()}") from None
         if name is None:
             self.shown_as[path] = "-"
         self.paths = [path]

@@ -7,6 +7,7 @@ The form of the lines is told in `trl_lint.knowledge.refresher.write`, the facts
 from __future__ import annotations
 
 import os
+import re
 from functools import cache, lru_cache
 
 from trl_lint.knowledge import rules_dir
@@ -15,13 +16,17 @@ Changes = tuple[tuple[int, str], ...]
 """(position of a release, value from then on), oldest first; the value "-" is absent."""
 
 ABSENT_VALUE = "-"
-_OTHER_SECTIONS = ("class ", "def ", "outside", "messages", "config ", "flags ")
+_HEADER = re.compile(r"\n[^ ]")
+
+# The kinds of which there are many. A search through the whole text for one that is not there takes a seventh of the
+# time of finding them all, and most of what is asked for is not there: a class of that name, then a function.
+_INDEXED = re.compile(r"\n((?:module|class|def) [^ \n]+) ")
 
 
 class Block:
     """One symbol: when it was there, and its facts as lines that are parsed when asked for."""
 
-    __slots__ = ("_index", "_known", "life", "lines", "package")
+    __slots__ = ("_index", "_known", "_rows", "life", "lines", "package")
 
     def __init__(self, package: str, life: Changes, lines: tuple[str, ...]) -> None:
         self.package = package
@@ -29,6 +34,7 @@ class Block:
         self.lines = lines
         self._index: dict[str, str] | None = None
         self._known: dict[str, Changes] = {}
+        self._rows: list[tuple[list[str], Changes]] | None = None
 
     def exists(self, at: int) -> bool:
         return value_at(self.life, at) is not None
@@ -54,12 +60,16 @@ class Block:
 
     def values(self, at: int) -> dict[str, str]:
         """Every fact of the release at a position."""
+        if self._rows is None:
+            parts = (line.partition(" ") for line in self.lines)
+            start = self.life[0][0]
+            self._rows = [(names.split(","), read_changes(self.package, rest, start)) for names, _, rest in parts]
         found: dict[str, str] = {}
-        for line in self.lines:
-            names, _, rest = line.partition(" ")
-            value = value_at(read_changes(self.package, rest, self.life[0][0]), at)
+        for names, changes in self._rows:
+            value = value_at(changes, at)
             if value is not None:
-                found.update((name, value) for name in names.split(","))
+                for name in names:
+                    found[name] = value
         return found
 
     def names(self) -> list[str]:
@@ -90,7 +100,8 @@ def value_at(changes: Changes, at: int) -> str | None:
 
 
 @cache
-def _text(package: str) -> str:
+def text_of(package: str) -> str:
+    """The whole history of a package, "" if it is not recorded."""
     if not package.isidentifier():  # never a path of its own
         return ""
     try:
@@ -103,8 +114,10 @@ def _text(package: str) -> str:
 @cache
 def releases(package: str) -> tuple[str, ...]:
     """The releases of a package whose API is known, oldest first; empty if the package is not recorded."""
-    lines = _lines(_text(package), "\nreleases\n")
-    return tuple(version for line in lines or () for version in line.split())
+    text = text_of(package)
+    start = text.find("\nreleases\n") + 1
+    lines = _lines(text, start + len("releases\n")) if start else ()
+    return tuple(version for line in lines for version in line.split())
 
 
 @cache
@@ -116,43 +129,52 @@ def positions(package: str) -> dict[str, int]:
 @lru_cache(maxsize=4096)
 def block(package: str, symbol: str) -> Block | None:
     """The block of a symbol such as `class trl.trainer.grpo_config:GRPOConfig`, None if it never was recorded."""
-    text = _text(package)
-    start = text.find(f"\n{symbol} ")
+    text = text_of(package)
+    if symbol.startswith(("module ", "class ", "def ")):
+        start = _starts(package).get(symbol, -1)
+    else:
+        start = text.find(f"\n{symbol} ") + 1 or -1
     if start < 0:
         return None
-    end_of_head = text.find("\n", start + 1)
-    head = text[start + len(symbol) + 2 : end_of_head]
+    end_of_head = text.find("\n", start)
+    head = text[start + len(symbol) + 1 : end_of_head]
     life = tuple(
         (positions(package)[version], mark or "+")
         for version, _, mark in (part.partition(" ") for part in head.split(" | "))
     )
-    return Block(package, life, tuple(_lines(text, f"\n{symbol} {head}\n") or ()))
+    return Block(package, life, _lines(text, end_of_head + 1))
 
 
 @lru_cache(maxsize=512)
 def modules_with(package: str, name: str) -> tuple[str, ...]:
     """The modules of a package that had a name in some release."""
-    text = _text(package)
+    text = text_of(package)
+    # The tables of the modules stand together.
+    first, last = text.find("\nmodule "), text.rfind("\nmodule ")
+    behind = _HEADER.search(text, last + 1)
+    if first < 0 or behind is None:
+        return ()
+    end = behind.start()
     found: dict[str, None] = {}
-    at = text.find(name)
+    at = text.find(name, first, end)
     while at >= 0:
         line = text.rfind("\n", 0, at) + 1
         if text[line] == " " and name in text[line + 1 : text.find(" ", line + 1)].split(","):
             head = text.rfind("\nmodule ", 0, line)
-            other = max(text.rfind(f"\n{section}", 0, line) for section in _OTHER_SECTIONS)
-            if head > other:
-                found[text[head + 8 : text.find(" ", head + 8)]] = None
-        at = text.find(name, at + 1)
+            found[text[head + 8 : text.find(" ", head + 8)]] = None
+        at = text.find(name, at + 1, end)
     return tuple(found)
 
 
-def _lines(text: str, header: str) -> list[str] | None:
-    """The indented lines below a header, without their indentation."""
-    start = text.find(header)
-    if start < 0:
-        return None
-    start += len(header)
+@cache
+def _starts(package: str) -> dict[str, int]:
+    """Where the modules, classes and functions of a package begin."""
+    return {match[1]: match.start() + 1 for match in _INDEXED.finditer(text_of(package))}
+
+
+def _lines(text: str, start: int) -> tuple[str, ...]:
+    """The indented lines from a place on, without their indentation."""
     end = start
     while text.startswith(" ", end):
         end = text.find("\n", end) + 1
-    return [line[1:] for line in text[start:end].splitlines()]
+    return tuple(line[1:] for line in text[start:end].splitlines())

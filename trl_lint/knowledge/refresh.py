@@ -10,6 +10,7 @@ PEP 503, which tell yanked files but no dates; a date already in the list is kep
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -169,26 +170,75 @@ def refresh_releases(packages: list[str]) -> int:
     return 1 if failed else 0
 
 
-def refresh_api(arguments: list[str]) -> int:
+def refresh_api(names: list[str]) -> int:
     from trl_lint.knowledge.refresher.build import refresh_api as write_histories
-    from trl_lint.knowledge.refresher.packages import PACKAGES as RECORDED
+
+    return write_histories(names)
+
+
+def verify_api(names: list[str], releases: dict[str, str]) -> int:
     from trl_lint.knowledge.refresher.verify import verify
 
-    names = [argument for argument in arguments if argument != "--verify"] or list(RECORDED)
-    unknown = [name for name in names if name not in RECORDED]
-    if unknown:
-        print(f"no such package: {', '.join(unknown)} (known: {', '.join(RECORDED)})", file=sys.stderr)
-        return 2
-    return verify(names) if "--verify" in arguments else write_histories(names)
+    return verify(names, releases)
+
+
+def parser() -> argparse.ArgumentParser:
+    from trl_lint.knowledge.refresher.packages import PACKAGES as RECORDED
+
+    parser = argparse.ArgumentParser(
+        prog="python -m trl_lint.knowledge.refresh",
+        description="Bring the lists of releases (`releases`) or the API histories (`api`) up to date.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    listing = commands.add_parser("releases", help="what the index has")
+    listing.add_argument("packages", nargs="*", metavar="PACKAGE", default=list(PACKAGES))
+    api = commands.add_parser("api", help="what the releases offer, read from their archives")
+    api.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(RECORDED))
+    api.add_argument("--verify", action="store_true", help="write nothing; compare the histories with the archives")
+    api.add_argument(
+        "--release",
+        action="append",
+        default=[],
+        metavar="PACKAGE==VERSION",
+        help="with --verify: import this release of trl, transformers or torch",
+    )
+    return parser
+
+
+def read_pins(values: list[str]) -> dict[str, str]:
+    """`trl==0.24.0` as {"trl": "0.24.0"}. Raises ValueError."""
+    from trl_lint.knowledge.histories import positions
+
+    found = {}
+    for value in values:
+        name, equal, version = value.partition("==")
+        if name not in ("trl", "transformers", "torch") or not equal or not version:
+            raise ValueError(f"--release: `{value}` is not of the form trl==VERSION, transformers==… or torch==…")
+        if name != "torch" and version not in positions(name):
+            raise ValueError(f"--release: {name} {version} is not in the history")
+        found[name] = version
+    return found
 
 
 def main(arguments: list[str]) -> int:
-    if arguments and arguments[0] == "releases":
-        return refresh_releases(arguments[1:] or list(PACKAGES))
-    if arguments and arguments[0] == "api":
-        return refresh_api(arguments[1:])
-    print("usage: python -m trl_lint.knowledge.refresh releases|api [--verify] [PACKAGE…]", file=sys.stderr)
-    return 2
+    from trl_lint.knowledge.refresher.packages import PACKAGES as RECORDED
+
+    asked = parser()
+    args = asked.parse_args(arguments)
+    if args.command == "releases":
+        return refresh_releases(args.packages)
+    names = args.packages or list(RECORDED)
+    if unknown := [name for name in names if name not in RECORDED]:
+        asked.error(f"no such package: {', '.join(unknown)} (known: {', '.join(RECORDED)})")
+    if not args.verify:
+        if args.release:
+            asked.error("--release needs --verify")
+        return refresh_api(names)
+    try:
+        pins = read_pins(args.release)
+    except ValueError as error:
+        asked.error(str(error))
+    return verify_api(names, pins)
 
 
 if __name__ == "__main__":

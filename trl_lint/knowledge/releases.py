@@ -97,10 +97,14 @@ def installable(package: str) -> tuple[Version, ...]:
     )
 
 
+@cache
 def newest(package: str) -> Version | None:
     """The newest known final release, None if nothing is known about the package."""
-    found = installable(package)
-    return found[-1] if found else None
+    for release in reversed(releases(package)):  # the lists are sorted, and a hundred versions take a while to parse
+        version = None if release.yanked else parse_version(release.version)
+        if version is not None and not version.is_prerelease:
+            return version
+    return None
 
 
 @lru_cache(maxsize=4096)
@@ -109,6 +113,8 @@ def allowed(package: str, specifier: str) -> tuple[Version, ...] | None:
 
     Pre-releases count only if the specifier names one or nothing else fits, a yanked release only if `==` asks for it.
     """
+    if exact := _exact(package, specifier):
+        return (exact,)
     specifiers = parse_specifier(specifier)
     if specifiers is None or not releases(package):
         return None
@@ -122,9 +128,16 @@ def allowed(package: str, specifier: str) -> tuple[Version, ...] | None:
     if found:
         return found
     # pip takes a yanked or a pre-release only where nothing else can satisfy the requirement.
-    exact = any(clause.operator in ("==", "===") and not clause.version.endswith(".*") for clause in specifiers)
+    is_exact = any(clause.operator in ("==", "===") and not clause.version.endswith(".*") for clause in specifiers)
     rest = [v for v in versions(package) if specifiers.contains(v, prereleases=True)]
-    return tuple(v for v in rest if exact or not _is_yanked(package, v))
+    return tuple(v for v in rest if is_exact or not _is_yanked(package, v))
+
+
+def _exact(package: str, specifier: str) -> Version | None:
+    """The release that `==1.2.3` names, if it is listed by that very name: the usual pin, which needs no more work."""
+    wanted = specifier.removeprefix("==")
+    is_listed = wanted != specifier and any(release.version == wanted for release in releases(package))
+    return parse_version(wanted) if is_listed else None
 
 
 @lru_cache(maxsize=4096)

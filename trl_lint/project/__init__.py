@@ -73,7 +73,7 @@ class Project:
         self.settings = settings
         self._paths: list[str] | None = None
         self._manifests: list[Manifest] | None = None
-        self._launches: list[Launch] | None = None
+        self._launches: dict[bytes, list[Launch]] = {}
         self._documents: list[Document] | None = None
         self._runs: dict[Launch, Run] = {}
         self._parsers: list[ScriptParser] | None = None
@@ -98,10 +98,12 @@ class Project:
 
             own = own_pins(path, self)
             # Files that pin nothing themselves share the environment of their folder.
-            shared = path if own else os.path.join(os.path.dirname(path), "")
-            found = self._environments.get(shared)
+            around = os.path.join(os.path.dirname(path), "")
+            found = self._environments.get(around)
             if found is None:
-                found = self._environments[shared] = Environment(self.folders, path, own, self.settings.targets)
+                found = self._environments[around] = Environment(self.folders, around, self.settings.targets)
+            if own:
+                found = Environment(self.folders, path, self.settings.targets, own, found)
             self._environments[path] = found
         return found
 
@@ -187,17 +189,19 @@ class Project:
                             self._manifests.append(manifest)
         return self._manifests
 
-    def launches(self) -> list[Launch]:
-        """Every launch command written anywhere in the project."""
-        if self._launches is None:
+    def launches(self, word: bytes = b"") -> list[Launch]:
+        """Every launch command written anywhere in the project; with `word`, only in files whose bytes hold it."""
+        found = self._launches.get(word)
+        if found is None:
             from trl_lint.project.launches import holds_launches
 
-            self._launches = []
+            found = self._launches[word] = []
             for path in self.paths():
                 if holds_launches(path) and size_of(path) <= _CONTEXT_FILE_BYTES:
                     with suppress(OSError, SourceError):
-                        self._launches.extend(self.launches_in(path))
-        return self._launches
+                        if not word or self._holds(path, word):
+                            found.extend(self.launches_in(path))
+        return found
 
     def run_of(self, launch: Launch) -> Run:
         """The run that a launch starts."""
@@ -209,9 +213,16 @@ class Project:
         """The runs of all launch commands of the project."""
         return [self.run_of(launch) for launch in self.launches()]
 
-    def launches_of(self, script: str) -> list[Launch]:
-        """The launches that start the script at this absolute path."""
-        return [launch for launch in self.launches() if launch.script_path == script]
+    def launches_of(self, script: str, word: bytes = b"") -> list[Launch]:
+        """The launches that start the script at this absolute path; `word` as in `launches`."""
+        return [launch for launch in self.launches(word) if launch.script_path == script]
+
+    def _holds(self, path: str, word: bytes) -> bool:
+        was_open = self.files.is_open(path)
+        is_there = word in self.files.get(path).data
+        if not was_open and not is_there:
+            self.files.forget(path)
+        return is_there
 
     def parsers(self) -> list[ScriptParser]:
         """The parsers of all scripts of the project, as far as they are understood."""

@@ -10,7 +10,7 @@ the two describe different environments. Inert pins never count.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from trl_lint.finding import Location, Severity, lowered
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
     from trl_lint.project import Project
+    from trl_lint.project.stack import Choices
 
 Origin = Literal["target", "lock", "pin", "assumed", "unknown"]
 Answer = Literal["all", "some", "none", "unknown"]
@@ -150,14 +151,36 @@ def _share(versions: tuple[Version, ...], specifier: str) -> Answer:
 
 
 class Environment:
-    """The packages one file of a project runs with; each is worked out when it is asked for."""
+    """The packages one file of a project runs with; each is worked out when it is asked for.
 
-    def __init__(self, folders: Folders, path: str, own: list[list[Pin]], targets: Mapping[str, str]) -> None:
+    `own`: the pins of the file itself, by rank. `around`: the environment of the other files of its folder.
+    """
+
+    def __init__(
+        self,
+        folders: Folders,
+        path: str,
+        targets: Mapping[str, str],
+        own: Sequence[Sequence[Pin]] = (),
+        around: Environment | None = None,
+    ) -> None:
         self._folders = folders
         self._folder = os.path.dirname(path)
         self._own = own
+        self._around = around
         self._targets = {normalised(name): version for name, version in targets.items()}
         self._packages: dict[str, Package] = {}
+        self._decided: dict[str, Package | None] = {}
+        self._choices: Choices | None = None
+
+    @property
+    def choices(self) -> Choices:
+        """The releases whose API is known, out of those the pins allow; the same object for whoever asks."""
+        if self._choices is None:
+            from trl_lint.project.stack import Choices
+
+            self._choices = Choices(self)
+        return self._choices
 
     def package(self, name: str) -> Package:
         """What is known about a package; its PEP 503 name."""
@@ -187,6 +210,12 @@ class Environment:
         return None
 
     def _decide(self, name: str) -> Package | None:
+        if name not in self._decided:
+            around = self._around
+            self._decided[name] = self._decide_by_folders(name) if around is None else around._decide(name)
+        return self._decided[name]
+
+    def _decide_by_folders(self, name: str) -> Package | None:
         for folder in self._folders.upwards(self._folder):
             for pins in self._folders.tiers(folder):
                 if found := resolve(name, pins):
@@ -328,5 +357,5 @@ def own_pins(path: str, project: Project) -> list[list[Pin]]:
         # Looking for launches means reading the project's scripts; only files that uv runs are worth it.
         from trl_lint.project.manifests.commands import with_pins
 
-        tiers.append([pin for launch in project.launches_of(path) for pin in with_pins(launch)])
+        tiers.append([pin for launch in project.launches_of(path, b"--with") for pin in with_pins(launch)])
     return [tier for tier in tiers if tier]

@@ -26,6 +26,7 @@ class Folders:
         self._tiers: dict[str, list[list[Pin]]] = {}
         self._names: dict[str, list[str]] = {}
         self._commands: dict[str, list[list[Pin]]] = {}
+        self._versions: dict[tuple[str, str], str | None] = {}
 
     def upwards(self, folder: str) -> Iterator[str]:
         """The folder and those above it, up to the root of the project."""
@@ -82,6 +83,11 @@ class Folders:
 
     def own_version(self, folder: str, package: str) -> str | None:
         """The version of the package if the project builds it: "" if it is not told, None if it is another project."""
+        if (folder, package) not in self._versions:
+            self._versions[folder, package] = self._own_version(folder, package)
+        return self._versions[folder, package]
+
+    def _own_version(self, folder: str, package: str) -> str | None:
         for upper in self.upwards(folder):
             versions = [manifest.version for manifest in self.manifests(upper) if manifest.project == package]
             if versions:

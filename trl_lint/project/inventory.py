@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from trl_lint.project.stack import PACKAGES, choice
+from trl_lint.project.stack import PACKAGES
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _facts(package: Package) -> Facts:
 def _assumed(environment: Environment, name: str) -> Facts:
     """A package that the code imports and nothing pins: the newest release that the pinned ones accept."""
     facts = _facts(environment.package(name))
-    chosen = choice(environment, name)
+    chosen = environment.choices.get(name)
     if chosen is None:
         return facts
     from trl_lint.knowledge.releases import parse_version

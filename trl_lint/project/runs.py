@@ -187,7 +187,7 @@ class Run:
 
     @cached_property
     def choices(self) -> Choices:
-        return Choices(self.environment)
+        return self.environment.choices
 
     # -- values ---------------------------------------------------------------------------------------------------
 

@@ -7,15 +7,16 @@ that they accept is assumed instead of the newest of all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 if TYPE_CHECKING:
     from packaging.version import Version
 
     from trl_lint.project.environment import Environment, Package
+
+T = TypeVar("T")
 
 PACKAGES = ("trl", "transformers", "accelerate", "peft", "deepspeed", "vllm", "openrlhf", "verl")
 
@@ -40,54 +41,68 @@ class Choice(NamedTuple):
         return self.releases[-1]
 
 
-_CHOICES: WeakKeyDictionary[Environment, dict[str, Choice | None]] = WeakKeyDictionary()
-
-
-def choice(environment: Environment, name: str) -> Choice | None:
-    """The recorded releases of a package in an environment, None if nothing is known about them."""
-    known = _CHOICES.setdefault(environment, {})
-    if name not in known:
-        known[name] = _choose(environment, name)
-    return known[name]
-
-
 class Choices:
     """The choices of an environment by package, each worked out when it is asked for."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
+        self._known: dict[str, Choice | None] = {}
+        self._answers: dict[tuple[str, ...], object] = {}
+
+    def get(self, name: str) -> Choice | None:
+        """The recorded releases of a package, None if nothing is known about them."""
+        try:
+            return self._known[name]
+        except KeyError:
+            found = self._known[name] = _choose(self._environment, name)
+            return found
 
     def __contains__(self, name: str) -> bool:
-        return choice(self._environment, name) is not None
+        return self.get(name) is not None
 
     def __getitem__(self, name: str) -> Choice:
-        found = choice(self._environment, name)
+        found = self.get(name)
         if found is None:
             raise KeyError(name)
         return found
 
     def newest(self, packages: Iterable[str]) -> dict[str, str]:
         """The newest release in use of each of the packages that are known."""
-        found = {name: choice(self._environment, name) for name in packages}
+        found = {name: self.get(name) for name in packages}
         return {name: chosen.newest for name, chosen in found.items() if chosen is not None}
+
+    def remembered(self, question: tuple[str, ...], answer: Callable[[], T]) -> T:
+        """The answer to a question that only depends on the environment, worked out once for all files that share it.
+
+        `question` begins with the code of the rule that asks.
+        """
+        if question not in self._answers:
+            self._answers[question] = answer()
+        return cast("T", self._answers[question])
 
 
 def _choose(environment: Environment, name: str) -> Choice | None:
-    from trl_lint.knowledge.api import knows
-
     package = environment.package(name)
     versions = package.allowed or package.neighbours
     if not versions:
         return None
     if package.source == "assumed" or len(versions) > 1:
         versions = _narrowed(environment, name, package)
-    recorded = tuple(str(version) for version in versions if knows(name, version))
+    recorded = _recorded(name, versions)
     between = package.allowed is None
     if not recorded or str(versions[-1]) != recorded[-1] or (between and len(recorded) != len(versions)):
         return None  # what runs most likely is a release nobody has read
     assumed = package.source == "assumed"
     is_dated = assumed and versions[-1] == package.resolved and _has_old_neighbour(environment, name)
     return Choice(package, recorded, len(recorded) == len(versions), assumed, between, is_dated)
+
+
+@lru_cache(maxsize=512)
+def _recorded(name: str, versions: tuple[Version, ...]) -> tuple[str, ...]:
+    from trl_lint.knowledge.histories import positions
+
+    known = positions(name)
+    return tuple(text for text in map(str, versions) if text in known)
 
 
 def _has_old_neighbour(environment: Environment, name: str) -> bool:
@@ -104,19 +119,21 @@ def _has_old_neighbour(environment: Environment, name: str) -> bool:
 
 def _narrowed(environment: Environment, name: str, package: Package) -> tuple[Version, ...]:
     """The allowed releases that the other pinned packages accept; all of them where the pins contradict each other."""
-    from trl_lint.knowledge.releases import installable
-
     versions = package.allowed or package.neighbours
     if package.allowed is None:
         return versions
-    assumed = package.source == "assumed"
-    pool = installable(name) if assumed else versions
-    for other in PACKAGES:
-        if other != name:
-            # An installer begins with the newest releases, so it is their wishes that decide what is assumed.
-            accepted = _accepted(environment.package(other), name, newest_only=assumed)
-            pool = _contained(pool, accepted) or pool if accepted else pool
-    return pool[-1:] if assumed else pool
+    is_assumed = package.source == "assumed"
+    # An installer begins with the newest releases, so it is their wishes that decide what is assumed.
+    others = (environment.package(other) for other in PACKAGES if other != name)
+    wishes = [_accepted(other, name, newest_only=is_assumed) for other in others]
+    if not any(wishes):
+        return versions
+    from trl_lint.knowledge.releases import installable
+
+    pool = installable(name) if is_assumed else versions
+    for accepted in filter(None, wishes):
+        pool = _contained(pool, accepted) or pool
+    return pool[-1:] if is_assumed else pool
 
 
 def _accepted(other: Package, name: str, newest_only: bool) -> frozenset[str]:

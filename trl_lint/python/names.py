@@ -7,6 +7,7 @@ set, so the answer never depends on the order of statements or of a hash.
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
 _NONE: frozenset[str] = frozenset()
 
@@ -59,6 +60,14 @@ class Names:
     def modules(self) -> set[str]:
         """Top-level packages that the module imports anything from."""
         return {origin.partition(".")[0] for origins in self._imports.values() for origin in origins}
+
+    def imported_from(self, packages: Collection[str]) -> set[str]:
+        """The names that an import from one of the packages may have bound."""
+        return {
+            name
+            for name, origins in self._imports.items()
+            if any(origin.partition(".")[0] in packages for origin in origins)
+        }
 
     def origins(self, node: ast.expr) -> frozenset[str]:
         """Every dotted name the expression may stand for; empty where it is no name at all.

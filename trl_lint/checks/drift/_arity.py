@@ -10,7 +10,7 @@ from trl_lint.checks.drift._calls import signature_of
 from trl_lint.checks.drift._classes import Callee, imported
 from trl_lint.checks.drift._judging import Verdict, judge
 from trl_lint.checks.drift._past import elsewhere, successors
-from trl_lint.finding import Severity
+from trl_lint.checks.rule import Rule
 from trl_lint.knowledge.api import Missing, resolve
 from trl_lint.knowledge.members import fills_its_fields
 from trl_lint.knowledge.presence import Ask, points_of_signature
@@ -71,7 +71,7 @@ def left_out(signature: Signature, keywords: frozenset[str], own: frozenset[str]
     return [name for name, parameter in known.items() if parameter.required and name not in given]
 
 
-def misfit(call: ast.Call, callee: Callee, known: Choices, module: PythonModule, severity: Severity) -> Misfit | None:
+def misfit(call: ast.Call, callee: Callee, known: Choices, module: PythonModule, rule: Rule) -> Misfit | None:
     """Too many positional arguments, or required ones that are missing, in the newest release in use."""
     shape = read_shape(call)
     if shape is None or callee.package not in known or (shape.positional is None and shape.keywords is None):
@@ -82,7 +82,7 @@ def misfit(call: ast.Call, callee: Callee, known: Choices, module: PythonModule,
         return None
     if shape.positional and not callee.own:
         fits = partial(holds, callee.dotted, shape.positional)
-        if fits(newest) is False and (verdict := _judge(callee, fits, known, severity)) is not None:
+        if fits(newest) is False and (verdict := _judge(callee, fits, known, rule)) is not None:
             return Misfit(
                 call.args[_most(callee, newest)], verdict, _word_surplus(callee, shape, verdict, newest, fits)
             )
@@ -90,7 +90,7 @@ def misfit(call: ast.Call, callee: Callee, known: Choices, module: PythonModule,
         renamed = successors(callee.dotted, shape.keywords, newest)
         shape = shape._replace(keywords=shape.keywords | renamed)
     fits = partial(is_complete, callee.dotted, shape, callee.own)
-    if fits(newest) is False and (verdict := _judge(callee, fits, known, severity)) is not None:
+    if fits(newest) is False and (verdict := _judge(callee, fits, known, rule)) is not None:
         return Misfit(call.func, verdict, _word_missing(callee, shape, verdict, newest, fits))
     return None
 
@@ -102,10 +102,10 @@ def is_unbound(call: ast.Call, callee: Callee, versions: dict[str, str], module:
     return is_method and imported(call.func, module) is not None
 
 
-def _judge(callee: Callee, fits: Ask, known: Choices, severity: Severity) -> Verdict | None:
+def _judge(callee: Callee, fits: Ask, known: Choices, rule: Rule) -> Verdict | None:
     points = points_of_signature(callee.dotted)
     past = elsewhere(callee.dotted, points, known.newest(points), fits)
-    return judge(known, points, fits, severity, past.package if past is not None else callee.package)
+    return judge(known, points, fits, rule, past.package if past is not None else callee.package)
 
 
 def _most(callee: Callee, versions: dict[str, str]) -> int:

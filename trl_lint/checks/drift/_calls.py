@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import lru_cache
 from typing import NamedTuple
 
 from trl_lint.checks.drift._classes import Callee, base_of, constructed, imported, own_class
-from trl_lint.checks.drift._objects import object_of, stored
+from trl_lint.checks.drift._objects import builds_objects, object_of, stored
 from trl_lint.knowledge.api import Missing as Unknown
 from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.signatures import Parameter, Signature
+from trl_lint.project.stack import PACKAGES
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 
@@ -34,10 +35,29 @@ def known_calls(module: PythonModule) -> list[tuple[ast.Call, Callee]]:
 def _known_calls(module: PythonModule) -> Iterator[tuple[ast.Call, Callee]]:
     if is_patched(module):
         return
+    wanted = module.names.imported_from(PACKAGES) | {cls.name for cls in module.classes}
+    rewritten = ("trl", "transformers") if is_unsloth(module) else ()
+    has_objects = builds_objects(module)
     for call in module.calls:
+        # Of a thousand calls a dozen are ours, so the rest is let go by a look at the first name.
+        if not has_objects and not may_be_known(call.func, wanted):
+            continue
         callee = callee_of(call, module)
-        if callee is not None and not (is_unsloth(module) and callee.package in ("trl", "transformers")):
+        if callee is not None and callee.package not in rewritten:
             yield call, callee
+
+
+def may_be_known(func: ast.expr, wanted: Set[str]) -> bool:
+    """Whether a call may be one of a package or a class of the file, by the first name of what is called."""
+    first = root_of(func)
+    return first.id in wanted if isinstance(first, ast.Name) else isinstance(first, ast.Call)
+
+
+def root_of(node: ast.expr) -> ast.expr:
+    """What stands before the first dot: the `trl` of `trl.trainer.GRPOConfig`."""
+    while type(node) is ast.Attribute:
+        node = node.value
+    return node
 
 
 def is_unsloth(module: PythonModule) -> bool:

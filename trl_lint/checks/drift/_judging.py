@@ -14,6 +14,7 @@ from trl_lint.knowledge.presence import Ask, Missing, Points, missing
 from trl_lint.project.stack import Choice, Choices
 
 if TYPE_CHECKING:
+    from trl_lint.checks.rule import Rule
     from trl_lint.project import Project
 
 
@@ -31,9 +32,10 @@ class Verdict(NamedTuple):
     only_old: bool
 
 
-def judge(choices: Choices, points: Points, ask: Ask, severity: Severity, culprit: str) -> Verdict | None:
+def judge(choices: Choices, points: Points, ask: Ask, rule: Rule, culprit: str) -> Verdict | None:
     """Ask whether something is there in every release the pins allow; None where it is, or where nobody knows.
 
+    `rule`: the one that asks; its level is the highest there can be, and its page is read for a finding only.
     `culprit`: the package whose releases are named where all releases of all packages lack it.
     """
     concerned = {name: choices[name] for name in points if name in choices}
@@ -53,6 +55,7 @@ def judge(choices: Choices, points: Points, ask: Ask, severity: Severity, culpri
     only_old = main.releases[-1] != chosen.newest
     if only_old and not any(sign in chosen.package.specifier for sign in ">~"):
         return None  # `trl<=0.9.6` allows the first release ever, but nobody gets it
+    severity = rule.page.severity
     if not everywhere:
         severity = lowered(severity)
     if chosen.assumed:

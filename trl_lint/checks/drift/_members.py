@@ -12,7 +12,7 @@ from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._judging import Verdict, judge
 from trl_lint.checks.drift._objects import builds_objects, object_of, stored
 from trl_lint.checks.drift._past import elsewhere
-from trl_lint.finding import Severity
+from trl_lint.checks.rule import Rule
 from trl_lint.knowledge.members import declares, has_member, is_method
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.stack import Choices
@@ -89,7 +89,7 @@ def is_narrowed(module: PythonModule, node: ast.Attribute) -> bool:
     )
 
 
-def judge_read(read: Read, known: Choices, module: PythonModule, severity: Severity) -> tuple[Verdict, str] | None:
+def judge_read(read: Read, known: Choices, module: PythonModule, rule: Rule) -> tuple[Verdict, str] | None:
     """The verdict on an attribute and what to say of it; None where it is there or where nothing is proved."""
     dotted, name = read.owner.dotted, read.node.attr
     points = points_of_parameter(f"{dotted}.{name}", name)
@@ -103,7 +103,7 @@ def judge_read(read: Read, known: Choices, module: PythonModule, severity: Sever
     if past is None:
         return None
     is_gone = ask(newest) is False
-    verdict = judge(known, points, ask, severity, past.package if is_gone else read.owner.package)
+    verdict = judge(known, points, ask, rule, past.package if is_gone else read.owner.package)
     if verdict is None or is_guarded(module, read.node):
         return None
     having = {**newest, past.package: past.releases[-1]}

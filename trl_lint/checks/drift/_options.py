@@ -19,9 +19,9 @@ from trl_lint.knowledge.names import ABSENT
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.parsers import ScriptParser
 from trl_lint.project.runs import command_parser
-from trl_lint.project.stack import Choices
 
 if TYPE_CHECKING:
+    from trl_lint.checks.rule import Rule
     from trl_lint.finding import Location
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
@@ -69,13 +69,13 @@ def flags_of(launch: Launch) -> Iterator[tuple[str, Word]]:
 _MILDNESS: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
 
 
-def judge_name(name: str, where: Where, parser: ScriptParser, severity: Severity, project: Project) -> Unknown | None:
+def judge_name(name: str, where: Where, parser: ScriptParser, rule: Rule, project: Project) -> Unknown | None:
     """How a parser meets a name; None where it takes the name, in some release in use, or where nobody knows."""
     if name in parser.fields.own or name in parser.flags or name in OF_THE_PARSER:
         return None
     if parser.passes_keys if where == "keys" else parser.passes_flags:
         return None
-    known = Choices(project.environment(parser.path))
+    known = project.environment(parser.path).choices
     points = points_of(parser, name, where)
     newest = known.newest(points)
     if "trl" in points and "trl" not in newest:
@@ -85,7 +85,7 @@ def judge_name(name: str, where: Where, parser: ScriptParser, severity: Severity
         return None
     past, owner = _history(parser, name, newest)
     culprit = past.elsewhere.package if past is not None else parser_package(parser)
-    verdict = judge(known, points, ask, severity, culprit)
+    verdict = judge(known, points, ask, rule, culprit)
     if verdict is None or verdict.only_old:
         return None
     for dotted in parser.fields.bases:
@@ -193,13 +193,11 @@ def word_unknown(name: str, where: Where, unknown: Unknown) -> str:
     return "; ".join(sentences)
 
 
-def judge_all(
-    name: str, where: Where, parsers: Sequence[ScriptParser], severity: Severity, project: Project
-) -> Unknown | None:
+def judge_all(name: str, where: Where, parsers: Sequence[ScriptParser], rule: Rule, project: Project) -> Unknown | None:
     """The mildest verdict, if every parser that may be meant refuses the name."""
     found: list[Unknown] = []
     for parser in parsers:
-        unknown = judge_name(name, where, parser, severity, project)
+        unknown = judge_name(name, where, parser, rule, project)
         if unknown is None:
             return None
         found.append(unknown)
@@ -238,7 +236,7 @@ def parsers_of_document(document: Document, project: Project) -> tuple[list[Scri
 
 def knows_most(parser: ScriptParser, keys: set[str], project: Project) -> bool:
     """Whether a parser takes more than half of the keys, each in some release."""
-    known = Choices(project.environment(parser.path))
+    known = project.environment(parser.path).choices
     newest = known.newest({dotted.partition(".")[0] for dotted in parser.fields.bases} | {"transformers"})
     return 2 * sum(name in parser.fields.own or takes(parser, name, "keys", newest) is True for name in keys) > len(
         keys

@@ -67,7 +67,7 @@ def _flags(launch: Launch) -> list[tuple[Where, str]]:
 
 
 def _run(parser: ScriptParser, given: Given, names: Sequence[tuple[Where, str]], project: Project) -> Run:
-    known = Choices(project.environment(parser.path))
+    known = project.environment(parser.path).choices
     module = _module(parser, project)
     if parser.location is not None and (module is None or is_unsloth(module) or is_patched(module)):
         return Run(parser, known, [])

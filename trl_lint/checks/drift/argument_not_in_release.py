@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.checks.drift._arity import misfit
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, signature_of
@@ -28,6 +28,14 @@ if TYPE_CHECKING:
     from trl_lint.project.launches import Launch
 
 
+class Lack(NamedTuple):
+    """An argument that releases in use do not take. `newest`: see `Choices.newest`."""
+
+    verdict: Verdict
+    past: Past | None
+    newest: dict[str, str]
+
+
 class ArgumentNotInRelease(Rule):
     code = "TRL301"
     imports = PACKAGES
@@ -35,7 +43,7 @@ class ArgumentNotInRelease(Rule):
     launches = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        known = Choices(project.environment(module.path))
+        known = project.environment(module.path).choices
         told: set[tuple[str, str]] = set()
         for call, callee in known_calls(module):
             found = [
@@ -52,7 +60,7 @@ class ArgumentNotInRelease(Rule):
     def _check_arity(
         self, call: ast.Call, callee: Callee, known: Choices, module: PythonModule, project: Project
     ) -> Iterator[Finding]:
-        found = misfit(call, callee, known, module, self.page.severity)
+        found = misfit(call, callee, known, module, self)
         if found is None or is_guarded(module, call):
             return
         if not is_shadowed(known[callee.package], module.path, project, callee.name):
@@ -67,7 +75,7 @@ class ArgumentNotInRelease(Rule):
             name = entry.key.value
             if not isinstance(name, str):
                 continue
-            unknown = judge_all(name, "keys", parsers, self.page.severity, project)
+            unknown = judge_all(name, "keys", parsers, self, project)
             # Which script a recipe is for may be known by nothing but its keys: then one that never was is no evidence.
             if unknown is None or (not is_linked and unknown.past is None):
                 continue
@@ -81,7 +89,7 @@ class ArgumentNotInRelease(Rule):
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         parsers = parsers_of_launch(launch, project)
         for name, word in flags_of(launch) if parsers else ():
-            unknown = judge_all(name, "flags", parsers, self.page.severity, project)
+            unknown = judge_all(name, "flags", parsers, self, project)
             if unknown is not None:
                 yield self.finding(
                     launch.source.location(word.start, word.start + len(name) + 2),
@@ -103,19 +111,10 @@ class ArgumentNotInRelease(Rule):
         dotted, name = callee.dotted, argument.name
         if callee.package not in known:
             return None
-        points = points_of_parameter(dotted, name)
-        newest = known.newest(points)
-        if accepts(dotted, name, newest) is None:
+        lack = known.remembered((self.code, dotted, name), lambda: self._lack(dotted, name, known))
+        if lack is None or is_guarded(module, call):
             return None
-        ask = partial(accepts, dotted, name)
-        past = None
-        culprit = callee.package
-        if ask(newest) is False:
-            past = read_past(dotted, name, newest)
-            culprit = past.elsewhere.package if past is not None else culprit
-        verdict = judge(known, points, ask, self.page.severity, culprit)
-        if verdict is None or is_guarded(module, call):
-            return None
+        verdict = lack.verdict
         if is_shadowed(known[callee.package], module.path, project, callee.name, name):
             return None
         if verdict.only_old:  # a floor that is too low: one sentence about it in a file is enough
@@ -124,12 +123,24 @@ class ArgumentNotInRelease(Rule):
             told.add((name, verdict.where))
         return self.finding(
             module.location(argument.node),
-            word(callee, name, verdict, past, newest),
+            word(callee, name, verdict, lack.past, lack.newest),
             severity=verdict.severity,
             related=verdict.related,
-            fix=edit_rename(call, argument, past, dotted, known, module)
-            or edit_move(call, argument, callee, past, known, module),
+            fix=edit_rename(call, argument, lack.past, dotted, known, module)
+            or edit_move(call, argument, callee, lack.past, known, module),
         )
+
+    def _lack(self, dotted: str, name: str, known: Choices) -> Lack | None:
+        """What is to be said about an argument wherever it is passed in this environment; None if it is fine."""
+        points = points_of_parameter(dotted, name)
+        newest = known.newest(points)
+        there = accepts(dotted, name, newest)
+        if there is None:
+            return None
+        past = None if there else read_past(dotted, name, newest)
+        culprit = past.elsewhere.package if past is not None else dotted.partition(".")[0]
+        verdict = judge(known, points, partial(accepts, dotted, name), self, culprit)
+        return None if verdict is None else Lack(verdict, past, newest)
 
 
 def word(callee: Callee, name: str, verdict: Verdict, past: Past | None, newest: dict[str, str]) -> str:

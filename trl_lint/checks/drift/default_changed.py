@@ -43,7 +43,7 @@ class DefaultChanged(Rule):
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         if is_test(os.path.relpath(module.path, project.root)):
             return
-        known = Choices(project.environment(module.path))
+        known = project.environment(module.path).choices
         told: set[str] = set()
         for call, callee in known_calls(module):
             found = [

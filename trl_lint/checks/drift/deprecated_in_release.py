@@ -18,7 +18,8 @@ from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.api import ABSENT, Missing, deprecation, resolve
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import points_of_name, points_of_parameter, stretches
-from trl_lint.project.stack import PACKAGES, Choice, Choices, choice
+from trl_lint.knowledge.signatures import Parameter
+from trl_lint.project.stack import PACKAGES, Choice, Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
 
@@ -31,8 +32,8 @@ class DeprecatedInRelease(Rule):
     imports = PACKAGES
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        yield from self._check_names(module, project)
-        known = Choices(project.environment(module.path))
+        known = project.environment(module.path).choices
+        yield from self._check_names(module, known, project)
         for call, callee in known_calls(module):
             for argument in arguments(call):
                 if argument.name in callee.own or is_nothing(argument):
@@ -51,12 +52,12 @@ class DeprecatedInRelease(Rule):
         module: PythonModule,
         project: Project,
     ) -> Finding | None:
-        dotted, name, chosen = callee.dotted, argument.name, known[callee.package]
+        dotted, name = callee.dotted, argument.name
+        found = known.remembered((self.code, dotted, name), lambda: read_deprecated(dotted, name, known))
+        if found is None or not is_ours(known[callee.package], module, call, project):
+            return None
         points = points_of_parameter(dotted, name)
         newest = known.newest(points)
-        found = parameter(dotted, name, newest)
-        if found is None or not found.deprecated or not is_ours(chosen, module, call, project):
-            return None
         package, since = deprecated_since(dotted, name, newest, points)
         if is_taken_back(package, newest[package], points, partial(_announces, dotted, name, newest, package)):
             return None
@@ -73,10 +74,10 @@ class DeprecatedInRelease(Rule):
             fix=edit_rename(call, argument, past, dotted, known, module),
         )
 
-    def _check_names(self, module: PythonModule, project: Project) -> Iterator[Finding]:
+    def _check_names(self, module: PythonModule, known: Choices, project: Project) -> Iterator[Finding]:
         for use in imported_names(module):
             package = use.dotted.partition(".")[0]
-            chosen = choice(project.environment(module.path), package)
+            chosen = known.get(package)
             found = resolve(use.dotted, {package: chosen.newest}) if chosen is not None else ""
             if chosen is None or isinstance(found, Missing) or not found or found.endswith(":"):
                 continue
@@ -93,7 +94,13 @@ class DeprecatedInRelease(Rule):
                 continue
             if gone := gone_in(package, chosen.newest, points, partial(_is_there, use.dotted, package)):
                 sentences.append(f"{package} {gone} has it no more")
-            yield self.finding(use.location, "; ".join(sentences), related=pins_of(chosen))
+            yield self.finding(module.location(use.place), "; ".join(sentences), related=pins_of(chosen))
+
+
+def read_deprecated(dotted: str, name: str, known: Choices) -> Parameter | None:
+    """An argument that the newest releases in use have deprecated, None for any other one."""
+    found = parameter(dotted, name, known.newest(points_of_parameter(dotted, name)))
+    return found if found is not None and found.deprecated else None
 
 
 def is_nothing(argument: Argument) -> bool:

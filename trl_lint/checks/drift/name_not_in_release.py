@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from trl_lint.checks.drift._calls import root_of
 from trl_lint.checks.drift._imports import edit_import, target_of
-from trl_lint.checks.drift._judging import is_shadowed, judge, ranges_of
+from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge, ranges_of
 from trl_lint.checks.drift._members import judge_read, reads
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location
@@ -16,7 +17,6 @@ from trl_lint.knowledge.api import ABSENT, UNKNOWN, deprecation, name_timeline, 
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import homes, points_of_name
 from trl_lint.project.stack import PACKAGES, Choices
-from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class Use(NamedTuple):
-    """A dotted name of a package, the node that needs it, and what is to be marked."""
+    """A dotted name of a package, the node that needs it, and the node that is to be marked."""
 
     dotted: str
     node: ast.AST
-    location: Location
+    place: ast.AST
 
 
 class NameNotInRelease(Rule):
@@ -37,7 +37,7 @@ class NameNotInRelease(Rule):
     imports = PACKAGES
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        known = Choices(project.environment(module.path))
+        known = project.environment(module.path).choices
         told: set[tuple[str, Location | None]] = set()
         for use in (*imported_names(module), *used_attributes(module)):
             package = use.dotted.partition(".")[0]
@@ -50,7 +50,7 @@ class NameNotInRelease(Rule):
     def _check_members(self, module: PythonModule, known: Choices, project: Project) -> Iterator[Finding]:
         told: set[tuple[str, str]] = set()
         for read in reads(module):
-            found = judge_read(read, known, module, self.page.severity)
+            found = judge_read(read, known, module, self)
             key = (read.owner.dotted, read.node.attr)
             if found is None or key in told or read.owner.package not in known:
                 continue
@@ -69,13 +69,11 @@ class NameNotInRelease(Rule):
         told: set[tuple[str, Location | None]],
     ) -> Finding | None:
         package = use.dotted.partition(".")[0]
-        # The bases of a class may be of another package, but whether its name is there is not their affair.
-        points = {package: points_of_name(use.dotted).get(package, frozenset())}
-        verdict = judge(known, points, partial(_exists, use.dotted), self.page.severity, package)
+        verdict = known.remembered((self.code, use.dotted), lambda: self._verdict(use.dotted, known))
         if verdict is None or is_guarded(module, use.node):
             return None
         gone = _missing_part(use.dotted, {package: verdict.version})
-        location = use.location
+        location = module.location(use.place)
         if isinstance(use.node, ast.ImportFrom) and f"{gone[0]}.{gone[1]}" != use.dotted:
             location = module_location(module, use.node)  # the same for all the names of the statement
         # What an import has been told about is not told again at its uses.
@@ -91,6 +89,12 @@ class NameNotInRelease(Rule):
         message = word(gone, use, verdict.where, verdict.version, target, verdict.only_old)
         fix = edit_import(use.node, use.dotted, known[package], module)
         return self.finding(location, message, severity=verdict.severity, related=verdict.related, fix=fix)
+
+    def _verdict(self, dotted: str, known: Choices) -> Verdict | None:
+        package = dotted.partition(".")[0]
+        # The bases of a class may be of another package, but whether its name is there is not their affair.
+        points = {package: points_of_name(dotted).get(package, frozenset())}
+        return judge(known, points, partial(_exists, dotted), self, package)
 
 
 def _exists(dotted: str, versions: dict[str, str]) -> bool | None:
@@ -115,13 +119,13 @@ def imported_names(module: PythonModule) -> Iterator[Use]:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if "." in alias.name and alias.name.partition(".")[0] in PACKAGES:
-                    yield Use(alias.name, node, module.location(alias))
+                    yield Use(alias.name, node, alias)
         elif not node.level and node.module and node.module.partition(".")[0] in PACKAGES:
             for alias in node.names:
                 if alias.name != "*":
-                    yield Use(f"{node.module}.{alias.name}", node, module.location(alias))
+                    yield Use(f"{node.module}.{alias.name}", node, alias)
                 elif "." in node.module:
-                    yield Use(node.module, node, module.location(alias))
+                    yield Use(node.module, node, alias)
 
 
 def module_location(module: PythonModule, node: ast.ImportFrom) -> Location:
@@ -148,12 +152,12 @@ def used_attributes(module: PythonModule) -> Iterator[Use]:
     }
     if not modules:
         return
-    for node in list(module.parents):
-        if isinstance(node, ast.Attribute) and not isinstance(module.parents[node], ast.Attribute):
-            first = key_of(node).partition(".")[0]
-            if first in modules and isinstance(node.ctx, ast.Load) and module.names.is_certain(node):
+    for node, parent in module.parents.items():
+        if type(node) is ast.Attribute and type(parent) is not ast.Attribute and isinstance(node.ctx, ast.Load):
+            first = root_of(node)
+            if isinstance(first, ast.Name) and first.id in modules and module.names.is_certain(node):
                 for dotted in module.names.origins(node):
-                    yield Use(dotted, node, module.location(node))
+                    yield Use(dotted, node, node)
 
 
 def is_assigned(module: PythonModule, dotted: str) -> bool:

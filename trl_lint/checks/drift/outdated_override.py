@@ -83,7 +83,7 @@ class OutdatedOverride(Rule):
     imports = ("trl", "transformers")
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        known = Choices(project.environment(module.path))
+        known = project.environment(module.path).choices
         for cls in module.classes:
             methods = {s.name: s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))}
             hooks = [hook for hook in HOOKS if hook.method in methods and not accepts(methods[hook.method], hook)]
@@ -112,7 +112,7 @@ class OutdatedOverride(Rule):
         points = {**points_of_name(trainer.dotted), "transformers": frozenset(range(len(releases("transformers"))))}
         if any(package not in known for package in points):
             return None
-        verdict = judge(known, points, partial(fits, trainer.dotted, hook), self.page.severity, "transformers")
+        verdict = judge(known, points, partial(fits, trainer.dotted, hook), self, "transformers")
         if verdict is None or verdict.package != "transformers":
             return None
         since = f", as it does since {hook.since}" if hook.since else ", as it does before 4.47.0"

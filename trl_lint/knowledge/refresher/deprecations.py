@@ -18,12 +18,12 @@ from trl_lint.knowledge.refresher.values import last_name, read_string, template
 NO_SUCCESSOR = "?"
 _NOUN = r"(?:parameter|argument|option|field|attribute|keyword argument|flag|config|configuration)s?"
 _HELP = re.compile(rf"(?:^|[.)\]]\s+)\W*(?:deprecated\b|this {_NOUN} (?:is|has been) deprecated)", re.IGNORECASE)
-_USE = r"(?:use(?: of)?|using|in fav(?:ou?)r of|replaced (?:by|with)|renamed to|prefer)"
+_USE = r"(?:use(?: of)?|using|in fav(?:ou?)r of|replaced (?:by|with)|renamed to|prefer|alias (?:of|for))"
 _QUOTED = r"[`'\"](?:--)?(?P<name>[A-Za-z_][\w.]*)[`'\"]"
 _SUCCESSOR = re.compile(rf"\b{_USE}\s+(?:the\s+)?{_QUOTED}", re.IGNORECASE)
 _PLAIN_END = re.compile(
     rf"(?:\s+{_NOUN})?(?:\s+instead|\s+is preferred)?\s*"
-    r"(?:$|[.!](?:\s|$)|and will be removed|to (?:avoid|silence)|from now on)",
+    r"(?:$|[.!](?:\s|$)|(?:and|,) will be removed|to (?:avoid|silence)|from now on)",
     re.IGNORECASE,
 )
 # "If you want to customize the packing length, use `max_length`" is advice for a purpose, not a rename.

@@ -50,7 +50,7 @@ _FIELD_KINDS = {"dataclass", "pydantic", "struct", "namedtuple", "typeddict"}
 # Bases outside the packages read that add no constructor parameter. Without this list nearly every class were open.
 _NEUTRAL_BASES = {
     "object", "ABC", "Generic", "Protocol", "Module", "PushToHubMixin", "ModelHubMixin", "Mapping", "MutableMapping",
-    "Callback", "SpecialTokensMixin", "Sized", "Hashable", "OrderedDictMixin", "Counter",
+    "Callback", "SpecialTokensMixin", "Sized", "Hashable", "OrderedDictMixin", "Counter", "PydanticMsgspecMixin",
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import venv
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
@@ -24,24 +24,30 @@ from trl_lint.knowledge.refresher import index
 from trl_lint.knowledge.refresher.packages import PACKAGES
 from trl_lint.knowledge.refresher.release import BORROWED, PRESENT, release_facts
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _SAMPLE = 5
 _COUNTED = (
     "callables", "open", "parameters", "missing", "invented", "required", "defaults", "differing", "names", "unknown",
     "lost",
 )  # fmt: skip
-# What is imported and looked at, and the CPU build of torch that suits it.
+# What is imported and looked at where nothing else is asked for, and the CPU build of torch that suits it.
 _TRL = "1.16.0"
-_TRANSFORMERS = "5.23.0"
-_TORCH = "2.13.0"
+_IMPORTED = {"trl": _TRL, "transformers": "5.23.0", "torch": "2.13.0"}
 
 
-def verify(names: list[str]) -> int:
-    """Run the checks and print the figures. Returns 1 if anything differs."""
+def verify(names: list[str], pins: Mapping[str, str] | None = None) -> int:
+    """Run the checks and print the figures. Returns 1 if anything differs.
+
+    `pins`: the releases of trl, transformers and torch to import. An older trl wants a transformers of its day to be
+    told: few of them name an upper bound.
+    """
     failed = False
     for name in names:
         failed = not verify_sample(name) or failed
     if "trl" in names:
-        failed = not verify_imported() or failed
+        failed = not verify_imported({"trl": _TRL, **pins} if pins else _IMPORTED) or failed
     return 1 if failed else 0
 
 
@@ -76,15 +82,19 @@ def verify_sample(name: str) -> bool:
     return not differing
 
 
-def verify_imported() -> bool:
+def verify_imported(pins: Mapping[str, str]) -> bool:
     """Install one trl in a scratch environment and compare with what Python sees."""
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         python = os.path.join(folder, "Scripts" if os.name == "nt" else "bin", "python")
-        packages = [f"torch=={_TORCH}", f"trl[peft]=={_TRL}", f"transformers=={_TRANSFORMERS}"]
-        subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
+        extras = {"trl": "trl[peft]"}
+        packages = [f"{extras.get(name, name)}=={version}" for name, version in pins.items()]
+        subprocess.run([python, "-m", "pip", "install", "-q", "torch", *packages], check=True)
+        command = [python, "-m", "pip", "list", "--format=json", "--disable-pip-version-check"]
+        listed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        versions = {entry["name"]: entry["version"] for entry in listed if entry["name"] in ("trl", "transformers")}
+        print(", ".join(f"{name} {version}" for name, version in sorted(versions.items())))
         probe = os.path.join(os.path.dirname(__file__), "probe.py")
-        versions = {"trl": _TRL, "transformers": _TRANSFORMERS}
         answer = subprocess.run([python, probe, "trl"], check=True, capture_output=True, text=True).stdout
     return compare(json.loads(answer.splitlines()[-1]), versions)
 
