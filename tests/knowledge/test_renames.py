@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from trl_lint.checks.drift._calls import accepts
-
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.histories import block, releases, text_of
 from trl_lint.knowledge.renames import Move, Rename, _rows, home_of, is_same_value, move_of, moves, renames
