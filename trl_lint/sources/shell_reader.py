@@ -204,11 +204,12 @@ class Reader(CommandReader):
         words: list[Node] = []
         redirects: list[Redirect] = []
         heredocs: list[Heredoc] = []
+        bodies: list[tuple[int, int]] = []
         following: list[tuple[str, Node]] = []
         errors = False
         for child in node.children:
             if child.type == "heredoc_redirect":
-                self.heredoc(child, words, redirects, heredocs, following)
+                self.heredoc(child, words, redirects, heredocs, bodies, following)
             elif child.type in ("file_redirect", "herestring_redirect"):
                 self.redirect(child, words, redirects)
             elif child.is_named and body is None:
@@ -218,6 +219,7 @@ class Reader(CommandReader):
             (*tail.words, *words),
             (*tail.redirects, *redirects),
             (*tail.heredocs, *heredocs),
+            (*tail.bodies, *bodies),
             tail.errors or errors,
         )
         if body is None:

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from trl_lint.sources.shell import Command
+
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+_SCHEDULERS = frozenset({"sbatch", "qsub", "bsub"})
+_SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch")
 # Programs that run the rest of their words; only behind them `bash -c` is a command and not an argument.
 _RUNNERS = frozenset(
     (
@@ -120,6 +124,19 @@ def script_word(words: Sequence[Word]) -> int | None:
                     return offset + 1 if offset + 1 < len(words) else None
             return None
     return None
+
+
+def is_fed_to_shell(command: Command) -> bool:
+    """Whether the here-document of a command is a shell script: `bash <<EOF`, `sbatch <<EOF`, `cat > run.sh <<EOF`."""
+    words = [word.text for word in command.words]
+    first = os.path.basename(words[0] or "")
+    if first in _SHELLS or first in _SCHEDULERS:
+        options = [text for text in words[1:] if text is None or not text.startswith("-")]
+        return first in _SCHEDULERS or not options
+    written = [redirect.target.text or "" for redirect in command.redirects if redirect.operator in (">", ">>", ">|")]
+    if first == "tee":
+        written += [text or "" for text in words[1:]]
+    return first in ("cat", "tee") and any(text.endswith(_SCRIPTS) for text in written)
 
 
 def is_ampersand(nodes: Sequence[Node], index: int) -> bool:
