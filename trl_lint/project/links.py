@@ -24,9 +24,9 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
         path = os.path.normpath(os.path.join(directory or "", name))
         return [path] if os.path.isfile(path) else []
     found: list[str] = []
-    bases = _bases(source.path)
-    inside = bases[-1].rstrip(os.sep) + os.sep
-    for base in bases:
+    found_bases = bases(source.path)
+    inside = found_bases[-1].rstrip(os.sep) + os.sep
+    for base in found_bases:
         path = os.path.normpath(os.path.join(base, directory or "", name))
         # `../train.py` must not lead out of the project.
         if path not in found and path.startswith(inside) and os.path.isfile(path):
@@ -34,17 +34,25 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
     return found
 
 
-def _bases(path: str) -> list[str]:
+def bases(path: str) -> list[str]:
     """The folders a command may be typed in: that of its file, and all above it up to the root of the project."""
     from trl_lint.project import find_root
 
     folder = os.path.dirname(path)
     root = find_root(folder)
-    bases = [folder]
-    while folder != root and len(bases) < 20:
+    found = [folder]
+    while folder != root and len(found) < 20:
         parent = os.path.dirname(folder)
         if parent == folder:
             break
         folder = parent
-        bases.append(folder)
-    return bases
+        found.append(folder)
+    return found
+
+
+def inside_project(name: str, path: str) -> bool:
+    """Whether an absolute path lies below the root of the project that the file at `path` belongs to."""
+    from trl_lint.project import find_root
+
+    root = find_root(os.path.dirname(path)).rstrip(os.sep)
+    return os.path.normpath(name).startswith(root + os.sep)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Command, Cut, Heredoc, Redirect
-from trl_lint.sources.shell_state import Array, State, Word
+from trl_lint.sources.shell_state import HOLE, Array, State, Word
 from trl_lint.sources.shell_syntax import NAME, Offsets, appended, is_fed_to_shell, script_word
 from trl_lint.sources.shell_words import WordReader, inner_script
 
@@ -214,7 +214,7 @@ class CommandReader(WordReader):
         for match in _ESCAPED_IN_HEREDOC.finditer(self.text, start, end) if not quoted else ():
             pieces.copy(self.text, position, match.start())
             # What the outer shell does not expand belongs to a script whose variables nobody knows here.
-            pieces.put("${__unknown__}" if match[1] else match[0][1:], match.start(), match.end())
+            pieces.put(HOLE if match[1] else match[0][1:], match.start(), match.end())
             position = match.end()
         pieces.copy(self.text, position, end)
         inner = self.nested(pieces, self._fed_state(command, quoted))
