@@ -1,8 +1,8 @@
 """How many of the files that launch commands name are found: `python benchmarks/links.py TREE…`.
 
 Each tree is a checkout. A line per tree and kind counts what `trl_lint.project.named_files` says about the links of its
-launches, those of executable files (scripts, SLURM files, Makefiles, Dockerfiles, workflows, notebooks) apart from those
-of documentation (Markdown, docstrings, leading comments). `--show STATUS` lists the links of one status with their
+launches; executable files (scripts, SLURM files, Makefiles, Dockerfiles, workflows, notebooks) are counted apart from
+documentation (Markdown, docstrings, leading comments). `--show STATUS` lists the links of one status with their
 places. "resolved" are exact links, candidates and modules of a framework.
 """
 

@@ -23,6 +23,7 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
     if os.path.isabs(name) or (directory and os.path.isabs(directory)):
         path = os.path.normpath(os.path.join(directory or "", name))
         return [path] if os.path.isfile(path) else []
+    directory = inside_clone(directory, source.path)
     found: list[str] = []
     found_bases = bases(source.path)
     inside = found_bases[-1].rstrip(os.sep) + os.sep
@@ -48,6 +49,17 @@ def bases(path: str) -> list[str]:
         folder = parent
         found.append(folder)
     return found
+
+
+def inside_clone(directory: str | None, path: str) -> str:
+    """A working directory without the name of the project itself: `git clone …/project && cd project` leads to it."""
+    from trl_lint.project import find_root
+
+    first, _, rest = (directory or "").partition("/")
+    root = find_root(os.path.dirname(path))
+    if first and first.lower() == os.path.basename(root).lower() and not os.path.isdir(os.path.join(root, first)):
+        return rest
+    return directory or ""
 
 
 def inside_project(name: str, path: str) -> bool:

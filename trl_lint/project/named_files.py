@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from trl_lint.project.links import bases, inside_project
+from trl_lint.project.links import bases, inside_clone, inside_project
 from trl_lint.python.values import Missing
 from trl_lint.sources.shell_state import HOLE
 
@@ -123,7 +123,7 @@ def parent_folders(name: str, launch: Launch) -> list[str]:
 
 def folders_named(name: str, path: str, directory: str | None) -> list[str]:
     """As `parent_folders`, for a name written in the file at `path`."""
-    folder = os.path.dirname(os.path.join(directory or "", name))
+    folder = os.path.dirname(os.path.join(inside_clone(directory, path), name))
     if os.path.normpath(folder) in ("", "."):
         return []
     found = []
