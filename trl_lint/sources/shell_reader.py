@@ -40,6 +40,7 @@ class Reader(CommandReader):
         self._assigned_again: set[str] = set()
         self._functions_open_anything = False
         self._opens_anything = False
+        self._printed: dict[tuple[int, int], str | None] = {}
 
     def read(self) -> None:
         self._block(parse(self.offsets.data).children)
@@ -251,6 +252,13 @@ class Reader(CommandReader):
     # -- substitutions --------------------------------------------------------------------------------------------
 
     def substitute(self, node: Node) -> str | None:
+        # A word that is a script of its own is read twice; what is nested in it must not be read twice at each level.
+        place = (node.start_byte, node.end_byte)
+        if place not in self._printed:
+            self._printed[place] = self._substitute(node)
+        return self._printed[place]
+
+    def _substitute(self, node: Node) -> str | None:
         if self.depth >= MAXIMUM_DEPTH:
             return None
         self.depth += 1

@@ -201,6 +201,10 @@ class View(Mapping[str, Word]):
         record = self._record(name)
         return record is not None and record.value is not None and record.exported
 
+    def names(self) -> Iterable[str]:
+        """Every name the script assigns anywhere, whether or not it has a value at this moment."""
+        return self._records
+
     def __iter__(self) -> Iterator[str]:
         return (name for name in self._records if name in self)
 

@@ -28,6 +28,9 @@ _RUNNERS = frozenset(
     )
 )  # fmt: skip
 
+# Every step of `A+=(x)` is remembered whole: ten thousand of them would fill the memory.
+_LONGEST_GROWN_ARRAY = 1_000
+
 NAME = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]\n]*\])?(?:\+\+|--|[-+*/%|&^]?=)")
 _NAMING = re.compile(
@@ -161,7 +164,7 @@ def flatten(node: Node) -> tuple[list[Node], list[str]]:
 
 
 def appended(old: Word | Array | None, new: Word | Array) -> Word | Array:
-    if isinstance(old, Array) and isinstance(new, Array):
+    if isinstance(old, Array) and isinstance(new, Array) and len(old.items) + len(new.items) <= _LONGEST_GROWN_ARRAY:
         return Array(old.items + new.items)
     if isinstance(old, Word) and isinstance(new, Word) and old.text is not None and new.text is not None:
         return new._replace(text=old.text + new.text)

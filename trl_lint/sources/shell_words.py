@@ -33,6 +33,7 @@ class Fragment(NamedTuple):
 
 
 _LONGEST_WORD = 1_000_000
+_MOST_PIECES = 300  # words of a variable that is only known in part
 _LARGEST = 1 << 31
 HOLE = Fragment(None)
 SPLITTING_HOLE = Fragment(None, True)
@@ -96,8 +97,9 @@ class WordReader:
     def _unknown(self, node: Node, parts: list[Fragment]) -> list[Word]:
         """The words of a node of which a part is not known; those that are known where a variable holds several."""
         template = _template(parts)
-        if len(parts) == 1 and parts[0].splits and _has_space(template):
-            return [self._piece(node, piece) for piece in template.split()]
+        pieces = template.split() if len(parts) == 1 and parts[0].splits else []
+        if 1 < len(pieces) <= _MOST_PIECES:
+            return [self._piece(node, piece) for piece in pieces]
         return [self._word(node, None, all(part.splits for part in parts), template)]
 
     def _piece(self, node: Node, piece: str) -> Word:

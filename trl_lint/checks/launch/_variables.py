@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.finding import Edit, Location
@@ -29,7 +29,7 @@ class Setting(NamedTuple):
     name: str
     value: str | None
     location: Location
-    beside: frozenset[str]
+    beside: Container[str]
     rename: Callable[[str], Edit] | None
 
 
@@ -37,13 +37,13 @@ def launch_settings(launch: Launch) -> Iterator[Setting]:
     """The variables that a command certainly gets, and which the text of its file sets."""
     from trl_lint.knowledge.variables import is_known
 
-    known = {name: word for name, word in launch.env.items() if word.text is not None}
-    for name, word in known.items():
-        if is_known(name):
-            yield _of_word(name, word, launch.source, frozenset(known))
+    for name in launch.env.names():
+        word = launch.env.get(name) if is_known(name) else None
+        if word is not None and word.text is not None:
+            yield _of_word(name, word, launch.source, launch.env)
 
 
-def _of_word(name: str, word: Word, source: Source, beside: frozenset[str]) -> Setting:
+def _of_word(name: str, word: Word, source: Source, beside: Container[str]) -> Setting:
     start = word.start - len(name) - 1
     text = source.text
     is_written = start >= 0 and text[start : word.start] == f"{name}="
