@@ -13,7 +13,7 @@ import os
 from collections import Counter
 
 from trl_lint.project import Project
-from trl_lint.project.named_files import Link, links_of
+from trl_lint.project.named_files import NamedFile, named_files
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 
@@ -44,7 +44,7 @@ def count(root: str, listed: str | None) -> Counts:
     counts: Counts = {}
     for launch in project.launches():
         found: list[tuple[str, str, str]] = [
-            (link.kind, status_of(link), link.name or link.word.raw) for link in links_of(launch)
+            (link.kind, status_of(link), link.name or link.word.raw) for link in named_files(project.run_of(launch))
         ]
         if launch.module is not None:
             status = "exact" if launch.script_path else "candidates" if launch.candidates else "framework"
@@ -58,7 +58,7 @@ def count(root: str, listed: str | None) -> Counts:
     return counts
 
 
-def status_of(link: Link) -> str:
+def status_of(link: NamedFile) -> str:
     return "exact" if link.kind == "deepspeed" and link.status == "external" and link.name else link.status
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.project.launches import read_launches
-from trl_lint.project.named_files import links_of
-from trl_lint.sources import SourceFile
+from trl_lint.project import Project
+from trl_lint.project.named_files import named_files
+from trl_lint.settings import Settings
+from trl_lint.sources import Files
 
 
 @pytest.fixture
@@ -23,11 +24,12 @@ def project(tmp_path: Path) -> Path:
 
 def links(project: Path, text: str, name: str = "run.sh") -> list[tuple[str, str, list[str]]]:
     (project / name).parent.mkdir(exist_ok=True)
-    found = read_launches(SourceFile(str(project / name), text.encode()))
+    path = str(project / name)
+    whole = Project(str(project), Files({path: text.encode()}), Settings(str(project)))
     return [
         (link.kind, link.status, sorted(Path(path).relative_to(project).as_posix() for path in link.paths))
-        for launch in found
-        for link in links_of(launch)
+        for launch in whole.launches_in(path)
+        for link in named_files(whole.run_of(launch))
     ]
 
 

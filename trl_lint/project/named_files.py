@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from trl_lint.project.links import bases, inside_clone, inside_project
-from trl_lint.python.values import Missing
 from trl_lint.sources.shell_state import HOLE
 
 if TYPE_CHECKING:
     from trl_lint.project.launch import Launch
+    from trl_lint.project.runs import Link, LinkKind, Run
     from trl_lint.sources.shell import Word
 
-Kind = Literal["script", "accelerate", "recipe", "deepspeed"]
 Status = Literal["exact", "candidates", "missing", "placeholder", "external", "unknown"]
 
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json")
-_RECIPE_FLAGS = ("--config",)
-_DEEPSPEED_FLAGS = ("--deepspeed", "--deepspeed_config", "--ds_config")
-_RECIPE_COMMANDS = ("axolotl", "llamafactory-cli")
 # Blanks to fill in, and patterns.
 _PLACEHOLDER = re.compile(
     r"[<>{}\[\]*?]|\.\.\.|(?i:path[/_-]to|your|\bmy[_-]|xxx|placeholder|to/be/)|(?:^|/)[A-Z_]+(?:/|$)"
@@ -29,65 +24,44 @@ _PLACEHOLDER = re.compile(
 _MOST_CANDIDATES = 50
 
 
-class Link(NamedTuple):
-    """A file named by a launch.
+class NamedFile(NamedTuple):
+    """A file that a launch names, a link of its run seen more closely.
 
     `name` is the path as the program gets it, None where it is not known. `status`: "exact" is one existing file,
     "candidates" several (or those that fit what is known of the name), "missing" none although the name is certain,
-    "placeholder" a blank to fill in, "external" nothing of this project (a framework's module, a built-in name, an
-    absolute path), "unknown" a name from outside.
+    "placeholder" a blank to fill in, "external" nothing of this project (a built-in name, an address, an absolute
+    path), "unknown" a name from outside.
     """
 
-    kind: Kind
+    kind: LinkKind
     word: Word
     name: str | None
     status: Status
     paths: tuple[str, ...]
 
 
-def links_of(launch: Launch) -> list[Link]:
-    """The files a launch names, in the order of the kinds."""
-    found = [_link("script", launch.script, launch)] if launch.script is not None else []
-    found += [_link(kind, word, launch) for kind, word in _configs(launch)]
-    return found
+def named_files(run: Run) -> list[NamedFile]:
+    """The files a run's command names: script, accelerate config, recipe, DeepSpeed config."""
+    return [_named(link, run.launch) for link in run.links]
 
 
-def _configs(launch: Launch) -> Iterator[tuple[Kind, Word]]:
-    if launch.launcher == "accelerate":
-        for option, kind in (("--config_file", "accelerate"), ("--deepspeed_config_file", "deepspeed")):
-            if (word := launch.options.get(option)) is not None:
-                yield kind, word  # type: ignore[misc]
-    if launch.launcher == "trl" and not isinstance(given := launch.flag("--accelerate_config"), Missing):
-        yield "accelerate", given
-    for kind, flags in (("recipe", _RECIPE_FLAGS), ("deepspeed", _DEEPSPEED_FLAGS)):
-        for flag in flags:
-            value = launch.flag(flag)
-            # A bare flag is its own value: it names nothing.
-            if not isinstance(value, Missing) and value.text != flag:
-                yield kind, value  # type: ignore[misc]
-    if launch.launcher in _RECIPE_COMMANDS:
-        for word in launch.args[:1]:
-            if word.raw.rstrip("\"'").endswith(_CONFIG_SUFFIXES):
-                yield "recipe", word
-
-
-def _link(kind: Kind, word: Word, launch: Launch) -> Link:
-    name = word.text
+def _named(link: Link, launch: Launch) -> NamedFile:
+    word, name = link.word, link.word.text
     if name is None:
         paths = tuple(candidates(word, launch))
-        return Link(kind, word, None, "candidates" if paths else "unknown", paths)
-    if "://" in name or (kind != "script" and not name.endswith(_CONFIG_SUFFIXES)):
-        return Link(kind, word, name, "external", ())
-    paths = launch.candidates if kind == "script" else tuple(launch.files_named(name))
-    if paths:
-        return Link(kind, word, name, "exact" if len(paths) == 1 else "candidates", paths)
+        return NamedFile(link.kind, word, None, "candidates" if paths else "unknown", paths)
+    if link.status in ("exact", "candidates"):
+        return NamedFile(link.kind, word, name, "exact" if len(link.paths) == 1 else "candidates", link.paths)
+    return NamedFile(link.kind, word, name, _absent(link, name, launch), ())
+
+
+def _absent(link: Link, name: str, launch: Launch) -> Status:
+    if "://" in name or (link.kind != "script" and not name.endswith(_CONFIG_SUFFIXES)):
+        return "external"
     if is_placeholder(name):
-        return Link(kind, word, name, "placeholder", ())
-    directory = launch.command.directory
-    absolute = os.path.isabs(os.path.join(directory or "", name))
-    if absolute and not inside_project(os.path.join(directory or "", name), launch.source.path):
-        return Link(kind, word, name, "external", ())
-    return Link(kind, word, name, "missing", ())
+        return "placeholder"
+    path = os.path.join(launch.command.directory or "", name)
+    return "external" if os.path.isabs(path) and not inside_project(path, launch.source.path) else "missing"
 
 
 def is_placeholder(name: str) -> bool:

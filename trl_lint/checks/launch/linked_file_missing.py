@@ -15,7 +15,7 @@ from trl_lint.checks.launch._origins import (
 )
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
-from trl_lint.project.named_files import Link, folders_named, is_placeholder, links_of, parent_folders
+from trl_lint.project.named_files import NamedFile, folders_named, is_placeholder, named_files, parent_folders
 from trl_lint.sources.nodes import Scalar, find
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class LinkedFileMissing(Rule):
             return
         if launch.source.path.endswith(".ipynb") or is_elsewhere(launch):
             return
-        for link in links_of(launch):
+        for link in named_files(project.run_of(launch)):
             if link.status != "missing" or link.name is None or not link.name.endswith(_SUFFIXES):
                 continue
             folders = parent_folders(link.name, launch)
@@ -138,7 +138,7 @@ def read_message(what: str, name: str, project: Project) -> str:
     return f"the {what} {name} does not exist, though its folder does{elsewhere}"
 
 
-def read_severity(link: Link, launch: Launch) -> Severity:
+def read_severity(link: NamedFile, launch: Launch) -> Severity:
     """An error where the command is run as it stands and names the file in full."""
     if launch.is_documentation:
         return "warning"

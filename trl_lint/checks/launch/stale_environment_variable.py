@@ -151,8 +151,6 @@ def uses(package: str, launch: Launch) -> bool:
 
 def has_argument(launch: Launch, text: str, project: Project) -> bool:
     """Whether the program certainly gets `--flag` (switched on) or `--flag=value`, as an argument or in its recipe."""
-    from trl_lint.checks._runs import recipe
-
     flag, equals, wanted = text.partition("=")
     value = launch.flag(flag)
     if value is UNKNOWN:
@@ -160,7 +158,7 @@ def has_argument(launch: Launch, text: str, project: Project) -> bool:
     if not isinstance(value, Missing):
         given = value.text or ""
         return given == wanted if equals else given == flag or given.lower() in _TRUE
-    document = recipe(launch, project)
+    document = project.run_of(launch).recipe
     set_there = document.value(flag.lstrip("-")) if document is not None else None
     return set_there == wanted if equals else set_there is True
 
