@@ -4,6 +4,7 @@
 # make docs   rewrite the rule table and the command output shown in README.md and docs/
 # make oracle the drift rules against public repositories and real installations; slow, and needs clones: see
 #             docs/validation.md for what MIRROR and ORACLE_PYTHON are
+# make links  how many of the files that launch commands name are found in TREES="folder folder …"
 #
 # Each sets up .venv when pyproject.toml asks for it, and leaves the system's Python alone.
 
@@ -15,7 +16,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint docs oracle clean
+.PHONY: demo test lint docs oracle links clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(INSTALLED)
@@ -46,6 +47,10 @@ oracle: $(INSTALLED)
 	$(BIN)/python -m benchmarks.projects --mirror "$(MIRROR)" > $(RESULTS)/projects.txt || failed=1; \
 	$(BIN)/python -m benchmarks.recall --mirror "$(MIRROR)" --python "$(ORACLE_PYTHON)" > $(RESULTS)/recall.txt || failed=1; \
 	tail -n 3 $(RESULTS)/*.txt; test $$failed -eq 0
+
+links: $(INSTALLED)
+	@test -n "$(TREES)" || { echo 'make links TREES="folder folder …"' >&2; exit 1; }
+	@$(BIN)/python benchmarks/links.py $(TREES)
 
 $(INSTALLED): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "trl-lint needs Python 3.10 or newer, and none was found on PATH." >&2; \
