@@ -5,6 +5,7 @@
 # make oracle the drift rules against public repositories and real installations; slow, and needs clones: see
 #             docs/validation.md for what MIRROR and ORACLE_PYTHON are
 # make bench  measure what the rules cost; ARGS="path/to/a/tree another/one" adds real trees
+# make links  how many of the files that launch commands name are found in TREES="folder folder …"
 #
 # Each sets up .venv when pyproject.toml asks for it, and leaves the system's Python alone.
 
@@ -16,7 +17,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint docs bench oracle clean
+.PHONY: demo test lint docs bench oracle links clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(INSTALLED)
@@ -50,6 +51,10 @@ oracle: $(INSTALLED)
 
 bench: $(INSTALLED)
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+links: $(INSTALLED)
+	@test -n "$(TREES)" || { echo 'make links TREES="folder folder …"' >&2; exit 1; }
+	@$(BIN)/python benchmarks/links.py $(TREES)
 
 $(INSTALLED): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "trl-lint needs Python 3.10 or newer, and none was found on PATH." >&2; \

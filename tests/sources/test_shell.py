@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from trl_lint.sources import Source, SourceFile
-from trl_lint.sources.shell import Command, commands, directives
+from trl_lint.sources.shell import Command, commands, directives, read_commands
 
 
 def source(text: str, path: str = "/project/scripts/run.sh") -> Source:
@@ -327,3 +327,36 @@ def test_directives_stand_before_the_first_command():
     ]
     place = source(text).text[found[1].start : found[1].end]
     assert place == "--gres=gpu:4"
+
+
+def test_what_is_known_of_a_command_in_variables():
+    """As in the batch scripts that build a command piece by piece and hand it to `bash -c`."""
+    text = (
+        'CMD="src/$TASK.py --config $FILE"\n'
+        'LAUNCHER="A=1 accelerate launch --config_file configs/$NAME.yaml --tee 3"\n'
+        'srun $ARGS bash -c "$LAUNCHER $CMD"\n$LAUNCHER $CMD\neval "$LAUNCHER $CMD"\n'
+    )
+    for command in (found := read_commands(text))[1], found[2], found[4]:
+        words = [word.text or word.template for word in command.words if word.text != "A=1"]
+        assert words == [
+            "accelerate", "launch", "--config_file", "configs/${__unknown__}.yaml", "--tee", "3",
+            "src/${__unknown__}.py", "--config", "",
+        ]  # fmt: skip
+    # A branch leaves nothing of it.
+    for change in ("if true; then CMD=other.py; fi", "source other.sh", "for i in 1 2; do CMD+=x; done", "read CMD"):
+        last = read_commands(f'CMD="train.py $X"\n{change}\npython $CMD\n')[-1]
+        assert [(word.text, word.template) for word in last.words] == [("python", ""), (None, "")]
+
+
+def test_here_documents_that_are_scripts():
+    text = "N=2\nsbatch <<EOF\npython train.py --n $N --job \\$JOB\nEOF\n"
+    assert [repr(command) for command in read_commands(text)] == [
+        "Command(sbatch)",
+        "Command(python train.py --n 2 --job ?)",
+    ]
+    written = "N=2\ncat > run.sh <<'EOF'\npython train.py --n $N\nEOF\ncat <<EOF\npython train.py\nEOF\n"
+    assert [repr(command) for command in read_commands(written)] == [
+        "Command(cat)",
+        "Command(python train.py --n ?)",
+        "Command(cat)",
+    ]

@@ -39,7 +39,8 @@ class Rule:
     """A rule with its hooks. Override the hooks you need and declare the matching class attribute.
 
     `triggers`   Python calls (see python/triage.py)         -> `is_candidate`, then `visit_Call`
-    `imports`    Python files that import one of the packages -> `check_module`
+    `imports`    Python files that import one of the packages -> `check_module`; with `needles`, only those that hold
+                 one of these bytes
     `documents`  kinds of recognised config documents        -> `check_document`
     `launches`   True to see every launch command            -> `check_launch`
     `runs`       True to see every run, the launch with all that it reads -> `check_run`

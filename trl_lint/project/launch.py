@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
@@ -24,10 +25,44 @@ from trl_lint.sources import Source
 
 if TYPE_CHECKING:
     from trl_lint.project.scheduler import Scheduler
-    from trl_lint.sources.shell import Command, Word
+    from trl_lint.sources.shell import Command, View, Word
 
 # Names of variables and parameters that hold several options: `$EXTRA_ARGS`, `"$@"`.
 _SET_HOLE = re.compile(r"arg|opt|flag|extra|param|@|\*", re.IGNORECASE)
+
+
+class Variables(Mapping[str, "Word"]):
+    """The variables a program sees and the text sets: those of its own command, and those of the script around it.
+
+    Looked up when asked for: a script of thousands of lines has as many variables as commands.
+    """
+
+    __slots__ = ("_around", "_own")
+
+    def __init__(self, own: dict[str, Word], around: View | None = None) -> None:
+        self._own = own
+        self._around = around
+
+    def __getitem__(self, name: str) -> Word:
+        if name in self._own:
+            return self._own[name]
+        if self._around is None:
+            raise KeyError(name)
+        word = self._around[name]
+        # Not exported: the program sees it only if it was inherited before.
+        return word if self._around.exported(name) else word._replace(text=None, template="")
+
+    def names(self) -> Iterator[str]:
+        """Every name that may be among them, cheaper than asking whether it is."""
+        yield from self._own
+        if self._around is not None:
+            yield from (name for name in self._around.names() if name not in self._own)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self.names() if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 class Launch:
@@ -82,7 +117,7 @@ class Launch:
         self.args: tuple[Word, ...] = ()
         self.options: dict[str, Word] = {}
         self.interpreter_options: tuple[Word, ...] = ()
-        self.env: dict[str, Word] = {}
+        self.env: Variables = Variables({})
         self.visible_gpus: tuple[str, ...] | None = None
         self.visible_word: Word | None = None
         self.num_processes: int | None = None
@@ -283,18 +318,9 @@ def _is_program(text: str, launch: Launch) -> bool:
     return text.endswith(".py") or "-m" in launch.options or "--module" in launch.options
 
 
-def _environment(command: Command, peeled: Peeled) -> dict[str, Word]:
-    variables: dict[str, Word] = {}
-    if not peeled.clean:
-        for name, word in command.env.items():
-            if command.env.exported(name):
-                variables[name] = word
-            else:
-                # Not exported: the program sees it only if it was inherited before.
-                variables[name] = word._replace(text=None)
-        variables.update(command.assignments)
-    variables.update(peeled.assignments)
-    return variables
+def _environment(command: Command, peeled: Peeled) -> Variables:
+    own = dict(peeled.assignments) if peeled.clean else {**dict(command.assignments), **dict(peeled.assignments)}
+    return Variables(own, None if peeled.clean else command.env)
 
 
 def _tail(word: Word, offset: int) -> Word:

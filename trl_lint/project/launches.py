@@ -114,12 +114,13 @@ def _notebook_commands(source: Source) -> list[Command]:
     """The commands of a `!` line. IPython fills in `{name}` before the shell starts, so that is a hole."""
     from trl_lint.sources.pieces import Pieces
     from trl_lint.sources.shell import read_commands
+    from trl_lint.sources.shell_state import HOLE
 
     text = Pieces()
     position = 0
     for match in re.finditer(r"(?<!\$)\{[A-Za-z_][^{}\n,]*\}", source.text):
         text.copy(source.text, position, match.start())
-        text.put("${__unknown__}", match.start(), match.end())
+        text.put(HOLE, match.start(), match.end())
         position = match.end()
     text.copy(source.text, position, len(source.text))
     return read_commands(text.text, text, original=source.text)

@@ -23,10 +23,11 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
     if os.path.isabs(name) or (directory and os.path.isabs(directory)):
         path = os.path.normpath(os.path.join(directory or "", name))
         return [path] if os.path.isfile(path) else []
+    directory = inside_clone(directory, source.path)
     found: list[str] = []
-    bases = _bases(source.path)
-    inside = bases[-1].rstrip(os.sep) + os.sep
-    for base in bases:
+    found_bases = bases(source.path)
+    inside = found_bases[-1].rstrip(os.sep) + os.sep
+    for base in found_bases:
         path = os.path.normpath(os.path.join(base, directory or "", name))
         # `../train.py` must not lead out of the project.
         if path not in found and path.startswith(inside) and os.path.isfile(path):
@@ -34,17 +35,36 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
     return found
 
 
-def _bases(path: str) -> list[str]:
+def bases(path: str) -> list[str]:
     """The folders a command may be typed in: that of its file, and all above it up to the root of the project."""
     from trl_lint.project import find_root
 
     folder = os.path.dirname(path)
     root = find_root(folder)
-    bases = [folder]
-    while folder != root and len(bases) < 20:
+    found = [folder]
+    while folder != root and len(found) < 20:
         parent = os.path.dirname(folder)
         if parent == folder:
             break
         folder = parent
-        bases.append(folder)
-    return bases
+        found.append(folder)
+    return found
+
+
+def inside_clone(directory: str | None, path: str) -> str:
+    """A working directory without the name of the project itself: `git clone …/project && cd project` leads to it."""
+    from trl_lint.project import find_root
+
+    first, _, rest = (directory or "").partition("/")
+    root = find_root(os.path.dirname(path))
+    if first and first.lower() == os.path.basename(root).lower() and not os.path.isdir(os.path.join(root, first)):
+        return rest
+    return directory or ""
+
+
+def inside_project(name: str, path: str) -> bool:
+    """Whether an absolute path lies below the root of the project that the file at `path` belongs to."""
+    from trl_lint.project import find_root
+
+    root = find_root(os.path.dirname(path)).rstrip(os.sep)
+    return os.path.normpath(name).startswith(root + os.sep)

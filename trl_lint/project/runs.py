@@ -44,7 +44,8 @@ class Link(NamedTuple):
     text: str
     location: Location
     status: Status
-    paths: tuple[str, ...] = ()
+    paths: tuple[str, ...]
+    word: Word
 
 
 class Run:
@@ -123,12 +124,12 @@ class Run:
     def _link(self, kind: LinkKind, word: Word) -> Link:
         location = self.launch.source.location(word.start, word.end)
         if word.text is None:
-            return Link(kind, word.raw, location, "unknown")
+            return Link(kind, word.raw, location, "unknown", (), word)
         paths = tuple(self.launch.files_named(word.text))
         if not paths and kind == "accelerate" and self.launch.launcher == "trl" and is_builtin(word.text):
-            return Link(kind, word.text, location, "builtin")
+            return Link(kind, word.text, location, "builtin", (), word)
         status: Status = "exact" if len(paths) == 1 else "candidates" if paths else "missing"
-        return Link(kind, word.text, location, status, paths)
+        return Link(kind, word.text, location, status, paths, word)
 
     def _document(self, kind: LinkKind, kinds: tuple[Kind, ...]) -> Document | None:
         link = self.link(kind)

@@ -65,7 +65,8 @@ class Triage:
                 self._needles.append((rule, rule.needles or tuple(sorted({_needle(t) for t in triggers}))))
             if rule.imports:
                 self._importing.append(rule)
-                self._needles.append((rule, tuple(n for package in rule.imports for n in _import_needles(package))))
+                needles = rule.needles or tuple(n for package in rule.imports for n in _import_needles(package))
+                self._needles.append((rule, needles))
 
     def active(self, data: bytes) -> set[Rule]:
         """The rules whose needles occur in the bytes of a file."""

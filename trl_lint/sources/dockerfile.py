@@ -62,6 +62,17 @@ def run_commands(source: Source) -> list[Command]:
     return found
 
 
+def environment_variables(source: Source) -> list[tuple[str, Word]]:
+    """What the ENV instructions set, in order: name and value (text None where it depends on something)."""
+    found: list[tuple[str, Word]] = []
+    for instruction in instructions(source.text):
+        if instruction.name == "ENV":
+            state = State()
+            _read_environment(instruction.body, state, source.text)
+            found.extend(state.view().items())
+    return found
+
+
 def instructions(text: str) -> Iterator[Instruction]:
     """The instructions of a Dockerfile."""
     directive = _ESCAPE_DIRECTIVE.match(text)

@@ -10,7 +10,7 @@ import re
 from trl_lint.sources import Source
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Command, read_commands
-from trl_lint.sources.shell_state import LONGEST_VALUE, State, Word
+from trl_lint.sources.shell_state import HOLE, LONGEST_VALUE, State, Word
 
 _LOGICAL_LINE = re.compile(r"(?:[^\n]*\\\r?\n)*[^\n]*(?:\n|\Z)")
 _ASSIGNMENT = re.compile(
@@ -25,7 +25,6 @@ _TARGET_VARIABLE = re.compile(
 _CONDITIONAL = re.compile(r"[ \t]*(?:ifeq|ifneq|ifdef|ifndef)\b")
 _PREFIX = re.compile(r"\t[ \t@+-]*")
 _REFERENCE = re.compile(r"\$(?:\$|\((?P<round>[\w.-]+)\)|\{(?P<curly>[\w.-]+)\}|.)", re.DOTALL)
-_HOLE = "${__unknown__}"
 _MAXIMUM_DEPTH = 20
 
 
@@ -145,10 +144,10 @@ def _script(text: str, start: int, end: int, variables: _Variables) -> Pieces:
             script.put("$", match.start(), position)
         elif match[0] in ("$(", "${"):
             position = _closing(text, match.end(), end)
-            script.put(_HOLE, match.start(), position)
+            script.put(HOLE, match.start(), position)
         else:
             value = variables.expand(name) if name else None
-            script.put(_HOLE if value is None else value, match.start(), position)
+            script.put(HOLE if value is None else value, match.start(), position)
     script.copy(text, position, end)
     return script
 

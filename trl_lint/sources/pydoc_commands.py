@@ -72,7 +72,10 @@ def _scripts(text: str, start: int, end: int, commented: bool) -> Iterator[Piece
         quoted = text[first - 1 : first] == "`" and stripped.endswith("`")
         script.copy(text, first, first + len(stripped) - (len(stripped) - len(stripped.rstrip("`")) if quoted else 0))
         if stripped.endswith("\\"):
-            script.put("\n", first + len(stripped), line.end())
+            # Blanks behind the backslash are kept: whoever copies the command gets them too.
+            content_end = line.start() + len(line[0].rstrip("\r\n"))
+            script.copy(text, first + len(stripped), content_end)
+            script.put("\n", content_end, line.end())
             continue
         yield script
         script = None

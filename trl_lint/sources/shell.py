@@ -13,7 +13,18 @@ from trl_lint.sources import Source
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell_state import State, View, Word
 
-__all__ = ["Command", "Directive", "Heredoc", "Pieces", "View", "Word", "commands", "directives", "read_commands"]
+__all__ = [
+    "Command",
+    "Cut",
+    "Directive",
+    "Heredoc",
+    "Pieces",
+    "View",
+    "Word",
+    "commands",
+    "directives",
+    "read_commands",
+]
 
 _DIRECTIVE = re.compile(r"^#(SBATCH|PBS|BSUB|\$)[ \t]+(.+?)[ \t]*\r?$", re.MULTILINE)
 _DIRECTIVE_OPTION = re.compile(r"(?:^|(?<=\s))(--?[\w-]+)(?:=(\S+)|[ \t]+(?!-)(\S+))?")
@@ -35,6 +46,18 @@ class Redirect(NamedTuple):
     target: Word
 
 
+class Cut(NamedTuple):
+    """A continuation that does not continue: `start` is its backslash, `end` the line that was meant to go on.
+
+    `blanks`: white space (and perhaps a comment) follows the backslash, which so escapes a blank and not the line end.
+    Otherwise empty lines or comments stand below it, and the command ends with them.
+    """
+
+    start: int
+    end: int
+    blanks: bool
+
+
 class Command:
     """One simple command.
 
@@ -48,11 +71,13 @@ class Command:
     background   followed by `&`
     errors       the syntax around it could not be read; its words may be incomplete
     exec_form    written as a JSON array (Dockerfile): no shell sees the words
+    cut          where a backslash behind it failed to continue it; None where all is well
     """
 
     __slots__ = (
         "assignments",
         "background",
+        "cut",
         "directory",
         "end",
         "env",
@@ -82,6 +107,7 @@ class Command:
         self.background = False
         self.errors = False
         self.exec_form = False
+        self.cut: Cut | None = None
 
     def __repr__(self) -> str:
         return "Command(" + " ".join("?" if w.text is None else w.text for w in self.words) + ")"

@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.sources.pieces import Pieces
-from trl_lint.sources.shell import Command, Heredoc, Redirect
-from trl_lint.sources.shell_state import Array, State, Word
-from trl_lint.sources.shell_syntax import NAME, Offsets, appended, script_word
+from trl_lint.sources.shell import Command, Cut, Heredoc, Redirect
+from trl_lint.sources.shell_state import HOLE, Array, State, Word
+from trl_lint.sources.shell_syntax import NAME, Offsets, appended, is_fed_to_shell, script_word
 from trl_lint.sources.shell_words import WordReader, inner_script
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ _HARMLESS_SOURCES = re.compile(
 _HARMLESS_EVAL = re.compile(r"\b(?:conda|mamba|micromamba|ssh-agent|pyenv|direnv|modulecmd)\b")
 _PLACEHOLDER = re.compile(r"(?<![<\w&])<[A-Za-z][\w ./-]*>")
 _OPERATORS = frozenset({"&&", "||"})
+_CUT = re.compile(r"(?P<before>[ \t]*)\\(?:(?P<blanks>[ \t]+(?:#[^\n]*)?)(?=\r?\n|\Z)|\r?\n(?=[ \t]*(?:#|\r?\n)))")
+_ESCAPED_IN_HEREDOC = re.compile(r"\\\\|\\`|\\\$(\{?\w+\}?|[@*#?])?")
+_NOTHING = re.compile(r"(?:[ \t]*(?:#[^\n]*)?(?:\n|\Z))*")
 
 
 class Tail(NamedTuple):
@@ -34,6 +37,7 @@ class Tail(NamedTuple):
     words: tuple[Node, ...] = ()
     redirects: tuple[Redirect, ...] = ()
     heredocs: tuple[Heredoc, ...] = ()
+    bodies: tuple[tuple[int, int], ...] = ()  # of the here-documents, in the text that is read
     errors: bool = False
 
 
@@ -155,9 +159,22 @@ class CommandReader(WordReader):
         command.heredocs = tail.heredocs
         command.background = self.background
         command.errors = self.errors or tail.errors or node.has_error or self._has_placeholder(node, redirects)
+        command.cut = self._cut(end)
         self.commands.append(command)
         self._inner(command, nodes)
+        self._fed(command, tail.bodies)
         self._builtin(command)
+
+    def _cut(self, end: int) -> Cut | None:
+        """The failed continuation behind a command whose last word ends at `end`."""
+        match = _CUT.match(self.text, end)
+        if match is None:
+            return None
+        rest = _NOTHING.match(self.text, match.end())
+        after = rest.end() if rest else match.end()
+        if not match["blanks"] and not match["before"] and self.text.startswith("#", match.end()):
+            return None  # `name\` and `#` below it are one word
+        return Cut(self.place(match.end("before"), after)[0], self.place(end, after)[1], bool(match["blanks"]))
 
     def _has_placeholder(self, node: Node, redirects: list[Redirect]) -> bool:
         """`--model <your model> --lr 1` is a redirection for a shell, and a blank to fill in for whoever wrote it."""
@@ -186,6 +203,34 @@ class CommandReader(WordReader):
             found.background = found.background or command.background
             found.errors = found.errors or command.errors
         self.commands.extend(inner.commands)
+
+    def _fed(self, command: Command, bodies: tuple[tuple[int, int], ...]) -> None:
+        """The commands of a here-document that a shell or the scheduler gets, or that is written into a script."""
+        if not bodies or self.depth >= MAXIMUM_DEPTH // 2 or not is_fed_to_shell(command):
+            return
+        (start, end), quoted = bodies[-1], command.heredocs[-1].quoted
+        pieces = Pieces(self.pieces)
+        position = start
+        for match in _ESCAPED_IN_HEREDOC.finditer(self.text, start, end) if not quoted else ():
+            pieces.copy(self.text, position, match.start())
+            # What the outer shell does not expand belongs to a script whose variables nobody knows here.
+            pieces.put(HOLE if match[1] else match[0][1:], match.start(), match.end())
+            position = match.end()
+        pieces.copy(self.text, position, end)
+        inner = self.nested(pieces, self._fed_state(command, quoted))
+        inner.read()
+        for found in inner.commands:
+            found.outer = (*command.words, *found.outer)
+            found.errors = found.errors or command.errors
+        self.commands.extend(inner.commands)
+
+    def _fed_state(self, command: Command, quoted: bool) -> State:
+        state = self._inner_state(command)
+        if not quoted:
+            # The outer shell fills in its own variables, exported or not.
+            for name, word in command.env.items():
+                state.set(name, word, command.env.exported(name))
+        return state
 
     def _inner_state(self, command: Command) -> State:
         state = State()
@@ -251,6 +296,7 @@ class CommandReader(WordReader):
         words: list[Node],
         redirects: list[Redirect],
         heredocs: list[Heredoc],
+        bodies: list[tuple[int, int]],
         following: list[tuple[str, Node]],
     ) -> None:
         quoted = False
@@ -261,6 +307,7 @@ class CommandReader(WordReader):
                 quoted = self.slice(child)[:1] in ("'", '"', "\\")
             elif field == "heredoc_body":
                 start, end = self.span(child)
+                bodies.append((start, end))
                 heredocs.append(Heredoc(self.text[start:end], *self.place(start, end), quoted))
             elif field in ("file_redirect", "herestring_redirect"):
                 self.redirect(child, words, redirects)

@@ -40,6 +40,7 @@ class Reader(CommandReader):
         self._assigned_again: set[str] = set()
         self._functions_open_anything = False
         self._opens_anything = False
+        self._printed: dict[tuple[int, int], str | None] = {}
 
     def read(self) -> None:
         self._block(parse(self.offsets.data).children)
@@ -204,11 +205,12 @@ class Reader(CommandReader):
         words: list[Node] = []
         redirects: list[Redirect] = []
         heredocs: list[Heredoc] = []
+        bodies: list[tuple[int, int]] = []
         following: list[tuple[str, Node]] = []
         errors = False
         for child in node.children:
             if child.type == "heredoc_redirect":
-                self.heredoc(child, words, redirects, heredocs, following)
+                self.heredoc(child, words, redirects, heredocs, bodies, following)
             elif child.type in ("file_redirect", "herestring_redirect"):
                 self.redirect(child, words, redirects)
             elif child.is_named and body is None:
@@ -218,6 +220,7 @@ class Reader(CommandReader):
             (*tail.words, *words),
             (*tail.redirects, *redirects),
             (*tail.heredocs, *heredocs),
+            (*tail.bodies, *bodies),
             tail.errors or errors,
         )
         if body is None:
@@ -249,6 +252,13 @@ class Reader(CommandReader):
     # -- substitutions --------------------------------------------------------------------------------------------
 
     def substitute(self, node: Node) -> str | None:
+        # A word that is a script of its own is read twice; what is nested in it must not be read twice at each level.
+        place = (node.start_byte, node.end_byte)
+        if place not in self._printed:
+            self._printed[place] = self._substitute(node)
+        return self._printed[place]
+
+    def _substitute(self, node: Node) -> str | None:
         if self.depth >= MAXIMUM_DEPTH:
             return None
         self.depth += 1

@@ -16,7 +16,8 @@ class Word(NamedTuple):
     """One word of a command as the program gets it; offsets are those of the source the command was read from.
 
     `text` is None where the value is not known (a hole). `several` marks a hole that may stand for no word or for many
-    (an unquoted variable, `"$@"`, a glob).
+    (an unquoted variable, `"$@"`, a glob). `template` is what is known of a hole: its text with `HOLE` for each unknown
+    part; "" where all of it is unknown.
     """
 
     text: str | None
@@ -24,6 +25,11 @@ class Word(NamedTuple):
     start: int
     end: int
     several: bool = False
+    template: str = ""
+
+
+# In the text of a script: a variable that nobody sets.
+HOLE = "${__unknown__}"
 
 
 class Array(NamedTuple):
@@ -84,7 +90,7 @@ class State:
         self._moment += 1
         records.append(_Record(self._moment, value, exported))
         self._journal.append(name)
-        if value is not None and (isinstance(value, Array) or value.text is not None):
+        if value is not None and (isinstance(value, Array) or value.text is not None or value.template):
             self._known.add(name)
         else:
             self._known.discard(name)
@@ -152,7 +158,7 @@ class State:
 
 
 def _length(value: Value) -> int:
-    return len(value.items) if isinstance(value, Array) else len(value.text or "")
+    return len(value.items) if isinstance(value, Array) else len(value.text or value.template)
 
 
 def _unknown(value: Value | None) -> Word:
@@ -194,6 +200,10 @@ class View(Mapping[str, Word]):
     def exported(self, name: str) -> bool:
         record = self._record(name)
         return record is not None and record.value is not None and record.exported
+
+    def names(self) -> Iterable[str]:
+        """Every name the script assigns anywhere, whether or not it has a value at this moment."""
+        return self._records
 
     def __iter__(self) -> Iterator[str]:
         return (name for name in self._records if name in self)

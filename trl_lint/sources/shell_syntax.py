@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from trl_lint.sources.shell import Command
+
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+_SCHEDULERS = frozenset({"sbatch", "qsub", "bsub"})
+_SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch")
 # Programs that run the rest of their words; only behind them `bash -c` is a command and not an argument.
 _RUNNERS = frozenset(
     (
@@ -23,6 +27,9 @@ _RUNNERS = frozenset(
         "singularity", "srun", "ssh", "stdbuf", "sudo", "time", "timeout", "uv", "xargs",
     )
 )  # fmt: skip
+
+# Every step of `A+=(x)` is remembered whole: ten thousand of them would fill the memory.
+_LONGEST_GROWN_ARRAY = 1_000
 
 NAME = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]\n]*\])?(?:\+\+|--|[-+*/%|&^]?=)")
@@ -122,6 +129,19 @@ def script_word(words: Sequence[Word]) -> int | None:
     return None
 
 
+def is_fed_to_shell(command: Command) -> bool:
+    """Whether the here-document of a command is a shell script: `bash <<EOF`, `sbatch <<EOF`, `cat > run.sh <<EOF`."""
+    words = [word.text for word in command.words]
+    first = os.path.basename(words[0] or "")
+    if first in _SHELLS or first in _SCHEDULERS:
+        options = [text for text in words[1:] if text is None or not text.startswith("-")]
+        return first in _SCHEDULERS or not options
+    written = [redirect.target.text or "" for redirect in command.redirects if redirect.operator in (">", ">>", ">|")]
+    if first == "tee":
+        written += [text or "" for text in words[1:]]
+    return first in ("cat", "tee") and any(text.endswith(_SCRIPTS) for text in written)
+
+
 def is_ampersand(nodes: Sequence[Node], index: int) -> bool:
     return index < len(nodes) and nodes[index].type == "&"
 
@@ -144,7 +164,7 @@ def flatten(node: Node) -> tuple[list[Node], list[str]]:
 
 
 def appended(old: Word | Array | None, new: Word | Array) -> Word | Array:
-    if isinstance(old, Array) and isinstance(new, Array):
+    if isinstance(old, Array) and isinstance(new, Array) and len(old.items) + len(new.items) <= _LONGEST_GROWN_ARRAY:
         return Array(old.items + new.items)
     if isinstance(old, Word) and isinstance(new, Word) and old.text is not None and new.text is not None:
         return new._replace(text=old.text + new.text)

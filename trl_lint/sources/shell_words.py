@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.sources.pieces import Pieces
-from trl_lint.sources.shell_state import Array, State, Word
+from trl_lint.sources.shell_state import HOLE as UNKNOWN_TEXT
+from trl_lint.sources.shell_state import LONGEST_VALUE, Array, State, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -21,13 +22,18 @@ _EXPANSIONS = frozenset({"simple_expansion", "expansion", "command_substitution"
 
 
 class Fragment(NamedTuple):
-    """A part of a word. `text` is None for a hole; `splits`: white space in it separates words."""
+    """A part of a word. `text` is None for a hole; `splits`: white space in it separates words.
+
+    `template` is what is known of a hole, as in `Word`.
+    """
 
     text: str | None
     splits: bool = False
+    template: str = ""
 
 
 _LONGEST_WORD = 1_000_000
+_MOST_PIECES = 300  # words of a variable that is only known in part
 _LARGEST = 1 << 31
 HOLE = Fragment(None)
 SPLITTING_HOLE = Fragment(None, True)
@@ -63,15 +69,15 @@ class WordReader:
     def hole(self, node: Node) -> Word:
         return self._word(node, None, True)
 
-    def _word(self, node: Node, text: str | None, several: bool = False) -> Word:
+    def _word(self, node: Node, text: str | None, several: bool = False, template: str = "") -> Word:
         start, end = self.place(*self.span(node))
-        return Word(text, self.original[start:end], start, end, several)
+        return Word(text, self.original[start:end], start, end, several, template)
 
     def one_word(self, node: Node) -> Word:
         """The value of an assignment: no splitting there."""
         parts = self.fragments(node)
         if not _is_known(parts):
-            return self._word(node, None)
+            return self._word(node, None, False, _template(parts))
         return self._word(node, "".join(part.text or "" for part in parts))
 
     def words(self, node: Node) -> list[Word]:
@@ -83,10 +89,23 @@ class WordReader:
             return list(items)
         parts = self.fragments(node)
         if not _is_known(parts):
-            return [self._word(node, None, all(part.splits for part in parts))]
+            return self._unknown(node, parts)
         if not any(part.splits and (part.text == "" or _has_space(part.text)) for part in parts):
             return [self._word(node, "".join(part.text or "" for part in parts))]
         return [self._word(node, text) for text in _split(parts)]
+
+    def _unknown(self, node: Node, parts: list[Fragment]) -> list[Word]:
+        """The words of a node of which a part is not known; those that are known where a variable holds several."""
+        template = _template(parts)
+        pieces = template.split() if len(parts) == 1 and parts[0].splits else []
+        if 1 < len(pieces) <= _MOST_PIECES:
+            return [self._piece(node, piece) for piece in pieces]
+        return [self._word(node, None, all(part.splits for part in parts), template)]
+
+    def _piece(self, node: Node, piece: str) -> Word:
+        if piece == UNKNOWN_TEXT:
+            return self._word(node, None, True)
+        return self._word(node, None, False, piece) if UNKNOWN_TEXT in piece else self._word(node, piece)
 
     def _array(self, node: Node) -> tuple[Word, ...] | None:
         """The items that `"${A[@]}"` or `${A[@]}` stands for, if the array is known."""
@@ -163,7 +182,7 @@ class WordReader:
         if node.type == "arithmetic_expansion":
             number = self._arithmetic(node.named_children[0]) if node.named_child_count == 1 else None
             return [Fragment(None if number is None else str(number))]
-        return [Fragment(part.text, part.splits or not quoted) for part in self._parameter(node)]
+        return [part._replace(splits=part.splits or not quoted) for part in self._parameter(node)]
 
     def _parameter(self, node: Node) -> list[Fragment]:
         name = node.named_children[0] if node.named_child_count else None
@@ -180,7 +199,9 @@ class WordReader:
         rest = [child for child in node.children if child.end_byte > name.end_byte and child.type != "}"]
         if node.type == "simple_expansion" or not rest:
             before = [child.type for child in node.children if child.end_byte <= name.start_byte]
-            return [Fragment(text) if before in (["$"], ["${"]) or node.type == "simple_expansion" else HOLE]
+            if before not in (["$"], ["${"]) and node.type != "simple_expansion":
+                return [HOLE]
+            return [Fragment(text, False, "" if text is not None else self._known_part(self.slice(name)))]
         return self._with_default(text, rest[0].type, rest[1:])
 
     def _with_default(self, text: str | None, operator: str, operands: list[Node]) -> list[Fragment]:
@@ -214,6 +235,11 @@ class WordReader:
             return value.items[0].text if value.items else None
         return value.text if value is not None else None
 
+    def _known_part(self, name: str) -> str:
+        """The template of a variable whose value is not known."""
+        value = self.state.get(name)
+        return value.template if isinstance(value, Word) else ""
+
     def _arithmetic(self, node: Node) -> int | None:
         if node.type == "number":
             text = self.slice(node)
@@ -245,9 +271,9 @@ def inner_script(reader: WordReader, node: Node) -> Pieces | None:
         first, last = reader.expansion_span(child)
         _copy_unescaped(pieces, reader.text, position, first)
         value = reader.expansion(child, quoted=True)
-        known = _is_known(value)
         # A name that nothing assigns stays a hole in the inner script.
-        pieces.put("".join(part.text or "" for part in value) if known else "${__unknown__}", first, last)
+        known = "".join(part.text or "" for part in value) if _is_known(value) else _template(value) or UNKNOWN_TEXT
+        pieces.put(known, first, last)
         position = last
     _copy_unescaped(pieces, reader.text, position, max(position, end - 1))
     return pieces
@@ -291,6 +317,13 @@ def _ansi(match: re.Match[str]) -> str:
 def _is_known(parts: list[Fragment]) -> bool:
     """Whether all parts are known, and not too long to be worth it."""
     return all(part.text is not None for part in parts) and sum(len(part.text or "") for part in parts) < _LONGEST_WORD
+
+
+def _template(parts: list[Fragment]) -> str:
+    """What is known of the text of these parts; "" where that is nothing, or too much to be worth it."""
+    texts = [part.template or UNKNOWN_TEXT if part.text is None else part.text for part in parts]
+    known = any(text != UNKNOWN_TEXT for text in texts) and sum(map(len, texts)) <= LONGEST_VALUE
+    return "".join(texts) if known else ""
 
 
 def _has_space(text: str | None) -> bool:

@@ -9,11 +9,10 @@ from trl_lint.sources import Source
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, find, value_of
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Command, read_commands
-from trl_lint.sources.shell_state import State, Word
+from trl_lint.sources.shell_state import HOLE, State, Word
 
 _EXPRESSION = re.compile(r"\$\{\{.*?\}\}", re.DOTALL)
 _LINE = re.compile(r"[^\n]*(?:\n|\Z)")
-_HOLE = "${__unknown__}"
 _SHELLS = re.compile(r"(?:.*/)?(?:ba|z|da)?sh\b")
 
 
@@ -130,7 +129,7 @@ def _without_expressions(script: Pieces) -> Pieces:
     position = 0
     for match in _EXPRESSION.finditer(text):
         result.copy(text, position, match.start())
-        result.put(_HOLE, match.start(), match.end())
+        result.put(HOLE, match.start(), match.end())
         position = match.end()
     result.copy(text, position, len(text))
     return result

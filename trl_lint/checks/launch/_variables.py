@@ -1,0 +1,127 @@
+"""The places of a project that set environment variables, each with its value and with what it takes to rename it."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Callable, Container, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.finding import Edit, Location
+from trl_lint.sources import Source
+from trl_lint.sources.nodes import Mapping, Scalar, find
+
+if TYPE_CHECKING:
+    from trl_lint.project.documents import Document
+    from trl_lint.project.launches import Launch
+    from trl_lint.python.module import PythonModule
+    from trl_lint.sources.shell import Word
+
+
+class Setting(NamedTuple):
+    """`name=value`, where it stands.
+
+    `value` is None where nobody can tell. `beside` are the other variables that are set for the same program;
+    `rename` gives the edit for another name, None where the name is used elsewhere too or is not written there.
+    """
+
+    name: str
+    value: str | None
+    location: Location
+    beside: Container[str]
+    rename: Callable[[str], Edit] | None
+
+
+def launch_settings(launch: Launch) -> Iterator[Setting]:
+    """The variables that a command certainly gets, and which the text of its file sets."""
+    from trl_lint.knowledge.variables import is_known
+
+    for name in launch.env.names():
+        word = launch.env.get(name) if is_known(name) else None
+        if word is not None and word.text is not None:
+            yield _of_word(name, word, launch.source, launch.env)
+
+
+def _of_word(name: str, word: Word, source: Source, beside: Container[str]) -> Setting:
+    start = word.start - len(name) - 1
+    text = source.text
+    is_written = start >= 0 and text[start : word.start] == f"{name}="
+    location = source.location(start if is_written else word.start, word.end)
+    rename = None
+    if is_written and not reads(text, name):
+        rename = _renaming(source, start, word.start - 1)
+    return Setting(name, word.text, location, beside, rename)
+
+
+def _renaming(source: Source, start: int, end: int) -> Callable[[str], Edit]:
+    return lambda name: source.edit(start, end, name)
+
+
+def reads(text: str, name: str) -> bool:
+    """Whether a shell text uses the value of a variable, or names it apart from assigning it."""
+    return re.search(rf"\$\{{?!?{name}\b|(?<![\w$]){name}\b(?!=)", text) is not None
+
+
+def dockerfile_settings(source: Source) -> Iterator[Setting]:
+    """The variables of the ENV instructions of a Dockerfile."""
+    from trl_lint.sources.dockerfile import environment_variables
+
+    for name, word in environment_variables(source):
+        yield _of_word(name, word, source, frozenset())
+
+
+def recipe_settings(document: Document) -> Iterator[Setting]:
+    """The variables that TRL's command line sets for a recipe: its `env:`."""
+    table = find(document.root, "env")
+    for entry in table.entries if isinstance(table, Mapping) else ():
+        if not isinstance(entry.key.value, str) or not isinstance(entry.value, Scalar):
+            continue
+        # TRL puts `str(value)` into the environment.
+        value = None if entry.value.value is None else str(entry.value.value)
+        place = document.source.location(entry.key.start, entry.value.end)
+        rename = None if entry.key.quoted else _renaming(document.source, entry.key.start, entry.key.end)
+        yield Setting(entry.key.value, value, place, frozenset(), rename)
+
+
+def python_settings(module: PythonModule) -> Iterator[Setting]:
+    """`os.environ["X"] = …`, `os.environ.setdefault("X", …)`, `os.putenv("X", …)` of a Python file."""
+    from trl_lint.python.version_guards import is_guarded
+
+    uses: dict[str, int] = {}
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            uses[node.value] = uses.get(node.value, 0) + 1
+    for node in ast.walk(module.tree):
+        key, value = _assigned(node, module)
+        if key is None or not isinstance(key.value, str) or is_guarded(module, node):
+            continue
+        found = module.value(value) if value is not None else None
+        start, end = module.span(key)
+        quote = module.source.text[start]
+        plain = module.source.text[start:end] == f"{quote}{key.value}{quote}" and uses[key.value] == 1
+        yield Setting(
+            key.value,
+            found if isinstance(found, str) else None,
+            module.location(node),
+            frozenset(uses),
+            _renaming(module.source, start + 1, end - 1) if plain else None,
+        )
+
+
+def _assigned(node: ast.AST, module: PythonModule) -> tuple[ast.Constant | None, ast.expr | None]:
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
+        target = node.targets[0]
+        if "os.environ" in module.names.origins(target.value) and isinstance(target.slice, ast.Constant):
+            return target.slice, node.value
+        return None, None
+    if not isinstance(node, ast.Call) or len(node.args) != 2 or not isinstance(node.args[0], ast.Constant):
+        return None, None
+    called = module.names.origins(node.func) & {"os.environ.setdefault", "os.putenv"}
+    return (node.args[0], node.args[1]) if called else (None, None)
+
+
+def is_dockerfile(path: str) -> bool:
+    from trl_lint.project.pins import kind_of
+
+    return kind_of(os.path.normpath(path)) == "dockerfile"

@@ -1,0 +1,148 @@
+"""TRL504: a launch or a config names a file of the repository that is not there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.launch._origins import (
+    comes_from_elsewhere,
+    is_another_project,
+    is_ignored,
+    is_mentioned,
+    is_told_to_be_made,
+)
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding, Severity
+from trl_lint.project.named_files import NamedFile, folders_named, is_placeholder, named_files, parent_folders
+from trl_lint.sources.nodes import Scalar, find
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+    from trl_lint.project.documents import Document
+    from trl_lint.project.launches import Launch
+    from trl_lint.sources.shell import Word
+
+_WHAT = {"script": "script", "accelerate": "accelerate config", "recipe": "recipe", "deepspeed": "DeepSpeed config"}
+_SUFFIXES = (".py", ".yaml", ".yml", ".json")
+# These run the program elsewhere, or from another folder.
+_MOVING = frozenset({"apptainer", "singularity", "ray", "ssh", "docker", "podman", "kubectl", "sudo"})
+_FOLDER_OPTIONS = (
+    "--directory",
+    "--project",
+    "--cwd",
+    "--chdir",
+    "-C",
+    "-D",
+    "-wdir",
+    "--working-dir",
+    "--container-workdir",
+)
+_DEEPSPEED_KEYS = {
+    "accelerate": "deepspeed_config.deepspeed_config_file",
+    "axolotl": "deepspeed",
+    "llamafactory": "deepspeed",
+    "trl-recipe": "deepspeed",
+}
+
+
+class LinkedFileMissing(Rule):
+    code = "TRL504"
+    launches = True
+    documents = tuple(_DEEPSPEED_KEYS)
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        if launch.command.errors or launch.command.directory is None or launch.source.language == "dockerfile":
+            return
+        if launch.source.path.endswith(".ipynb") or is_elsewhere(launch):
+            return
+        for link in named_files(project.run_of(launch)):
+            if link.status != "missing" or link.name is None or not link.name.endswith(_SUFFIXES):
+                continue
+            folders = parent_folders(link.name, launch)
+            if not folders or may_exist_later(link.name, folders, launch, project):
+                continue
+            yield self.finding(
+                launch.source.location(link.word.start, link.word.end),
+                read_message(_WHAT[link.kind], link.name, project),
+                severity=read_severity(link, launch),
+            )
+
+    def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
+        node = find(document.root, _DEEPSPEED_KEYS[document.kind])
+        if not isinstance(node, Scalar) or not isinstance(node.value, str):
+            return
+        name = node.value
+        if not name.endswith(".json") or is_placeholder(name) or os.path.isabs(name):
+            return
+        from trl_lint.project.links import linked_files
+
+        if linked_files(name, document.source, ""):
+            return
+        folders = folders_named(name, document.path, "")
+        if not folders or is_generated(name, folders, project):
+            return
+        yield self.finding(
+            document.source.location(node.start, node.end),
+            read_message("DeepSpeed config", name, project),
+            severity="warning",
+        )
+
+
+def is_elsewhere(launch: Launch) -> bool:
+    """Whether the program runs on another machine, in a container, or in a folder that an option names."""
+    if any(name in _MOVING for name in launch.wrappers):
+        return True
+    words: tuple[Word, ...] = (*launch.command.outer, *launch.command.words)
+    front = [word for word in words if word.start < launch.launcher_word.start or word in launch.command.outer]
+    return any((word.text or word.raw).startswith(_FOLDER_OPTIONS) for word in front)
+
+
+def may_exist_later(name: str, folders: list[str], launch: Launch, project: Project) -> bool:
+    """Whether something the project says explains that the file is not there."""
+    text = launch.source.file.text
+    if comes_from_elsewhere(text, name) and not launch.is_documentation:
+        return True
+    if launch.is_documentation and (
+        is_told_to_be_made(text, name) or is_another_project(text, project) or _is_written(text, name)
+    ):
+        return True
+    return is_generated(name, folders, project)
+
+
+def _is_written(text: str, name: str) -> bool:
+    """As `comes_from_elsewhere`; that a README clones its own repository brings no new files."""
+    return comes_from_elsewhere(_without_clones(text), name)
+
+
+def _without_clones(text: str) -> str:
+    return text.replace("git clone", "").replace("git submodule", "").replace("git checkout", "")
+
+
+def is_generated(name: str, folders: list[str], project: Project) -> bool:
+    base = os.path.basename(name)
+    if any(is_ignored(os.path.join(folder, base), project.root) for folder in folders):
+        return True
+    # A script is written by people; a config may be written by a program.
+    return not name.endswith(".py") and is_mentioned(name, project)
+
+
+def read_message(what: str, name: str, project: Project) -> str:
+    """The sentence; it names the file that was probably meant if only one of that name exists."""
+    base = os.path.basename(name)
+    found = [path for path in project.paths() if os.path.basename(path) == base]
+    elsewhere = ""
+    if len(found) == 1:
+        elsewhere = f"; the only {base} is {os.path.relpath(found[0], project.root).replace(os.sep, '/')}"
+    return f"the {what} {name} does not exist, though its folder does{elsewhere}"
+
+
+def read_severity(link: NamedFile, launch: Launch) -> Severity:
+    """An error where the command is run as it stands and names the file in full."""
+    if launch.is_documentation:
+        return "warning"
+    return "error" if link.word.raw.strip("\"'") == link.name or os.path.isabs(link.name or "") else "warning"
+
+
+rule = LinkedFileMissing()

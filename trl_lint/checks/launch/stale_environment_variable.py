@@ -1,0 +1,185 @@
+"""TRL506: an environment variable that the releases in use ignore, renamed or choke on, or whose name is misspelt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.launch._variables import (
+    Setting,
+    dockerfile_settings,
+    is_dockerfile,
+    launch_settings,
+    python_settings,
+    reads,
+    recipe_settings,
+)
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding, Fix, lowered
+from trl_lint.python.values import UNKNOWN, Missing
+from trl_lint.sources import Source
+
+if TYPE_CHECKING:
+    from trl_lint.knowledge.variables import Variable
+    from trl_lint.project import Project
+    from trl_lint.project.documents import Document
+    from trl_lint.project.environment import Environment
+    from trl_lint.project.launches import Launch
+    from trl_lint.project.pins import Manifest
+    from trl_lint.python.module import PythonModule
+
+_TRUE = frozenset({"true", "1", "yes"})
+# What stands for a package in a command: these launchers run torch, and whoever uses vLLM says so.
+_TORCH = frozenset({"accelerate", "axolotl", "deepspeed", "llamafactory-cli", "openrlhf", "swift", "torchrun", "trl"})
+
+
+class StaleEnvironmentVariable(Rule):
+    code = "TRL506"
+    launches = True
+    manifests = True
+    documents = ("trl-recipe",)
+    imports = ("os",)
+    # The names of rules/environment, so that no Python file is parsed in vain; a test compares the two.
+    needles = (
+        b"CUDA_VIS", b"NCCL_ASYNC_ERROR_HANDLING", b"NCCL_BLOCKING_WAIT", b"PYTORCH_CUDA_A", b"TRANSFORMERS_CACHE",
+        b"VLLM_ATTENTION_BACKEND", b"VLLM_USE_V1",
+    )  # fmt: skip
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        if launch.command.errors:
+            return
+        environment = project.environment(launch.script_path or launch.source.path)
+        for setting in launch_settings(launch):
+            finding = self.judged(
+                setting,
+                environment,
+                lambda package: uses(package, launch),
+                lambda text: has_argument(launch, text, project),
+            ) or self.misspelt(setting, lambda name: _is_own(name, launch, project))
+            if finding is None:
+                continue
+            if launch.is_documentation:
+                if finding.severity == "info":
+                    continue
+                finding = finding._replace(severity=lowered(finding.severity))
+            yield finding
+
+    def check_manifest(self, manifest: Manifest, project: Project) -> Iterator[Finding]:
+        if not is_dockerfile(manifest.path):
+            return
+        source = Source(project.files.get(manifest.path), "dockerfile")
+        for setting in dockerfile_settings(source):
+            yield from self.found(setting, project.environment(manifest.path), lambda name: reads(source.text, name))
+
+    def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
+        for setting in recipe_settings(document):
+            yield from self.found(setting, project.environment(document.path), lambda name: False)
+
+    def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
+        text = module.text
+        for setting in python_settings(module):
+            # A name that the file mentions twice may be its own.
+            yield from self.found(setting, project.environment(module.path), lambda name: text.count(name) > 1)
+
+    def found(self, setting: Setting, environment: Environment, is_own: Callable[[str], bool]) -> Iterator[Finding]:
+        finding = self.judged(setting, environment, lambda package: False, lambda text: False)
+        finding = finding or self.misspelt(setting, is_own)
+        if finding is not None:
+            yield finding
+
+    def judged(
+        self,
+        setting: Setting,
+        environment: Environment,
+        uses: Callable[[str], bool],
+        has_argument: Callable[[str], bool],
+    ) -> Finding | None:
+        """What the releases make of the variable; None where nothing is wrong with it."""
+        from trl_lint.knowledge.variables import entries
+        from trl_lint.project.environment import judge
+
+        for entry in entries(setting.name):
+            if setting.value is None or not entry.fits(setting.value) or entry.rename in setting.beside:
+                continue
+            if entry.when and not any(all(map(has_argument, group)) for group in entry.when):
+                continue
+            packages = [environment.package(name) for name in entry.packages]
+            if any(package.is_own for package in packages):
+                continue
+            if any(not package.pins and package.source == "assumed" and not uses(package.name) for package in packages):
+                continue
+            verdict = judge(environment, entry.packages, entry.severity)
+            if verdict is None:
+                continue
+            return self.finding(
+                setting.location,
+                f"`{setting.name}` {entry.effect}, {verdict.phrase}; {entry.instead}",
+                severity=verdict.severity,
+                related=verdict.related,
+                fix=edit_name(
+                    setting, entry, all(package.holds(entry.packages[package.name]) == "all" for package in packages)
+                ),
+            )
+        return None
+
+    def misspelt(self, setting: Setting, is_own: Callable[[str], bool]) -> Finding | None:
+        """A name that can only be a slip: nothing reads it."""
+        from trl_lint.knowledge.variables import misspelt
+
+        meant = misspelt(setting.name)
+        if meant is None or meant.name in setting.beside or is_own(setting.name):
+            return None
+        fix = None
+        if setting.rename is not None:
+            fix = Fix(f"call it `{meant.name}`", "unsafe", (setting.rename(meant.name),))
+        return self.finding(
+            setting.location,
+            f"`{setting.name}` is no variable that anything reads, and {meant.consequence}; `{meant.name}` was meant",
+            severity="error",
+            fix=fix,
+        )
+
+
+def uses(package: str, launch: Launch) -> bool:
+    """Whether a command certainly uses a package that nothing pins."""
+    if package == "torch":
+        return launch.launcher in _TORCH
+    words = launch.command.words if package == "vllm" else ()
+    return any("vllm" in (word.text or "") for word in words)
+
+
+def has_argument(launch: Launch, text: str, project: Project) -> bool:
+    """Whether the program certainly gets `--flag` (switched on) or `--flag=value`, as an argument or in its recipe."""
+    flag, equals, wanted = text.partition("=")
+    value = launch.flag(flag)
+    if value is UNKNOWN:
+        return False
+    if not isinstance(value, Missing):
+        given = value.text or ""
+        return given == wanted if equals else given == flag or given.lower() in _TRUE
+    document = project.run_of(launch).recipe
+    set_there = document.value(flag.lstrip("-")) if document is not None else None
+    return set_there == wanted if equals else set_there is True
+
+
+def _is_own(name: str, launch: Launch, project: Project) -> bool:
+    """Whether the script or the file of the command reads a variable of this name itself."""
+    if reads(launch.source.text, name):
+        return True
+    if launch.script_path is None:
+        return launch.script is not None
+    try:
+        return re.search(rb"\b%s\b" % name.encode(), project.files.get(launch.script_path).data) is not None
+    except OSError:
+        return True
+
+
+def edit_name(setting: Setting, entry: Variable, holds_for_all: bool) -> Fix | None:
+    """Give the variable its new name. Safe where every allowed release knows it; withheld where one may not."""
+    if not entry.rename or setting.rename is None or not holds_for_all:
+        return None
+    return Fix(f"call it `{entry.rename}`", "safe", (setting.rename(entry.rename),))
+
+
+rule = StaleEnvironmentVariable()

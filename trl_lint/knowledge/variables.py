@@ -1,0 +1,123 @@
+"""Environment variables that releases ignore, rename or choke on, from `rules/environment/*.toml`.
+
+The fields are explained at the head of `variables.toml`.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any, NamedTuple
+
+from trl_lint.finding import Severity
+from trl_lint.knowledge import rules_dir
+
+_TYPING_ERRORS = 2
+
+
+class Variable(NamedTuple):
+    """What some releases make of a variable; `values` empty: of any value."""
+
+    name: str
+    values: tuple[str, ...]
+    contains: str
+    packages: dict[str, str]
+    when: tuple[tuple[str, ...], ...]
+    severity: Severity
+    effect: str
+    instead: str
+    rename: str
+    evidence: tuple[str, ...]
+
+    def fits(self, value: str) -> bool:
+        """Whether the entry is about this value of the variable."""
+        return self.contains in value and (not self.values or value in self.values)
+
+
+class Spelling(NamedTuple):
+    """A variable that people misspell, and what follows from that."""
+
+    name: str
+    consequence: str
+
+
+@cache
+def _tables() -> tuple[tuple[Variable, ...], tuple[Spelling, ...]]:
+    import tomli
+
+    folder = os.path.join(rules_dir(), "environment")
+    found: list[Variable] = []
+    spellings: list[Spelling] = []
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if not name.endswith(".toml"):
+            continue
+        with open(path, "rb") as stream:
+            table = tomli.load(stream)
+        try:
+            found += [_read(row) for row in table.get("variable", ())]
+            spellings += [Spelling(row["name"], row["consequence"]) for row in table.get("spelling", ())]
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{path}: {type(error).__name__}: {error}") from None
+    return tuple(found), tuple(spellings)
+
+
+def _read(row: dict[str, Any]) -> Variable:
+    return Variable(
+        name=row["name"],
+        values=tuple(row.get("values", ())),
+        contains=row.get("contains", ""),
+        packages=dict(row["packages"]),
+        when=tuple(tuple(group) for group in row.get("when", ())),
+        severity=row["severity"],
+        effect=row["effect"],
+        instead=row["instead"],
+        rename=row.get("rename", ""),
+        evidence=tuple(row["evidence"]),
+    )
+
+
+def variables() -> tuple[Variable, ...]:
+    """Every entry. Raises ValueError if a table is malformed."""
+    return _tables()[0]
+
+
+@cache
+def entries(name: str) -> tuple[Variable, ...]:
+    """The entries about a variable, in the order of the table."""
+    return tuple(entry for entry in variables() if entry.name == name)
+
+
+def is_known(name: str) -> bool:
+    """Whether there is anything to say about a variable of this name."""
+    return bool(entries(name)) or misspelt(name) is not None
+
+
+@cache
+def misspelt(name: str) -> Spelling | None:
+    """The variable that a name was certainly meant to be; None for one that may be somebody's own."""
+    if any(name == spelling.name for spelling in _tables()[1]):
+        return None
+    return next((spelling for spelling in _tables()[1] if _is_slip(name, spelling.name)), None)
+
+
+def _is_slip(name: str, meant: str) -> bool:
+    # `MUSA_VISIBLE_DEVICES` is another vendor's, and `CUDA_VISIBLE_DEVICES_2` somebody's own.
+    first, own = meant.partition("_")[0], name.rstrip("0123456789").rstrip("_")
+    if name.partition("_")[0] != first or own == meant:
+        return False
+    return distance(name, meant, _TYPING_ERRORS) <= _TYPING_ERRORS
+
+
+def distance(first: str, second: str, limit: int) -> int:
+    """The number of characters to add, drop or change to get from one text to the other; `limit + 1` if more."""
+    if abs(len(first) - len(second)) > limit:
+        return limit + 1
+    row = list(range(len(second) + 1))
+    for index, char in enumerate(first, 1):
+        before, row[0] = row[0], index
+        for place, other in enumerate(second, 1):
+            change = before + (char != other)
+            before = row[place]
+            row[place] = min(change, before + 1, row[place - 1] + 1)
+    return min(row[-1], limit + 1)
