@@ -76,6 +76,7 @@ class Project:
         self._launches: dict[bytes, list[Launch]] = {}
         self._documents: list[Document] | None = None
         self._runs: dict[Launch, Run] = {}
+        self._runs_by_path: dict[str, list[Run]] | None = None
         self._parsers: list[ScriptParser] | None = None
         self._environments: dict[str, Environment] = {}
         self._folders: Folders | None = None
@@ -212,6 +213,15 @@ class Project:
     def runs(self) -> list[Run]:
         """The runs of all launch commands of the project."""
         return [self.run_of(launch) for launch in self.launches()]
+
+    def runs_using(self, path: str) -> list[Run]:
+        """The runs whose script or config is, or may be, the file at this absolute path."""
+        if self._runs_by_path is None:
+            self._runs_by_path = {}
+            for run in self.runs():
+                for used in {used for link in run.links for used in link.paths}:
+                    self._runs_by_path.setdefault(used, []).append(run)
+        return self._runs_by_path.get(path, [])
 
     def launches_of(self, script: str, word: bytes = b"") -> list[Launch]:
         """The launches that start the script at this absolute path; `word` as in `launches`."""

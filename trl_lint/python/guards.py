@@ -184,7 +184,7 @@ def bindings(module: PythonModule) -> dict[str, list[ast.expr]]:
     cached = module.memo.get(("bindings", module.tree))
     if cached is None:
         table: dict[str, list[ast.expr]] = {}
-        for node in ast.walk(module.tree):
+        for node in module.parents:
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     table.setdefault(key_of(target), []).append(node.value)
