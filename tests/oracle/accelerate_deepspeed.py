@@ -99,7 +99,7 @@ def _in_a_process(args: Any) -> None:
 
     is_fsdp2 = False
     if args.use_fsdp:
-        is_fsdp2 = FullyShardedDataParallelPlugin().fsdp_version == 2
+        is_fsdp2 = getattr(FullyShardedDataParallelPlugin(), "fsdp_version", 1) == 2
     if args.use_deepspeed:
         plugin = DeepSpeedPlugin()
         plugin.set_mixed_precision(os.environ["ACCELERATE_MIXED_PRECISION"])

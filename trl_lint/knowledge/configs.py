@@ -34,10 +34,15 @@ class ValueRow(NamedTuple):
     releases: str = ">=0"
     empty: bool = False
     auto: bool = False
+    gone: tuple[tuple[str, str], ...] = ()
 
     def values(self, version: str) -> tuple[str, ...] | None:
         """The words that are allowed in a release; None if that is not known."""
-        return members(self.enum, version) if self.enum else self.allowed
+        if not self.enum:
+            return self.allowed
+        found = members(self.enum, version)
+        gone = {word for word, specifier in self.gone if holds(specifier, version)}
+        return None if found is None else tuple(word for word in found if word not in gone)
 
 
 @cache
@@ -51,8 +56,10 @@ def _table(name: str) -> dict[str, Any]:
 @cache
 def value_rows(name: str) -> tuple[ValueRow, ...]:
     """The rows of `accelerate` or `deepspeed`."""
-    rows = (dict(row, allowed=tuple(row.get("allowed", ()))) for row in _table(name)["value"])
-    return tuple(ValueRow(**row) for row in rows)
+    return tuple(
+        ValueRow(**dict(row, allowed=tuple(row.get("allowed", ())), gone=tuple(row.get("gone", {}).items())))
+        for row in _table(name)["value"]
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -120,6 +120,10 @@ def _fsdp2(file: AccelerateFile) -> Iterator[Problem]:
         message = "FSDP2 does not support LOCAL_STATE_DICT (ValueError); use SHARDED_STATE_DICT or FULL_STATE_DICT"
         options = file.replacing("fsdp_state_dict_type", "fsdp_version")
         yield Problem(kind, message, "accelerate", outside(">=1.6.0"), options=options)
+    elif kind is not None and (file.text("fsdp_config.fsdp_state_dict_type") or "").upper() == "FULL_STATE_DICT":
+        message = "FSDP2 takes only SHARDED_STATE_DICT (ValueError)"
+        options = file.replacing("fsdp_state_dict_type", "fsdp_version")
+        yield Problem(kind, message, "accelerate", outside(">=1.6.0,<1.7.0"), options=options)
     strategy = file.entry("fsdp_config.fsdp_sharding_strategy")
     named = (file.text("fsdp_config.fsdp_sharding_strategy") or "").upper()
     if strategy is None or file.entry("fsdp_config.fsdp_reshard_after_forward") is not None:
@@ -209,9 +213,9 @@ def _machines(file: AccelerateFile) -> Iterator[Problem]:
         return
     if file.entry("main_process_ip") is not None and file.text("main_process_ip") != "None":
         return
-    message = f"`num_machines: {machines}` without `main_process_ip`: accelerate launch stops (AssertionError)"
+    message = f"`num_machines: {machines}` without `main_process_ip`: accelerate launch cannot start the process"
     options = file.replacing("main_process_ip", "num_machines")
-    yield Problem(entry, message, "accelerate", outside(">=1.8.0"), options=options, needs_launch=True)
+    yield Problem(entry, message, "accelerate", outside(">=0.26.0"), options=options, needs_launch=True)
 
 
 # -- parallelism ------------------------------------------------------------------------------------------------------

@@ -59,10 +59,11 @@ def _missing(file: AccelerateFile) -> Iterator[Problem]:
         message = "`distributed_type` is missing, and accelerate accepts no config without it"
         yield Problem(first, message, "accelerate", never)
     kind = file.entry("distributed_type")
-    is_quoted_no = kind is not None and value_of(kind.value) == "NO"
-    if kind is None or file.entry("num_processes") is not None or is_quoted_no or file.backend is None:
+    if kind is None or file.entry("num_processes") is not None or file.backend is None:
         return
-    message = "`num_processes` is missing, and accelerate launch asks for it with this `distributed_type`"
-    yield Problem(kind, message, "accelerate", outside(">=0.34.0"), options=("num_processes",), needs_launch=True)
     message = "`num_processes` is missing, and accelerate accepts no config without it"
     yield Problem(kind, message, "accelerate", outside("<0.34.0"))
+    if value_of(kind.value) != "NO":  # an unquoted NO is False, and no reason to assume one process
+        message = "`num_processes` is missing, and accelerate launch asks for it with this `distributed_type`"
+        options = ("num_processes",)
+        yield Problem(kind, message, "accelerate", outside(">=0.34.0"), options=options, needs_launch=True)
