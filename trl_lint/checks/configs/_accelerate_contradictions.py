@@ -37,6 +37,7 @@ def contradictions(document: Document) -> Iterator[Problem]:
         yield from _fsdp(file, document)
     yield from _gpus(file, document)
     yield from _machines(file)
+    yield from _single_process(file, document)
     if file.backend in SEVERAL_DEVICES | SHARDING and is_filled(file.root.get("parallelism_config")):
         yield from _parallelism(file, document)
 
@@ -216,6 +217,21 @@ def _machines(file: AccelerateFile) -> Iterator[Problem]:
     message = f"`num_machines: {machines}` without `main_process_ip`: accelerate launch cannot start the process"
     options = file.replacing("main_process_ip", "num_machines")
     yield Problem(entry, message, "accelerate", outside(">=0.26.0"), options=options, needs_launch=True)
+
+
+def _single_process(file: AccelerateFile, document: Document) -> Iterator[Problem]:
+    """The simple launcher starts one process on each machine, whatever the number says; mpirun is another matter."""
+    entry, processes = file.entry("num_processes"), file.number("num_processes")
+    machines = 1 if file.entry("num_machines") is None else file.number("num_machines")
+    if file.backend != "NO" or entry is None or processes is None or machines is None or processes <= machines:
+        return
+    if is_filled(file.root.get("mpirun_config")):
+        return
+    kind = file.entry("distributed_type")
+    message = f"`num_processes: {processes}` has no effect with `distributed_type: NO`: one process is started"
+    related = (document.place(kind, "no distribution"),) if kind is not None else ()
+    options = file.replacing("num_processes", "mpirun_hostfile")
+    yield Problem(entry, message, "accelerate", never, "warning", options, related=related)
 
 
 # -- parallelism ------------------------------------------------------------------------------------------------------
