@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.api import config_keys, facts, releases
+from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.names import Missing
 
 if TYPE_CHECKING:
@@ -196,10 +197,9 @@ def replaced_keys() -> dict[str, str]:
 @cache
 def keys_of_any_release() -> frozenset[str]:
     """Every key at the top of a DeepSpeed config that any recorded release reads."""
-    found = set(_table("deepspeed")["unlisted"])
-    for version in releases("deepspeed"):
-        found.update(top_keys("deepspeed", version) or ())
-    return frozenset(found)
+    table = block("deepspeed", "config deepspeed")
+    recorded = (name for name in (table.names() if table is not None else ()) if "." not in name)
+    return frozenset((*_table("deepspeed")["unlisted"], *recorded))
 
 
 @lru_cache(maxsize=512)

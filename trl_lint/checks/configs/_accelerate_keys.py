@@ -69,7 +69,7 @@ def _in_block(document: Document, block: str, key: str, entry: Entry, owner: Map
         if owner.entry(new) is None and not entry.key.quoted:
             edit = document.source.edit(entry.key.start, entry.key.end, new)
             fix = Fix(f"Rename `{key}` to `{new}`", "safe", (edit,))
-    return Problem(entry, message, "accelerate", is_fine, "warning", file.replacing(), fix)
+    return Problem(entry, message, "accelerate", is_fine, "warning", file.replacing(), fix, unless_read=key)
 
 
 def _is_unused(file: AccelerateFile) -> bool:

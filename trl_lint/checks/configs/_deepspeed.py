@@ -50,7 +50,8 @@ def unknown_keys(document: Document) -> Iterator[Problem]:
             yield Problem(entry._replace(value=entry.key), message, "deepspeed", outside(releases))
     for name, entry in entries(root):
         if name not in configs.keys_of_any_release() and name not in removed and _is_meant_for_deepspeed(name, entry):
-            yield Problem(entry._replace(value=entry.key), _ignored(name), "deepspeed", never, "warning")
+            place = entry._replace(value=entry.key)
+            yield Problem(place, _ignored(name), "deepspeed", never, "warning", unless_read=name)
     for block, releases in configs.strict_blocks().items():
         node = find(root, block)
         for name, entry in entries(node):

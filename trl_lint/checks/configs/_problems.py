@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option
@@ -12,6 +13,7 @@ from trl_lint.finding import Finding, Fix, Location, Severity
 from trl_lint.knowledge.configs import ValueRow, holds
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.project.stack import Choices
+from trl_lint.sources import SourceError
 from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ class Problem(NamedTuple):
 
     is_fine: whether a release of `package` takes it; None if nobody knows. options: options of `accelerate launch` (no
     dashes) that would replace the value; one of them on every command that names the file takes the fault away.
-    needs_launch: the file alone proves nothing, only a command that names it does.
+    needs_launch: the file alone proves nothing, only a command that names it does. unless_read: a key that is only
+    ignored if no code of the project reads it.
     """
 
     place: Entry | Scalar
@@ -42,6 +45,7 @@ class Problem(NamedTuple):
     fix: Fix | None = None
     related: tuple[Location, ...] = ()
     needs_launch: bool = False
+    unless_read: str = ""
 
 
 def outside(specifier: str) -> IsFine:
@@ -71,6 +75,8 @@ def report(rule: Rule, document: Document, project: Project, problems: Iterable[
         level = after_flags(severity, problem.options, launches, launcher_option)
         if level is None:
             continue
+        if problem.unless_read and _is_named_in_code(problem.unless_read, project):
+            continue
         place = problem.place
         location = (
             document.place(place) if isinstance(place, Entry) else document.source.location(place.start, place.end)
@@ -85,11 +91,29 @@ def _judge(problem: Problem, choices: Choices) -> tuple[Severity, str, tuple[Loc
     package = problem.package
     if package not in choices or problem.is_fine(choices[package].newest) is not False:
         return None
+    if choices[package].package.is_own:
+        return None  # a working tree may be ahead of the version it states
     if all(problem.is_fine(version) is False for version in releases(package)):
         return problem.severity, "", ()  # no matter which release it is
     everywhere = {package: frozenset(range(len(positions(package))))}
     verdict = judge(choices, everywhere, lambda v: problem.is_fine(v[package]), problem.severity, package)
     return None if verdict is None else (verdict.severity, f"in {verdict.where}", verdict.related)
+
+
+def _is_named_in_code(key: str, project: Project) -> bool:
+    """Whether a Python file of the project has the key as a string: it may read the config itself."""
+    needles = (f'"{key}"'.encode(), f"'{key}'".encode())
+    for path in project.paths():
+        if not path.endswith((".py", ".ipynb")):
+            continue
+        was_open = project.files.is_open(path)
+        with suppress(OSError, SourceError):
+            data = project.files.get(path).data
+            if any(needle in data for needle in needles):
+                return True
+        if not was_open:
+            project.files.forget(path)
+    return False
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
