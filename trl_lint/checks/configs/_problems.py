@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option
 from trl_lint.checks.drift._judging import judge
-from trl_lint.finding import Finding, Fix, Location, Severity
+from trl_lint.finding import SEVERITIES, Finding, Fix, Location, Severity, lowered
 from trl_lint.knowledge.configs import ValueRow, holds
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.project.stack import Choices
@@ -63,7 +63,7 @@ def report(rule: Rule, document: Document, project: Project, problems: Iterable[
     choices: Choices | None = None
     for problem in problems:
         choices = choices if choices is not None else Choices(project.environment(document.path))
-        judged = _judge(problem, choices)
+        judged = _judge(problem, choices, rule)
         if judged is None:
             continue
         severity, where, related = judged
@@ -86,7 +86,7 @@ def report(rule: Rule, document: Document, project: Project, problems: Iterable[
         yield rule.finding(location, message, severity=level, related=related, fix=problem.fix)
 
 
-def _judge(problem: Problem, choices: Choices) -> tuple[Severity, str, tuple[Location, ...]] | None:
+def _judge(problem: Problem, choices: Choices, rule: Rule) -> tuple[Severity, str, tuple[Location, ...]] | None:
     """The level, the releases in words and the pins behind that; None where the releases in use take it."""
     package = problem.package
     if package not in choices or problem.is_fine(choices[package].newest) is not False:
@@ -96,8 +96,13 @@ def _judge(problem: Problem, choices: Choices) -> tuple[Severity, str, tuple[Loc
     if all(problem.is_fine(version) is False for version in releases(package)):
         return problem.severity, "", ()  # no matter which release it is
     everywhere = {package: frozenset(range(len(positions(package))))}
-    verdict = judge(choices, everywhere, lambda v: problem.is_fine(v[package]), problem.severity, package)
-    return None if verdict is None else (verdict.severity, f"in {verdict.where}", verdict.related)
+    verdict = judge(choices, everywhere, lambda v: problem.is_fine(v[package]), rule, package)
+    if verdict is None:
+        return None
+    severity = problem.severity
+    for _ in range(SEVERITIES.index(rule.page.severity) - SEVERITIES.index(verdict.severity)):
+        severity = lowered(severity)  # as far below the problem's level as the verdict is below the rule's
+    return severity, f"in {verdict.where}", verdict.related
 
 
 def _is_named_in_code(key: str, project: Project) -> bool:
