@@ -83,6 +83,29 @@ def _is_file(text: str, document: Document, launch: Launch, project: Project) ->
     return any(os.path.normpath(os.path.join(base, text)) == document.path for base in bases)
 
 
+def accelerate_launches(document: Document, project: Project) -> list[Launch]:
+    """The commands that name the accelerate config: with `--config_file`, or `--accelerate_config` of `trl`."""
+    found = []
+    for launch in project.launches():
+        path = launch.config_file
+        if launch.launcher == "trl":
+            text = getattr(launch.flag("--accelerate_config"), "text", None)
+            path = launch.file_named(text) if text else None
+        if path == document.path:
+            found.append(launch)
+    return found
+
+
+def launcher_option(launch: Launch, name: str) -> bool | None:
+    """Whether a command sets an option of `accelerate launch` (no dashes, `_`); None if that cannot be known."""
+    if launch.launcher == "trl":
+        # A key of the recipe is as good as the flag, and who reads the recipe is another question.
+        return True if script_flag(launch, name) else None
+    if any(option.lstrip("-").replace("-", "_") == name for option in launch.options):
+        return True
+    return None if launch.hides_options() else False
+
+
 def script_flag(launch: Launch, name: str) -> bool | None:
     """Whether the script's arguments set a value; None if that cannot be known."""
     found = launch.flag(f"--{name}")

@@ -162,6 +162,12 @@ class Launch:
                 found = word
         return found
 
+    def hides_options(self) -> bool:
+        """Whether a word before the program may stand for options of the launcher: `accelerate launch $ARGS x.py`."""
+        end = self.script.start if self.script is not None else self.command.end
+        words = (word for word in self.command.words if self.launcher_word.end <= word.start < end)
+        return any(word.text is None and word.several and _SET_HOLE.search(word.raw) for word in words)
+
     def _may_hide_flags(self) -> bool:
         for index, word in enumerate(self.args):
             if word.text is None and word.several:

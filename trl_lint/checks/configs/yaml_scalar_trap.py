@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from trl_lint.checks._runs import after_flags, recipe_launches
+from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option, recipe_launches
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix, Location, Severity, lowered
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, value_of, walk
@@ -65,7 +65,8 @@ class YamlScalarTrap(Rule):
             verdict = judge(project.environment(document.path), _ACCELERATE_FAILS, self.page.severity)
             if verdict is None:
                 return
-            severity = after_flags(verdict.severity, (trap.name,), accelerate_launches(document, project), own_flag)
+            launches = accelerate_launches(document, project)
+            severity = after_flags(verdict.severity, (trap.name,), launches, launcher_option)
             if severity is not None:
                 message = f"{trap.message}, {verdict.phrase}"
                 yield self._report(document, trap.node, message, severity, quoted(trap.node), verdict.related)
@@ -239,11 +240,6 @@ def integer_spelling(node: Scalar) -> str | None:
 # -- who reads the file -----------------------------------------------------------------------------------------------
 
 
-def accelerate_launches(document: Document, project: Project) -> list[Launch]:
-    """The commands that name the accelerate config with `--config_file`."""
-    return [launch for launch in project.launches() if launch.config_file == document.path]
-
-
 def reader_of(launch: Launch, project: Project) -> str | None:
     """How the program of a launch reads its YAML: "TrlParser", "parse_yaml_file", "yaml" (PyYAML), None if unknown."""
     if launch.launcher == "trl":
@@ -259,11 +255,6 @@ def reader_of(launch: Launch, project: Project) -> str | None:
     if b"parse_yaml_file" in data:
         return "parse_yaml_file"
     return "yaml" if b"yaml.safe_load" in data or b"yaml.load" in data else None
-
-
-def own_flag(launch: Launch, name: str) -> bool | None:
-    """Whether the launcher's own options set a value; None if that cannot be known."""
-    return any(option.lstrip("-").replace("-", "_") == name for option in launch.options)
 
 
 rule = YamlScalarTrap()

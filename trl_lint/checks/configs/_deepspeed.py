@@ -1,0 +1,228 @@
+"""Keys, values and contradictions of DeepSpeed's JSON config, as its own classes judge them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.configs._problems import IsFine, Problem, entries, is_known, never, outside, takes, whole_number
+from trl_lint.finding import Location
+from trl_lint.knowledge import configs
+from trl_lint.knowledge.configs import ValueRow
+from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar, find, find_entry, value_of
+
+if TYPE_CHECKING:
+    from trl_lint.project.documents import Document
+
+
+def read_deepspeed(document: Document) -> Mapping | None:
+    """The root of a config that DeepSpeed may read itself: JSON. Nobody knows what a project makes of one in YAML."""
+    return document.root if document.source.language == "json" and isinstance(document.root, Mapping) else None
+
+
+def _on(root: Mapping, path: str) -> bool:
+    node = find(root, path)
+    return is_known(node) and value_of(node) is True
+
+
+def _stage(root: Mapping) -> int | None:
+    """The ZeRO stage; 0 where the block has none, None where it is not known."""
+    node = find(root, "zero_optimization.stage")
+    if node is None:
+        return 0
+    return whole_number(node)
+
+
+# -- keys -------------------------------------------------------------------------------------------------------------
+
+
+def unknown_keys(document: Document) -> Iterator[Problem]:
+    """Keys that were removed, that a block refuses, and that nothing at the top reads."""
+    root = read_deepspeed(document)
+    if root is None:
+        return
+    removed = configs.removed_keys()
+    for name, releases in removed.items():
+        entry = find_entry(root, name)
+        if entry is not None:
+            message = f"DeepSpeed removed `{name}` and stops where it finds it (DeepSpeedConfigError)"
+            yield Problem(entry._replace(value=entry.key), message, "deepspeed", outside(releases))
+    for name, entry in entries(root):
+        if name not in configs.keys_of_any_release() and name not in removed and _is_meant_for_deepspeed(name, entry):
+            place = entry._replace(value=entry.key)
+            yield Problem(place, _ignored(name), "deepspeed", never, "warning", unless_read=name)
+    for block, releases in configs.strict_blocks().items():
+        node = find(root, block)
+        for name, entry in entries(node):
+            if f"{block}.{name}" not in removed:
+                yield _refused_key(block, name, entry, releases)
+
+
+def _is_meant_for_deepspeed(name: str, entry: Entry) -> bool:
+    """Whether a key at the top seems to be one of DeepSpeed's. Others put notes and settings of their own there."""
+    if name.startswith(("_", "$", "#", "/")):
+        return False
+    return isinstance(entry.value, Mapping) or bool(get_close_matches(name, configs.keys_of_any_release(), 1, 0.85))
+
+
+def _ignored(name: str) -> str:
+    near = get_close_matches(name, configs.keys_of_any_release(), 1, 0.85)
+    hint = f"; there is a key `{near[0]}`" if near else ""
+    return f"no release of DeepSpeed reads the key `{name}`, and it is ignored without a word{hint}"
+
+
+def _refused_key(block: str, name: str, entry: Entry, releases: str) -> Problem:
+    def is_fine(version: str) -> bool | None:
+        known = configs.block_keys(block, version)
+        return True if not configs.holds(releases, version) else None if known is None else name in known
+
+    value = entry.value
+    if isinstance(value, Scalar) and value.value == "auto":
+        message = f'`{block}` has no key `{name}`; with the value "auto" it is dropped without a word'
+        return Problem(entry, message, "deepspeed", is_fine, "warning")
+    message = f"`{block}` refuses the key `{name}` (ValidationError: Extra inputs are not permitted)"
+    return Problem(entry._replace(value=entry.key), message, "deepspeed", is_fine)
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def refused_values(document: Document) -> Iterator[Problem]:
+    """Values outside of what a key takes."""
+    root = read_deepspeed(document)
+    if root is None:
+        return
+    for row in configs.value_rows("deepspeed"):
+        entry = find_entry(root, row.key)
+        if entry is not None and isinstance(entry.value, Scalar) and is_known(entry.value) and _is_plain(entry.value):
+            yield _refused_value(row, entry, entry.value)
+
+
+def _is_plain(node: Scalar) -> bool:
+    """No boolean and no fraction: pydantic takes true for 1 and 2.0 for 2."""
+    return node.value is None or type(node.value) in (int, str)
+
+
+def _refused_value(row: ValueRow, entry: Entry, node: Scalar) -> Problem:
+    def is_fine(version: str) -> bool | None:
+        return configs.is_allowed(row, node.value, version)
+
+    message = f"`{row.key}: {node.raw}` is not allowed: {takes(row)} ({row.raises})"
+    return Problem(entry, message, "deepspeed", is_fine)
+
+
+# -- contradictions ---------------------------------------------------------------------------------------------------
+
+
+def contradictions(document: Document) -> Iterator[Problem]:
+    """Everything in one file that DeepSpeed refuses together, or of which a part comes to nothing."""
+    root = read_deepspeed(document)
+    if root is None:
+        return
+    yield from _batch(root, document)
+    yield from _precision(root, document)
+    yield from _offloading(root, document)
+    yield from _by_stage(root)
+    yield from _written_twice(root, document)
+
+
+def _batch(root: Mapping, document: Document) -> Iterator[Problem]:
+    """train_batch_size = micro batch × accumulation × processes: what must hold for any number of processes."""
+    batch, entry = whole_number(root.get("train_batch_size")), root.entry("train_batch_size")
+    if batch is None or batch < 1 or entry is None or isinstance(root.get("elasticity"), Mapping):
+        return
+    factors, related = 1, []
+    for name in ("train_micro_batch_size_per_gpu", "gradient_accumulation_steps"):
+        factor, other = whole_number(root.get(name)), root.entry(name)
+        if factor is not None and factor > 0 and other is not None:
+            factors *= factor
+            related.append(document.place(other, "counts in"))
+    if factors > 1 and batch % factors:
+        message = (
+            f"`train_batch_size` {batch} is no multiple of {factors}, the micro batch times the accumulation steps: no "
+            "number of processes fits (AssertionError: Check batch related parameters)"
+        )
+        yield Problem(entry, message, "deepspeed", never, related=tuple(related))
+
+
+def _precision(root: Mapping, document: Document) -> Iterator[Problem]:
+    name = "bf16" if root.get("bf16") is not None else "bfloat16"
+    place, other = find_entry(root, f"{name}.enabled"), find_entry(root, "fp16.enabled")
+    if place is not None and other is not None and _on(root, f"{name}.enabled") and _on(root, "fp16.enabled"):
+        message = f"`fp16` and `{name}` are both enabled (AssertionError: modes cannot be simultaneously enabled)"
+        yield Problem(place, message, "deepspeed", never, related=(document.place(other, "the other one"),))
+    entry, needed = (
+        find_entry(root, f"{name}.bf16_optimizer_states"),
+        find(root, f"{name}.bf16_master_weights_and_grads"),
+    )
+    if entry is not None and value_of(entry.value) is True and (needed is None or value_of(needed) is False):
+        message = "`bf16_optimizer_states` needs `bf16_master_weights_and_grads: true` (AssertionError)"
+        yield Problem(entry, message, "deepspeed", outside(">=0.18.3"))
+
+
+def _offloading(root: Mapping, document: Document) -> Iterator[Problem]:
+    zero = root.get("zero_optimization")
+    if not isinstance(zero, Mapping):
+        return
+    for old, new in configs.replaced_keys().items():
+        first, second = zero.entry(old), zero.entry(new)
+        if first is not None and second is not None and value_of(first.value) != "auto" != value_of(second.value):
+            message = f"`{old}` is the old name for `{new}`, and both stand here (AssertionError: Cannot provide …)"
+            related = (document.place(second, "the new one"),)
+            yield Problem(first, message, "deepspeed", never, related=related)
+    stage = _stage(root)
+    ratio = zero.get("offload_optimizer")
+    entry = ratio.entry("ratio") if isinstance(ratio, Mapping) else None
+    share = value_of(entry.value) if entry is not None else None
+    if entry is not None and isinstance(share, (int, float)) and share < 1 and stage in (0, 1, 2):
+        message = f"a `ratio` below 1 offloads part of the optimizer, which only ZeRO stage 3 can (stage {stage} here)"
+        yield Problem(entry, message, "deepspeed", outside(">=0.12.3"))
+    params = zero.entry("offload_param")
+    if params is not None and isinstance(params.value, Mapping) and stage in (0, 1, 2):
+        device = value_of(params.value.get("device"))
+        if device in ("cpu", "nvme"):
+            message = f"`offload_param` has no effect at ZeRO stage {stage}: only stage 3 shards parameters"
+            yield Problem(params._replace(value=params.key), message, "deepspeed", never, "warning")
+
+
+def _by_stage(root: Mapping) -> Iterator[Problem]:
+    stage = _stage(root)
+    if stage is None:
+        return
+    switched: list[tuple[str, bool, tuple[int, ...], IsFine]] = [
+        ("fp16.fp16_master_weights_and_grads", True, (1, 2, 3), outside(">=0.18.3")),
+        ("bf16.bf16_master_weights_and_grads", True, (1, 2, 3), outside(">=0.18.3")),
+        ("zero_optimization.compute_grad_norm", False, (1, 2), outside(">=0.19.7")),
+    ]
+    for path, value, stages, is_fine in switched:
+        entry = find_entry(root, path)
+        if entry is not None and value_of(entry.value) is value and stage not in stages:
+            shown = " or ".join(map(str, stages))
+            message = f"`{path}: {str(value).lower()}` needs ZeRO stage {shown}, and the stage is {stage}"
+            yield Problem(entry, message, "deepspeed", is_fine)
+    operation = root.entry("gradient_allreduce_op")
+    if operation is not None and str(value_of(operation.value)).lower() == "sum" and stage == 3:
+        message = "`gradient_allreduce_op: sum` is not supported with ZeRO stage 3 (ValueError)"
+        yield Problem(operation, message, "deepspeed", outside(">=0.19.6"))
+
+
+def _written_twice(root: Mapping, document: Document) -> Iterator[Problem]:
+    """DeepSpeed refuses a key that stands twice in one block; transformers and accelerate take the second."""
+    for mapping in _mappings(root):
+        seen: dict[object, Location] = {}
+        for entry in mapping.entries:
+            name = entry.key.value
+            if name in seen:
+                message = f"`{name}` stands twice in one block: DeepSpeed stops, transformers takes the second value"
+                yield Problem(entry, message, "deepspeed", never, "warning", related=(seen[name],))
+            seen[name] = document.place(entry, "the first one")
+
+
+def _mappings(root: Node) -> Iterator[Mapping]:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, Mapping):
+            yield node
+            waiting += [entry.value for entry in node.entries]

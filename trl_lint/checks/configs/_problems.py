@@ -1,0 +1,172 @@
+"""What is wrong at one place of a config file, and how a rule makes a finding of it: releases, flags, level."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option
+from trl_lint.checks.drift._judging import judge
+from trl_lint.finding import SEVERITIES, Finding, Fix, Location, Severity, lowered
+from trl_lint.knowledge.configs import ValueRow, holds
+from trl_lint.knowledge.histories import positions, releases
+from trl_lint.project.stack import Choices
+from trl_lint.sources import SourceError
+from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar
+
+if TYPE_CHECKING:
+    from trl_lint.checks.rule import Rule
+    from trl_lint.project import Project
+    from trl_lint.project.documents import Document
+
+# What somebody or some program still fills in: `${NUM_GPUS}`, `<number>`, `{{ n }}`, `__N__`, `%N%`.
+_PLACEHOLDER = re.compile(r"[$<>{}%]|\A__.*__\Z")
+
+IsFine = Callable[[str], "bool | None"]
+
+
+class Problem(NamedTuple):
+    """A fault at one place of a config file.
+
+    is_fine: whether a release of `package` takes it; None if nobody knows. options: options of `accelerate launch` (no
+    dashes) that would replace the value; one of them on every command that names the file takes the fault away.
+    needs_launch: the file alone proves nothing, only a command that names it does. unless_read: a key that is only
+    ignored if no code of the project reads it.
+    """
+
+    place: Entry | Scalar
+    message: str
+    package: str
+    is_fine: IsFine
+    severity: Severity = "error"
+    options: tuple[str, ...] = ()
+    fix: Fix | None = None
+    related: tuple[Location, ...] = ()
+    needs_launch: bool = False
+    unless_read: str = ""
+
+
+def outside(specifier: str) -> IsFine:
+    """Fine in the releases that a specifier does not name."""
+    return lambda version: not holds(specifier, version)
+
+
+def never(version: str) -> bool:
+    """Fine in no release."""
+    return False
+
+
+def report(rule: Rule, document: Document, project: Project, problems: Iterable[Problem]) -> Iterator[Finding]:
+    """The findings of the problems that exist in the releases in use and that no command line takes away."""
+    choices: Choices | None = None
+    for problem in problems:
+        choices = choices if choices is not None else Choices(project.environment(document.path))
+        judged = _judge(problem, choices, rule)
+        if judged is None:
+            continue
+        severity, where, related = judged
+        launches = accelerate_launches(document, project) if document.kind == "accelerate" else []
+        if problem.needs_launch:
+            launches = [launch for launch in launches if not launch.is_documentation]
+            if not launches:
+                continue
+        level = after_flags(severity, problem.options, launches, launcher_option)
+        if level is None:
+            continue
+        if problem.unless_read and _is_named_in_code(problem.unless_read, project):
+            continue
+        place = problem.place
+        location = (
+            document.place(place) if isinstance(place, Entry) else document.source.location(place.start, place.end)
+        )
+        message = f"{problem.message}, {where}" if where else problem.message
+        related = (*problem.related, *related)
+        yield rule.finding(location, message, severity=level, related=related, fix=problem.fix)
+
+
+def _judge(problem: Problem, choices: Choices, rule: Rule) -> tuple[Severity, str, tuple[Location, ...]] | None:
+    """The level, the releases in words and the pins behind that; None where the releases in use take it."""
+    package = problem.package
+    if package not in choices or problem.is_fine(choices[package].newest) is not False:
+        return None
+    if choices[package].package.is_own:
+        return None  # a working tree may be ahead of the version it states
+    if all(problem.is_fine(version) is False for version in releases(package)):
+        return problem.severity, "", ()  # no matter which release it is
+    everywhere = {package: frozenset(range(len(positions(package))))}
+    verdict = judge(choices, everywhere, lambda v: problem.is_fine(v[package]), rule, package)
+    if verdict is None:
+        return None
+    severity = problem.severity
+    for _ in range(SEVERITIES.index(rule.page.severity) - SEVERITIES.index(verdict.severity)):
+        severity = lowered(severity)  # as far below the problem's level as the verdict is below the rule's
+    return severity, f"in {verdict.where}", verdict.related
+
+
+def _is_named_in_code(key: str, project: Project) -> bool:
+    """Whether a Python file of the project has the key as a string: it may read the config itself."""
+    needles = (f'"{key}"'.encode(), f"'{key}'".encode())
+    for path in project.paths():
+        if not path.endswith((".py", ".ipynb")):
+            continue
+        was_open = project.files.is_open(path)
+        with suppress(OSError, SourceError):
+            data = project.files.get(path).data
+            if any(needle in data for needle in needles):
+                return True
+        if not was_open:
+            project.files.forget(path)
+    return False
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def entries(node: Node | None) -> Iterator[tuple[str, Entry]]:
+    """The keys of a mapping that a reader gets, each once, with the entry that counts; merge keys are left out."""
+    if not isinstance(node, Mapping):
+        return
+    last = {entry.key.value: entry for entry in node.entries if isinstance(entry.key.value, str)}
+    for name, entry in last.items():
+        if name != "<<" and not _PLACEHOLDER.search(name):
+            yield name, entry
+
+
+def is_known(node: Node | None) -> bool:
+    """Whether a value is a scalar that says what the program will see: no placeholder, no tag of its own."""
+    if not isinstance(node, Scalar):
+        return False
+    is_text = isinstance(node.value, str)
+    return not node.tag and not (is_text and _PLACEHOLDER.search(str(node.value)))
+
+
+def whole_number(node: Node | None) -> int | None:
+    """The integer a value is; None for everything else."""
+    value = node.value if isinstance(node, Scalar) and is_known(node) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def is_filled(node: Node | None) -> bool:
+    """Whether a block has at least one key."""
+    return isinstance(node, Mapping) and bool(node.entries)
+
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+
+def takes(row: ValueRow) -> str:
+    """What a key takes, in words: the newest release's words where they differ from release to release."""
+    if row.kind == "truth":
+        return "true or false is expected"
+    if row.kind == "size":
+        return "it must be 1 or more"
+    if row.kind == "number":
+        return f"a number{''.join(f' or {word}' for word in row.allowed)} is expected"
+    package = row.enum.partition(".")[0] or "accelerate"
+    words = row.values(releases(package)[-1]) or ()
+    if row.case == "any" and row.enum.endswith("PrecisionType"):
+        words = tuple(word.lower() for word in words)
+    shown = [word for word in words if not (word.isdigit() and len(words) > 4) and word[:1] != "_"]
+    return f"known are {', '.join(shown)}"
