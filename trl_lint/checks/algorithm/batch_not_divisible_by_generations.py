@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.checks._releases import judge_releases, places
+from trl_lint.checks._trainers import uses_trainer
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location, lowered
 from trl_lint.knowledge.arithmetic import GroupRule, group_rule
@@ -64,17 +65,6 @@ class BatchNotDivisibleByGenerations(Rule):
             return run.effective(name, versions)
 
         return find_fault(rule, read, processes_of(run), run)
-
-
-def uses_trainer(run: Run, dotted: str) -> bool:
-    """Whether the run certainly builds a trainer of the library ("" stands for any), and not only one of its own."""
-    if not dotted or (run.parser is not None and run.parser.kind == "trl-command"):
-        return True
-    names = run.script.module.names if run.script is not None else None
-    return names is not None and any(
-        names.is_certain(call.func) and names.origins(call.func) == {dotted}
-        for call in (run.script.module.calls if run.script is not None else ())
-    )
 
 
 def processes_of(run: Run) -> int | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.checks._releases import ReleaseVerdict, judge_releases
+from trl_lint.checks._trainers import uses_trainer
 from trl_lint.finding import Severity
 from trl_lint.knowledge.values import ValueRule, value_rules
 from trl_lint.project.effective import Setting
@@ -25,7 +26,7 @@ class Refused(NamedTuple):
 def refused_values(run: Run, severity: Severity) -> Iterator[Refused]:
     """The values of a run that its trainer will refuse, each once."""
     rules = value_rules(run.config)
-    if not rules or "trl" not in run.choices:
+    if not rules or "trl" not in run.choices or not uses_trainer(run, run.config.removesuffix("Config") + "Trainer"):
         return
     chosen = run.choices["trl"]
     for field in dict.fromkeys(rule.field for rule in rules):

@@ -1,4 +1,4 @@
-"""TRL402: a value of a config file that its key does not take."""
+"""TRL402: a value of a config file, or of a run, that its key does not take."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.checks.configs import _accelerate_values, _deepspeed
 from trl_lint.checks.configs._problems import Problem, report
+from trl_lint.checks.configs._trainer_values import refused_values
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding
+from trl_lint.finding import Finding, lowered
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
+    from trl_lint.project.runs import Run
 
 
 _READERS: dict[str, Callable[[Document], Iterator[Problem]]] = {
@@ -24,9 +26,20 @@ _READERS: dict[str, Callable[[Document], Iterator[Problem]]] = {
 class ValueNotAllowed(Rule):
     code = "TRL402"
     documents: ClassVar[tuple[str, ...]] = tuple(_READERS)
+    runs = True
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
         yield from report(self, document, project, _READERS[document.kind](document))
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        for refused in refused_values(run, self.page.severity):
+            severity = refused.verdict.severity
+            yield self.finding(
+                refused.setting.location or run.launch.location,
+                refused.message,
+                severity=lowered(severity) if run.launch.is_documentation else severity,
+                related=refused.verdict.related,
+            )
 
 
 rule = ValueNotAllowed()

@@ -177,11 +177,15 @@ def _consequence(parser: ScriptParser, where: Where, newest: dict[str, str]) -> 
     return unknown_name("TrlParser", "", where, trl)
 
 
-def word_unknown(name: str, where: Where, unknown: Unknown) -> str:
-    """Say which releases do not know the name, which do, what takes its place, and what happens."""
+def word_unknown(name: str, where: Where, unknown: Unknown, is_linked: bool = True) -> str:
+    """Say which releases do not know the name, which do, what takes its place, and what happens.
+
+    `is_linked`: it is known which program reads the name.
+    """
     parser, past = unknown.parser, unknown.past
     shown = f"`--{name}`" if where == "flags" else f"`{name}`"
-    sentences = [f"`{parser.name}` takes no {shown} in {unknown.verdict.where}"]
+    reader = f"`{parser.name}` takes no" if is_linked else "no script that may read this recipe takes"
+    sentences = [f"{reader} {shown} in {unknown.verdict.where}"]
     if past is not None:
         owner = unknown.owner.rpartition(".")[2]
         sentences.append(f"`{owner}` of {past.elsewhere.sentence}")

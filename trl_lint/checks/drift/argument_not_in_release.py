@@ -81,7 +81,7 @@ class ArgumentNotInRelease(Rule):
                 continue
             yield self.finding(
                 document.source.location(entry.key.start, entry.key.end),
-                word_unknown(name, "keys", unknown),
+                word_unknown(name, "keys", unknown, is_linked),
                 severity=unknown.severity if is_linked else lowered(unknown.severity),
                 related=unknown.related,
             )
