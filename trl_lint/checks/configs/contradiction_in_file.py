@@ -1,0 +1,30 @@
+"""TRL403: settings of one config file, or of one command, that the program refuses together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+    from trl_lint.project.launches import Launch
+
+
+class ContradictionInFile(Rule):
+    code = "TRL403"
+    launches = True
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        from trl_lint.checks.configs import _openrlhf, _openrlhf_asserts, _verl, _verl_asserts
+
+        for found in (
+            *_verl.contradictions(launch, _verl_asserts.ASSERTIONS, self.page.severity, project),
+            *_openrlhf.contradictions(launch, _openrlhf_asserts.ASSERTIONS, self.page.severity, project),
+        ):
+            yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
+
+
+rule = ContradictionInFile()

@@ -1,0 +1,45 @@
+"""TRL401: a key of a config file, or of a command that sets one, which the program does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Edit, Finding, Fix
+
+if TYPE_CHECKING:
+    from trl_lint.checks.configs._hydra import Override
+    from trl_lint.project import Project
+    from trl_lint.project.launches import Launch
+
+
+class UnknownKey(Rule):
+    code = "TRL401"
+    launches = True
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        from trl_lint.checks.configs import _openrlhf, _verl
+
+        for key in _verl.unknown_keys(launch, self.page.severity, project):
+            fix = edit_append(key.override, launch) if key.fault == "append" and key.override is not None else None
+            yield self.finding(key.location, key.message, severity=key.severity, related=key.related, fix=fix)
+        for flag in _openrlhf.unknown_flags(launch, self.page.severity, project):
+            yield self.finding(flag.location, flag.message, severity=flag.severity, related=flag.related)
+
+
+def edit_append(override: Override, launch: Launch) -> Fix | None:
+    """`+key=value` -> `++key=value`, which sets the key whether it is there or not.
+
+    Withheld where the word is not written as it is (it comes out of a variable).
+    """
+    word = override.word
+    quote = word.raw[:1] if word.raw[:1] in ("'", '"') else ""
+    if not word.raw.startswith(f"{quote}+{override.key}="):
+        return None
+    at = word.start + len(quote)
+    edit: Edit = launch.source.edit(at, at, "+")
+    return Fix(f"Write `++{override.key}`", "safe", (edit,))
+
+
+rule = UnknownKey()
