@@ -7,12 +7,13 @@ Not run by the test suite. Three steps, the second with an interpreter that has 
     python tests/oracle/hydra_overrides.py keep ANSWERS.json
 
 `CHECKOUT`: the files of verl at that tag, `FOLDER`: the `verl/trainer/config` of a release. `extract` takes the
-commands whose overrides are all known by key; values that are not known become `1`. `compose` asks Hydra for every
-command on every release, takes away the override it refuses, and asks again until it is content.
+commands whose overrides are all known by key; values that are not known become `1`. `compose` asks Hydra about every
+command on every release, override by override.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import re
@@ -56,44 +57,57 @@ def extract(out: str, *checkouts: str) -> None:
 
 
 def compose(source: str, out: str, *releases: str) -> None:
-    from hydra import compose as ask
-    from hydra import initialize_config_dir
-
     cases = json.loads(Path(source).read_text(encoding="utf-8"))
     answers = []
     for release in releases:
         version, _, folder = release.partition("=")
-        with initialize_config_dir(os.path.abspath(folder), version_base=None):
-            for case in cases:
-                answer = refused(ask, case["config"], list(case["words"]))
-                answers.append({**case, "on": version, **answer})
+        ask = Asker(os.path.abspath(folder))
+        answers += [{**case, "on": version, **ask.refused(case["config"], case["words"])} for case in cases]
     Path(out).write_text(json.dumps(answers, indent=1), encoding="utf-8")
 
 
-def refused(ask: Any, config: str, words: list[str]) -> dict[str, Any]:
-    """The words that Hydra refuses one after the other, or the error that is about something else."""
-    found: list[str] = []
-    while True:
+class Asker:
+    """Hydra with the configs of one folder. A configuration is composed once; then Hydra's own code applies overrides."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.composed: dict[tuple[str, ...], Any] = {}
+
+    def base(self, config: str, groups: tuple[str, ...]) -> Any:
+        from hydra import compose, initialize_config_dir
+
+        if (config, *groups) not in self.composed:
+            with initialize_config_dir(self.folder, version_base=None):
+                self.composed[config, *groups] = compose(config, list(groups))
+        return self.composed[config, *groups]
+
+    def refused(self, config: str, words: list[str]) -> dict[str, Any]:
+        """The words that Hydra refuses, each time as if the refused ones were not there; or why it does not compose."""
+        from hydra._internal.config_loader_impl import ConfigLoaderImpl
+        from hydra.core.override_parser.overrides_parser import OverridesParser
+        from hydra.errors import HydraException
+
+        found: list[str] = []
+        groups = [word for word in words if self.is_group(word)]
         try:
-            ask(config, words)
+            configuration = copy.deepcopy(self.base(config, tuple(groups)))
+            for word in words:
+                if word in groups:
+                    continue
+                parsed = OverridesParser.create().parse_overrides([word])
+                try:
+                    ConfigLoaderImpl._apply_overrides_to_config(parsed, configuration)
+                except HydraException as error:
+                    if not REFUSED.search(str(error)):
+                        raise
+                    found.append(word)
         except Exception as error:
-            match = REFUSED.search(str(error))
-            key = next(filter(None, match.groups()), "") if match else ""
-            culprits = [word for word in words if word.lstrip("+~").partition("=")[0] == key]
-            if not culprits:
-                return {"refused": found, "error": type(error).__name__ + ": " + str(error).splitlines()[0]}
-            culprit = _culprit(culprits, str(error))
-            words.remove(culprit)
-            found.append(culprit)
-        else:
-            return {"refused": found, "error": ""}
+            return {"refused": found, "error": f"{type(error).__name__}: {str(error).splitlines()[0]}"}
+        return {"refused": found, "error": ""}
 
-
-def _culprit(words: list[str], message: str) -> str:
-    """Which of several overrides of one key an error is about."""
-    sign = "+" if "already at" in message else "~" if "delete" in message else ""
-    fitting = [word for word in words if re.match(r"[+~]*", word)[0] == sign]  # type: ignore[index]
-    return (fitting or words)[-1 if sign == "+" else 0]
+    def is_group(self, word: str) -> bool:
+        name = word.lstrip("+").partition("=")[0]
+        return "@" in name or os.path.isdir(os.path.join(self.folder, name))
 
 
 def keep(source: str) -> None:

@@ -25,7 +25,7 @@ class AbsentSettingError(UnknownValueError):
 
 
 class Values:
-    """The settings of a run in a release. `read` gives a value, or raises UnknownValueErrorValueError; it notes what was asked for.
+    """The settings of a run in a release. `read` gives a value or raises UnknownValueError; what is asked is noted.
 
     `is_open`: arguments from outside may give what the command does not.
     """

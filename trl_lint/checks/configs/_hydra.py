@@ -1,7 +1,8 @@
-"""Hydra overrides of a command, and what they do to a configuration, as `hydra.compose` does it (read and run in 1.3.2).
+"""Hydra overrides of a command, and what they do to a configuration.
 
-A configuration is a tree of dicts; a leaf is a value of YAML, a list, `MISSING` (`???`) or UNKNOWN (an interpolation, or
-whatever was put there by a value nobody knows). A composed configuration takes no new keys, so:
+Read and run in hydra-core 1.3.2. A configuration is a tree of dicts; a leaf is a value of YAML, a list, `MISSING`
+(`???`) or UNKNOWN (an interpolation, or what a value that nobody knows has put there). A composed configuration takes
+no new keys, so:
 
 * `key=value` needs the key; nothing below a value, a null or an empty dict can be set this way;
 * `+key=value` needs that there is nothing, or a null, at the key, unless the value is a dict or a list;
@@ -11,6 +12,7 @@ whatever was put there by a value nobody knows). A composed configuration takes 
 from __future__ import annotations
 
 import ast
+import enum
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -38,13 +40,13 @@ _NUMBER = re.compile(r"[+-]?(?:\d[\d_]*)\Z")
 _FLOAT = re.compile(r"[+-]?(?:\d[\d_]*\.?[\d_]*(?:e[+-]?\d+)?|\.\d[\d_]*(?:e[+-]?\d+)?)\Z", re.IGNORECASE)
 
 
-class _Missing:
-    def __repr__(self) -> str:
-        return "???"
+class Mandatory(enum.Enum):
+    """A value that has to be given; an enumeration, so that a copied tree has the very same one."""
+
+    MISSING = "???"
 
 
-MISSING = _Missing()
-"""A mandatory value that is not given."""
+MISSING = Mandatory.MISSING
 
 
 class Override(NamedTuple):
@@ -72,7 +74,7 @@ class Override(NamedTuple):
 
 
 class CommandLine(NamedTuple):
-    """The overrides of a command in their order, the config it names and the folder it looks in ("": the program's own).
+    """The overrides of a command in their order, the config it names and where it looks ("": the program's own).
 
     `groups`: options that select whole configs (`actor@actor_rollout_ref.actor=dp_actor`). `takes_more`: the command
     ends in the arguments of its script (`"$@"`).

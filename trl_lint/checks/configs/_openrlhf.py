@@ -39,7 +39,8 @@ Flags = Mapping[str, Flag]
 class OpenRLHFRun(NamedTuple):
     """A launch of OpenRLHF.
 
-    `own`: the flags of the project's own file at `path`, none where it has no such file; None where releases are judged.
+    `own`: the flags of the project's own file at `path`, none where it has no such file; None where releases are
+    judged.
     """
 
     launch: Launch

@@ -1,7 +1,7 @@
 """What OpenRLHF's Ray trainer asserts about its arguments at start, by the names the flags had before 0.10.2.
 
-Read in openrlhf/cli/train_ppo_ray.py (`_validate_args`, `train`, and what follows `parse_args`) of every tag from 0.3.6 to
-0.11.0; a text search over all of them gave the releases at which each begins and ends.
+Read in openrlhf/cli/train_ppo_ray.py (`_validate_args`, `train`, and what follows `parse_args`) of the tags from 0.3.6
+to 0.11.0 and the wheel of 0.11.2; a text search over all of them gave the releases at which each begins and ends.
 """
 
 from __future__ import annotations

@@ -365,7 +365,8 @@ def _values(run: VerlRun, version: str) -> Values | None:
             raise UnknownValueError
         return value
 
-    return Values(read, run.line.takes_more)
+    # A command in a document often shows only what the text is about.
+    return Values(read, run.line.takes_more or run.launch.is_documentation)
 
 
 def place_of(override: Override, launch: Launch) -> Location:

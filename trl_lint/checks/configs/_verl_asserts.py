@@ -1,8 +1,8 @@
 """What verl asserts about its configuration at start.
 
 Read in `_validate_config` of verl/trainer/ppo/ray_trainer.py (0.2 to 0.5.0), `validate_config` of verl/utils/config.py
-and the classes of verl/workers/config/ (0.6.0 to 0.9.1), and the normalisation in verl/workers/fsdp_workers.py (0.3.0 to
-0.7.1), each in the sources of every release at which it begins, changes or ends.
+and the classes of verl/workers/config/ (0.6.0 to 0.9.1), and the normalisation in verl/workers/fsdp_workers.py (0.3.0
+to 0.7.1), each in the sources of every release at which it begins, changes or ends.
 """
 
 from __future__ import annotations
