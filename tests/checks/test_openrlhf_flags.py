@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 from pathlib import Path
 
@@ -126,7 +127,7 @@ def test_successors_came_when_their_flags_went() -> None:
         found = False
         for module in programs("openrlhf"):
             flags = [flags_in_release(module, version) or {} for version in known]
-            for before, after in zip(flags, flags[1:], strict=False):
+            for before, after in itertools.pairwise(flags):
                 gone = row["old"] in before and row["old"] not in after
                 found = found or (gone and any(new in after for new in row["new"]))
         assert found, row

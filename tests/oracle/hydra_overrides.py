@@ -67,7 +67,7 @@ def compose(source: str, out: str, *releases: str) -> None:
 
 
 class Asker:
-    """Hydra with the configs of one folder. A configuration is composed once; then Hydra's own code applies overrides."""
+    """Hydra with the configs of one folder. Each configuration is composed once; Hydra's code applies the overrides."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -76,10 +76,11 @@ class Asker:
     def base(self, config: str, groups: tuple[str, ...]) -> Any:
         from hydra import compose, initialize_config_dir
 
-        if (config, *groups) not in self.composed:
+        key = (config, *groups)
+        if key not in self.composed:
             with initialize_config_dir(self.folder, version_base=None):
-                self.composed[config, *groups] = compose(config, list(groups))
-        return self.composed[config, *groups]
+                self.composed[key] = compose(config, list(groups))
+        return self.composed[key]
 
     def refused(self, config: str, words: list[str]) -> dict[str, Any]:
         """The words that Hydra refuses, each time as if the refused ones were not there; or why it does not compose."""

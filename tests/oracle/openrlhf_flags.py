@@ -67,7 +67,8 @@ def answer(source: str, *releases: str) -> None:
             verdict = ask(build(path), case["words"]) if path.exists() else {"program": False}
             words = [table.setdefault(word, len(table)) for word in case["words"]]
             lines.append(json.dumps({**case, "words": words, "on": version, "verdict": verdict}))
-    KEPT.write_text('{"words": %s,\n"cases": [\n%s\n]}\n' % (json.dumps(list(table)), ",\n".join(lines)), "utf-8")
+    kept = ",\n".join(lines)
+    KEPT.write_text(f'{{"words": {json.dumps(list(table))},\n"cases": [\n{kept}\n]}}\n', encoding="utf-8")
     print(len(lines), "kept")
 
 

@@ -230,16 +230,16 @@ def mini_batch_over_micro_batches_of_a_gpu(v: Values) -> str | None:
 
 
 def _in_old_worker(check: Assertion) -> Assertion:
-    """From 0.6.0 a second implementation of the workers exists, which makes no such check."""
+    """From 0.5.0 a second implementation of the workers exists, which makes no such check."""
 
     def guarded(v: Values) -> str | None:
         return check.check(v) if v("trainer.use_legacy_worker_impl") in ("auto", "enable") else None
 
-    return Assertion(">=0.6.0,<0.8.0", guarded)
+    return Assertion(">=0.5.0,<0.8.0", guarded)
 
 
-_OLD_WORKER = Assertion(">=0.3.0.post1,<0.6.0", mini_batch_of_nothing)
-_OLD_WORKER_MICRO = Assertion(">=0.4.0,<0.6.0", mini_batch_over_micro_batches_of_a_gpu)
+_OLD_WORKER = Assertion(">=0.3.0.post1,<0.5.0", mini_batch_of_nothing)
+_OLD_WORKER_MICRO = Assertion(">=0.4.0,<0.5.0", mini_batch_over_micro_batches_of_a_gpu)
 
 # -- single values (TRL402) -----------------------------------------------------------------------------------------
 
