@@ -46,6 +46,8 @@ VERL: dict[str, Any] = {
 }
 ACTOR, ROLLOUT = "actor_rollout_ref.actor", "actor_rollout_ref.rollout"
 OLD_MICRO = {f"{ACTOR}.ppo_micro_batch_size_per_gpu": None, f"{ACTOR}.ppo_micro_batch_size": 16}
+BOTH_MICRO = {f"{ACTOR}.ppo_micro_batch_size": 16}
+ASYNC = {"--async_train": True}
 MEGATRON = {f"{ACTOR}.strategy": "megatron"}
 OPENRLHF: dict[str, Any] = {
     **{f"--{role}_num_nodes": 1 for role in ("actor", "ref", "critic", "reward")},
