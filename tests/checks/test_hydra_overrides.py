@@ -10,13 +10,24 @@ from typing import Any
 
 import pytest
 
-from trl_lint.checks.configs._hydra import MISSING, Override, apply_all, find, put, read_value, tree_of
+from trl_lint.checks.configs._hydra import (
+    MISSING,
+    Override,
+    apply_all,
+    find,
+    put,
+    read_command_line,
+    read_value,
+    tree_of,
+)
 from trl_lint.checks.configs._hydra import _read_override as read_override
 from trl_lint.checks.configs._verl import tree_in_release
 from trl_lint.knowledge.api import config_keys
 from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs, successors
+from trl_lint.project.launches import read_launches
 from trl_lint.python.values import ABSENT, UNKNOWN
 from trl_lint.sources.shell import Word
+from trl_lint.sources.text import open_file
 
 ORACLE = json.loads((Path(__file__).parents[1] / "oracle" / "hydra_overrides.json").read_text(encoding="utf-8"))
 
@@ -143,3 +154,46 @@ def test_successors_came_when_their_keys_went() -> None:
 
 def trees(versions: tuple[str, ...]) -> list[dict[str, Any]]:
     return [tree_in_release("ppo_trainer", version) or {} for version in versions]
+
+
+HEAD = "python3 -m verl.trainer.main_ppo a.b=1 $EXTRA c=2\n"
+
+
+@pytest.mark.parametrize(
+    ("assignments", "expected"),
+    [
+        ("EXTRA=\nif x; then EXTRA='+d=1 ~e'; fi\n", None),  # a deletion has no `=`
+        ("EXTRA=\nif x; then EXTRA='+d=1 f=$F'; fi\n", ["a.b", "+d", "f", "c"]),
+        ('EXTRA=()\nif x; then EXTRA+=(+d=1 "f=$F"); fi # EXTRA\n', ["a.b", "+d", "f", "c"]),
+        ("EXTRA=''\nif x; then EXTRA=$1; fi\n", None),
+        ("EXTRA=''\nif x; then EXTRA=\"$EXTRA +d=1\"; fi\n", None),
+        ("EXTRA=''\nread EXTRA\n", None),
+        ("for EXTRA in +d=1 +e=1; do\n", None),
+        ("", None),
+    ],
+)
+def test_what_a_variable_may_hold(assignments: str, expected: list[str] | None) -> None:
+    end = "done\n" if assignments.startswith("for") else ""
+    (launch,) = read_launches(open_file("/nowhere/run.sh", (assignments + HEAD + end).encode()))
+    line = read_command_line(launch)
+    assert (None if line is None else [each.head for each in line.overrides]) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("a=1 --config-name=x.yaml", ("x", "", False)),
+        ("--config-name x -cp conf a=1", ("x", "conf", False)),
+        ('a=1 "$@"', ("", "", True)),
+        ('"$@" a=1', None),
+        ("a=1 --multirun", None),
+        ("a=1 ...", None),
+        ("hydra.searchpath=[file://x] a=1", None),
+        ("hydra.run.dir=x a=1", ("", "", False)),
+        ("a=$A $B", None),
+    ],
+)
+def test_command_lines(words: str, expected: tuple[str, str, bool] | None) -> None:
+    (launch,) = read_launches(open_file("/nowhere/run.sh", f"python3 -m verl.trainer.main_ppo {words}\n".encode()))
+    line = read_command_line(launch)
+    assert (None if line is None else (line.config_name, line.config_path, line.takes_more)) == expected

@@ -135,6 +135,10 @@ def _possible_overrides(word: Word, launch: Launch) -> list[Override] | None:
         return None
     pattern = rf"(?<![\w$]){match[1]}\+?=(?:\(|\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?=\s|;|$))"
     assigned = list(re.finditer(pattern, launch.source.text, re.DOTALL))
+    every = re.findall(rf"(?<![\w$]){match[1]}\+?=", launch.source.text)
+    otherwise = rf"\b(?:for|read|mapfile|readarray|printf[ \t]+-v)\b[^\n;|&]*\b{match[1]}\b"
+    if len(every) != len(assigned) or re.search(otherwise, launch.source.text):
+        return None
     found: list[Override] = []
     for each in assigned:
         text = each[0].partition("=")[2].strip("\"'")
