@@ -12,15 +12,17 @@ from trl_lint.checks.configs._argparse import Arguments, Fault, FaultKind, Flag,
 from trl_lint.checks.configs._asserts import (
     AbsentSettingError,
     Assertion,
+    Level,
     Problem,
     UnknownValueError,
     Values,
     broken,
     is_release,
+    judged,
     places,
 )
-from trl_lint.checks.drift._judging import Verdict, has_own_copy, judge, ranges_of
-from trl_lint.finding import Location, Severity, lowered
+from trl_lint.checks.drift._judging import Verdict, has_own_copy, ranges_of
+from trl_lint.finding import Location
 from trl_lint.knowledge.api import facts
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.names import ABSENT, Missing
@@ -30,6 +32,7 @@ from trl_lint.python.values import UNKNOWN
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
+    from trl_lint.checks.rule import Rule
     from trl_lint.project import Project
     from trl_lint.project.launches import Launch
 
@@ -119,28 +122,29 @@ def arguments_in(run: OpenRLHFRun, version: str) -> Arguments | None:
     return read_arguments(run.launch.args, flags) if flags else None
 
 
-def unknown_flags(launch: Launch, severity: Severity, project: Project) -> Iterator[Problem]:
+def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Problem]:
     """TRL401: flags that the program does not declare, and programs that are gone."""
     run = read_run(launch, project)
     if run is None:
         return
-    gone = _program_gone(run, severity)
+    level = Level(rule, launch.is_documentation)
+    gone = _program_gone(run, level)
     if gone is not None:
         yield gone
         return
-    yield from _refused(run, ("unknown",), severity, project)
+    yield from _refused(run, ("unknown",), level, project)
 
 
-def wrong_values(launch: Launch, severity: Severity, project: Project) -> Iterator[Problem]:
+def wrong_values(launch: Launch, rule: Rule, project: Project) -> Iterator[Problem]:
     """TRL402: values that argparse refuses."""
     run = read_run(launch, project)
     if run is not None:
-        yield from _refused(run, ("surplus", "missing", "type", "choice"), severity, project)
+        yield from _refused(
+            run, ("surplus", "missing", "type", "choice"), Level(rule, launch.is_documentation), project
+        )
 
 
-def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], severity: Severity, project: Project) -> Iterator[Problem]:
-    if run.launch.is_documentation:
-        severity = lowered(severity)
+def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], level: Level, project: Project) -> Iterator[Problem]:
     if run.own is not None and not run.own:
         return
     if run.own is not None:
@@ -148,20 +152,22 @@ def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], severity: Severity,
         related = (Location(run.path, 0, 0, "the flags are declared here"),)
         for fault in read_arguments(run.launch.args, run.own).faults:
             if fault.kind in kinds:
-                yield Problem(place_of(fault, run.launch), _word(fault, run, f"`{shown}`", run.own), severity, related)
+                yield Problem(
+                    place_of(fault, run.launch), _word(fault, run, f"`{shown}`", run.own), level.severity, related
+                )
         return
     if "openrlhf" not in run.choices:
         return
     newest = run.choices["openrlhf"].newest
     arguments = arguments_in(run, newest)
     for fault in arguments.faults if arguments is not None else ():
-        verdict = _judged(fault, run, severity) if fault.kind in kinds else None
+        verdict = _judged(fault, run, level) if fault.kind in kinds else None
         if verdict is not None:
             message = _word(fault, run, verdict.where, flags_in_release(run.module, newest) or {})
             yield Problem(place_of(fault, run.launch), message, verdict.severity, verdict.related)
 
 
-def _judged(fault: Fault, run: OpenRLHFRun, severity: Severity) -> Verdict | None:
+def _judged(fault: Fault, run: OpenRLHFRun, level: Level) -> Verdict | None:
     def ask(versions: dict[str, str]) -> bool | None:
         arguments = arguments_in(run, versions["openrlhf"])
         if arguments is None:
@@ -169,30 +175,27 @@ def _judged(fault: Fault, run: OpenRLHFRun, severity: Severity) -> Verdict | Non
         return not any(other.word == fault.word and other.kind == fault.kind for other in arguments.faults)
 
     points = {"openrlhf": frozenset(range(len(releases("openrlhf"))))}
-    verdict = judge(run.choices, points, ask, severity, "openrlhf")
-    return None if verdict is None or verdict.only_old else verdict
+    return judged(run.choices, points, ask, level, "openrlhf")
 
 
-def _program_gone(run: OpenRLHFRun, severity: Severity) -> Problem | None:
+def _program_gone(run: OpenRLHFRun, level: Level) -> Problem | None:
     """`python -m openrlhf.cli.train_ppo` where the release has no such program."""
 
     def ask(versions: dict[str, str]) -> bool | None:
         flags = flags_in_release(run.module, versions["openrlhf"])
         return None if flags is None else bool(flags)
 
-    if run.launch.is_documentation:
-        severity = lowered(severity)
     if run.own is not None:
         if run.own:
             return None
-        return Problem(run.launch.location, f"there is no program `{run.module}` in this project", severity, ())
+        return Problem(run.launch.location, f"there is no program `{run.module}` in this project", level.severity, ())
     if "openrlhf" not in run.choices:
         return None
     if ask({"openrlhf": run.choices["openrlhf"].newest}) is not False:
         return None
     points = {"openrlhf": frozenset(range(len(releases("openrlhf"))))}
-    verdict = judge(run.choices, points, ask, severity, "openrlhf")
-    if verdict is None or verdict.only_old:
+    verdict = judged(run.choices, points, ask, level, "openrlhf")
+    if verdict is None:
         return None
     having = [version for version in releases("openrlhf") if ask({"openrlhf": version})]
     message = f"there is no program `{run.module}` in {verdict.where}"
@@ -206,16 +209,13 @@ def _program_gone(run: OpenRLHFRun, severity: Severity) -> Problem | None:
 _ASSERTING = "openrlhf.cli.train_ppo_ray"
 
 
-def contradictions(
-    launch: Launch, assertions: Sequence[Assertion], severity: Severity, project: Project
-) -> Iterator[Problem]:
+def contradictions(launch: Launch, assertions: Sequence[Assertion], rule: Rule, project: Project) -> Iterator[Problem]:
     """The assertions of the Ray trainer that a command cannot pass in the releases in use."""
     run = read_run(launch, project)
     if run is None or run.module != _ASSERTING or (run.own is not None and not is_release(run.choices, "openrlhf")):
         return
-    if launch.is_documentation:
-        severity = lowered(severity)
-    for found in broken(assertions, "openrlhf", run.choices, lambda version: _values(run, version), severity):
+    level = Level(rule, launch.is_documentation)
+    for found in broken(assertions, "openrlhf", run.choices, lambda version: _values(run, version), level):
         newest = run.choices["openrlhf"].newest
         arguments = arguments_in(run, newest)
         words = arguments.words if arguments is not None else {}

@@ -9,7 +9,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from trl_lint.checks.configs._asserts import Assertion, Problem, UnknownValueError, Values, broken, is_release, places
+from trl_lint.checks.configs._asserts import (
+    Assertion,
+    Level,
+    Problem,
+    UnknownValueError,
+    Values,
+    broken,
+    is_release,
+    judged,
+    places,
+)
 from trl_lint.checks.configs._hydra import (
     CommandLine,
     Fault,
@@ -21,8 +31,8 @@ from trl_lint.checks.configs._hydra import (
     tree_of,
 )
 from trl_lint.checks.configs._hydra_files import Program, compose, read_program
-from trl_lint.checks.drift._judging import Verdict, has_own_copy, judge, ranges_of
-from trl_lint.finding import Location, Severity, lowered
+from trl_lint.checks.drift._judging import Verdict, has_own_copy, ranges_of
+from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.api import config_keys, facts
 from trl_lint.knowledge.histories import block, releases
 from trl_lint.knowledge.names import Missing
@@ -31,6 +41,7 @@ from trl_lint.project.stack import Choices
 from trl_lint.python.values import ABSENT, UNKNOWN
 
 if TYPE_CHECKING:
+    from trl_lint.checks.rule import Rule
     from trl_lint.project import Project
     from trl_lint.project.launches import Launch
 
@@ -192,13 +203,12 @@ class UnknownKey(NamedTuple):
     fault: Fault | None = None
 
 
-def unknown_keys(launch: Launch, severity: Severity, project: Project) -> Iterator[UnknownKey]:
+def unknown_keys(launch: Launch, rule: Rule, project: Project) -> Iterator[UnknownKey]:
     """The overrides of a launch that Hydra refuses in the releases in use."""
     run = read_run(launch, project)
     if run is None:
         return
-    if run.line.takes_more or launch.is_documentation:
-        severity = lowered(severity)
+    level = Level(rule, run.line.takes_more or launch.is_documentation)
     if run.own is not None:
         tree = copy.deepcopy(run.own.tree)
         shown = os.path.relpath(run.own.path, project.root).replace(os.sep, "/")
@@ -207,16 +217,16 @@ def unknown_keys(launch: Launch, severity: Severity, project: Project) -> Iterat
             override = run.overrides[index]
             others = _other_own_engines(run.own.program, project)
             message = _word(override, fault, run.own.tree, f"`{shown}`", None, others)
-            yield UnknownKey(place_of(override, launch), message, severity, related, override, fault)
+            yield UnknownKey(place_of(override, launch), message, level.severity, related, override, fault)
         return
-    gone = _module_gone(run, severity)
+    gone = _module_gone(run, level)
     if gone is not None:
         yield gone
         return
-    yield from _refused_in_releases(run, severity)
+    yield from _refused_in_releases(run, level)
 
 
-def _refused_in_releases(run: VerlRun, severity: Severity) -> Iterator[UnknownKey]:
+def _refused_in_releases(run: VerlRun, level: Level) -> Iterator[UnknownKey]:
     if "verl" not in run.choices:
         return
     newest = run.choices["verl"].newest
@@ -224,7 +234,7 @@ def _refused_in_releases(run: VerlRun, severity: Severity) -> Iterator[UnknownKe
         now = _faults(run, newest)
         if now is None or index not in now:
             continue
-        verdict = _judged(run, index, severity)
+        verdict = _judged(run, index, level)
         if verdict is None:
             continue
         tree = tree_in_release(config_name(run, newest), newest)
@@ -236,14 +246,13 @@ def _refused_in_releases(run: VerlRun, severity: Severity) -> Iterator[UnknownKe
         )
 
 
-def _judged(run: VerlRun, index: int, severity: Severity) -> Verdict | None:
+def _judged(run: VerlRun, index: int, level: Level) -> Verdict | None:
     def ask(versions: dict[str, str]) -> bool | None:
         found = _faults(run, versions["verl"])
         return None if found is None else index not in found
 
     points = {"verl": frozenset(range(len(releases("verl"))))}
-    verdict = judge(run.choices, points, ask, severity, "verl")
-    return None if verdict is None or verdict.only_old else verdict
+    return judged(run.choices, points, ask, level, "verl")
 
 
 def _faults(run: VerlRun, version: str) -> dict[int, Fault] | None:
@@ -251,7 +260,7 @@ def _faults(run: VerlRun, version: str) -> dict[int, Fault] | None:
     return None if tree is None else dict(apply_all(tree, run.overrides))
 
 
-def _module_gone(run: VerlRun, severity: Severity) -> UnknownKey | None:
+def _module_gone(run: VerlRun, level: Level) -> UnknownKey | None:
     """`python -m verl.trainer.main_generation` where the release has no such module."""
     dotted = run.module.removeprefix("verl")
     ever = block("verl", "modules")
@@ -265,8 +274,8 @@ def _module_gone(run: VerlRun, severity: Severity) -> UnknownKey | None:
     if "verl" not in run.choices or ask({"verl": run.choices["verl"].newest}) is not False:
         return None
     points = {"verl": frozenset(at for at, _ in ever.changes(dotted))}
-    verdict = judge(run.choices, points, ask, severity, "verl")
-    if verdict is None or verdict.only_old:
+    verdict = judged(run.choices, points, ask, level, "verl")
+    if verdict is None:
         return None
     having = [version for version in releases("verl") if ask({"verl": version})]
     message = f"there is no module `{run.module}` in {verdict.where}; verl {ranges_of(having, releases('verl'))} has it"
@@ -337,17 +346,14 @@ def _has(config: str, version: str, key: str) -> bool:
 _VALIDATED = ("verl.trainer.main_ppo", "verl.trainer.main_ppo_sync")
 
 
-def contradictions(
-    launch: Launch, assertions: Sequence[Assertion], severity: Severity, project: Project
-) -> Iterator[Problem]:
+def contradictions(launch: Launch, assertions: Sequence[Assertion], rule: Rule, project: Project) -> Iterator[Problem]:
     """The assertions of verl that a command cannot pass in the releases in use."""
     run = read_run(launch, project) if launch.module in _VALIDATED else None
     if run is None or (run.own is not None and not is_release(run.choices, "verl")):
         return
-    if run.line.takes_more or launch.is_documentation:
-        severity = lowered(severity)
+    level = Level(rule, run.line.takes_more or launch.is_documentation)
     words = {override.key: override.word for override in run.overrides}
-    for found in broken(assertions, "verl", run.choices, lambda version: _values(run, version), severity):
+    for found in broken(assertions, "verl", run.choices, lambda version: _values(run, version), level):
         location, beside = places(found.keys, words, launch)
         message = f"{found.message}; verl stops at start in {found.verdict.where}"
         yield Problem(location, message, found.verdict.severity, (*beside, *found.verdict.related))

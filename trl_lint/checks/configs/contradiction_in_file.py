@@ -21,8 +21,8 @@ class ContradictionInFile(Rule):
         from trl_lint.checks.configs import _openrlhf, _openrlhf_asserts, _verl, _verl_asserts
 
         for found in (
-            *_verl.contradictions(launch, _verl_asserts.ASSERTIONS, self.page.severity, project),
-            *_openrlhf.contradictions(launch, _openrlhf_asserts.ASSERTIONS, self.page.severity, project),
+            *_verl.contradictions(launch, _verl_asserts.ASSERTIONS, self, project),
+            *_openrlhf.contradictions(launch, _openrlhf_asserts.ASSERTIONS, self, project),
         ):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 

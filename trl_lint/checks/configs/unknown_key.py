@@ -21,10 +21,10 @@ class UnknownKey(Rule):
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         from trl_lint.checks.configs import _openrlhf, _verl
 
-        for key in _verl.unknown_keys(launch, self.page.severity, project):
+        for key in _verl.unknown_keys(launch, self, project):
             fix = edit_append(key.override, launch) if key.fault == "append" and key.override is not None else None
             yield self.finding(key.location, key.message, severity=key.severity, related=key.related, fix=fix)
-        for flag in _openrlhf.unknown_flags(launch, self.page.severity, project):
+        for flag in _openrlhf.unknown_flags(launch, self, project):
             yield self.finding(flag.location, flag.message, severity=flag.severity, related=flag.related)
 
 

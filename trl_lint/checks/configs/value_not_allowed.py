@@ -21,8 +21,8 @@ class ValueNotAllowed(Rule):
         from trl_lint.checks.configs import _openrlhf, _verl, _verl_asserts
 
         for wrong in (
-            *_verl.contradictions(launch, _verl_asserts.VALUES, self.page.severity, project),
-            *_openrlhf.wrong_values(launch, self.page.severity, project),
+            *_verl.contradictions(launch, _verl_asserts.VALUES, self, project),
+            *_openrlhf.wrong_values(launch, self, project),
         ):
             yield self.finding(wrong.location, wrong.message, severity=wrong.severity, related=wrong.related)
 
