@@ -67,6 +67,8 @@ def test_launchers(command: str, launcher: str, program: str, arguments: int):
 @pytest.mark.parametrize(
     "command",
     [
+        'python -V; "$TOOL" -m model',
+        'python -V; $TOOL -m "$NAME"',
         "python -c 'print(1)'",
         "python",
         "pip install vllm",
@@ -80,6 +82,13 @@ def test_launchers(command: str, launcher: str, program: str, arguments: int):
 )
 def test_commands_that_start_nothing(command: str):
     assert read(command) == []
+
+
+def test_a_module_is_known_whatever_starts_it():
+    head = 'RUN=(python3)\nif [ -n "$UV" ]; then RUN=(uv run python3); fi\n'
+    launch = only(head + '"${RUN[@]}" -m verl.trainer.main_ppo a=1')
+    assert (*summary(launch), launch.num_processes) == ("", "verl.trainer.main_ppo", None)
+    assert [word.text for word in launch.args] == ["a=1"]
 
 
 def test_a_hole_in_front_of_the_script_is_never_taken_for_it():

@@ -68,7 +68,8 @@ class Variables(Mapping[str, "Word"]):
 class Launch:
     """One command that starts a Python program, directly or through a launcher.
 
-    launcher       "python", "accelerate", "torchrun", "deepspeed", "trl", "vllm", "swift", "axolotl", …
+    launcher       "python", "accelerate", "torchrun", "deepspeed", "trl", "vllm", "swift", "axolotl", …; "" if a
+                   variable names it
     launcher_word  the word that names it (the script itself where it is started as a program)
     subcommand     of `trl`, `vllm`, `swift` …: "sft", "vllm-serve"; None for the others
     options        the launcher's own options, `--num_processes` with `_` for `-`; a flag's value is its own word
@@ -193,6 +194,9 @@ def launch_of(command: Command, source: Source) -> Launch | None:
         launch = _python(command, source, index)
     elif is_launcher(words, index):
         launch = _launcher(command, source, name, index)
+    elif not name and words[index].text is None and _is_module(words, index + 1):
+        # `"${LAUNCH[@]}" -m verl.trainer.main_ppo`: whatever starts it, the module is known.
+        launch = _module(Launch("", words[index], command, source), index + 2)
     elif name.endswith(".py") and (peeled.wrappers[-1:] == ("uv",) or "/" in (words[index].text or "")):
         launch = Launch("python", words[index], command, source)
         _script(launch, index)
@@ -256,6 +260,12 @@ def _module(launch: Launch, index: int) -> Launch:
     launch.module = word.text
     launch.args = words[index + 1 :]
     return launch
+
+
+def _is_module(words: tuple[Word, ...], index: int) -> bool:
+    """Whether `-m package.module` stands at `index`."""
+    given = [word.text or "" for word in words[index : index + 2]]
+    return len(given) == 2 and given[0] == "-m" and re.fullmatch(r"\w+(?:\.\w+)+", given[1]) is not None
 
 
 def _script(launch: Launch, index: int) -> None:

@@ -269,8 +269,25 @@ class CommandReader(WordReader):
                 self.state.export_all = not any(option.startswith("+") for option in options)
         elif name in ("read", "mapfile", "readarray", "getopts", "let"):
             self.state.forget([n for word in words[1:] for n in NAME.findall(word.text or word.raw)])
+            if name == "read":
+                self._read_heredoc(command)
         elif name == "printf" and len(words) > 2 and words[1].text == "-v":
             self.state.forget([words[2].text or ""])
+
+    def _read_heredoc(self, command: Command) -> None:
+        """`read -r -d '' NAME <<EOF`: the whole here-document becomes the value, without the blanks around it."""
+        words = [word.text for word in command.words]
+        if len(words) < 4 or "" not in words or "-r" not in words or len(command.heredocs) != 1:
+            return
+        if set(words[1:-1]) != {"-r", "-d", ""} or words.index("") != words.index("-d") + 1:
+            return
+        heredoc = command.heredocs[0]
+        text = heredoc.text
+        if not heredoc.quoted:
+            if re.search(r"[$`]|\\[^\n]", text):
+                return  # the shell fills in values
+            text = text.replace("\\\n", "")
+        self.state.set(words[-1] or "", Word(text.strip(" \t\n"), heredoc.text, heredoc.start, heredoc.end))
 
     def _change_directory(self, words: list[Word]) -> None:
         here = self.state.directory

@@ -1,4 +1,4 @@
-"""TRL403: two values of one config file that do not go together."""
+"""TRL403: settings of one config file, or of one command, that the program refuses together."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from trl_lint.finding import Finding
 if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
+    from trl_lint.project.launches import Launch
 
 
 _READERS: dict[str, Callable[[Document], Iterator[Problem]]] = {
@@ -24,9 +25,19 @@ _READERS: dict[str, Callable[[Document], Iterator[Problem]]] = {
 class ContradictionInFile(Rule):
     code = "TRL403"
     documents: ClassVar[tuple[str, ...]] = tuple(_READERS)
+    launches = True
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
         yield from report(self, document, project, _READERS[document.kind](document))
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        from trl_lint.checks.configs import _openrlhf, _openrlhf_asserts, _verl, _verl_asserts
+
+        for found in (
+            *_verl.contradictions(launch, _verl_asserts.ASSERTIONS, self, project),
+            *_openrlhf.contradictions(launch, _openrlhf_asserts.ASSERTIONS, self, project),
+        ):
+            yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 
 
 rule = ContradictionInFile()

@@ -1,4 +1,4 @@
-"""TRL401: a key of a config file that nothing reads, or at which the program stops."""
+"""TRL401: a key of a config file, or of a command, that nothing reads or at which the program stops."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 from trl_lint.checks.configs import _accelerate_keys, _deepspeed
 from trl_lint.checks.configs._problems import Problem, report
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding
+from trl_lint.finding import Edit, Finding, Fix
 
 if TYPE_CHECKING:
+    from trl_lint.checks.configs._hydra import Override
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
+    from trl_lint.project.launches import Launch
 
 
 _READERS: dict[str, Callable[[Document], Iterator[Problem]]] = {
@@ -24,9 +26,33 @@ _READERS: dict[str, Callable[[Document], Iterator[Problem]]] = {
 class UnknownKey(Rule):
     code = "TRL401"
     documents: ClassVar[tuple[str, ...]] = tuple(_READERS)
+    launches = True
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
         yield from report(self, document, project, _READERS[document.kind](document))
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        from trl_lint.checks.configs import _openrlhf, _verl
+
+        for key in _verl.unknown_keys(launch, self, project):
+            fix = edit_append(key.override, launch) if key.fault == "append" and key.override is not None else None
+            yield self.finding(key.location, key.message, severity=key.severity, related=key.related, fix=fix)
+        for flag in _openrlhf.unknown_flags(launch, self, project):
+            yield self.finding(flag.location, flag.message, severity=flag.severity, related=flag.related)
+
+
+def edit_append(override: Override, launch: Launch) -> Fix | None:
+    """`+key=value` -> `++key=value`, which sets the key whether it is there or not.
+
+    Withheld where the word is not written as it is (it comes out of a variable).
+    """
+    word = override.word
+    quote = word.raw[:1] if word.raw[:1] in ("'", '"') else ""
+    if not word.raw.startswith(f"{quote}+{override.key}="):
+        return None
+    at = word.start + len(quote)
+    edit: Edit = launch.source.edit(at, at, "+")
+    return Fix(f"Write `++{override.key}`", "safe", (edit,))
 
 
 rule = UnknownKey()

@@ -1,4 +1,4 @@
-"""TRL402: a value of a config file, or of a run, that its key does not take."""
+"""TRL402: a value of a config file, a command or a run that its key does not take."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from trl_lint.finding import Finding, lowered
 if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
+    from trl_lint.project.launches import Launch
     from trl_lint.project.runs import Run
 
 
@@ -26,6 +27,7 @@ _READERS: dict[str, Callable[[Document], Iterator[Problem]]] = {
 class ValueNotAllowed(Rule):
     code = "TRL402"
     documents: ClassVar[tuple[str, ...]] = tuple(_READERS)
+    launches = True
     runs = True
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
@@ -40,6 +42,15 @@ class ValueNotAllowed(Rule):
                 severity=lowered(severity) if run.launch.is_documentation else severity,
                 related=refused.verdict.related,
             )
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        from trl_lint.checks.configs import _openrlhf, _verl, _verl_asserts
+
+        for wrong in (
+            *_verl.contradictions(launch, _verl_asserts.VALUES, self, project),
+            *_openrlhf.wrong_values(launch, self, project),
+        ):
+            yield self.finding(wrong.location, wrong.message, severity=wrong.severity, related=wrong.related)
 
 
 rule = ValueNotAllowed()

@@ -124,6 +124,11 @@ def is_shadowed(chosen: Choice, path: str, project: Project, defined: str, param
     )
 
 
+def has_own_copy(package: str, path: str, project: Project) -> bool:
+    """Whether `import package` in a program started from the file at `path` may find a folder of the project."""
+    return bool(_copies(package, path, project.root))
+
+
 def defines(text: str, name: str) -> bool:
     """Whether a module seems to define or import a name."""
     if name not in text:

@@ -1,0 +1,188 @@
+"""Checks that a program makes of its own settings at start, one small function each, with the releases that have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from trl_lint.checks.drift._judging import Verdict, judge
+from trl_lint.finding import Location, Severity, lowered
+from trl_lint.knowledge.histories import releases
+from trl_lint.project.stack import Choices
+
+if TYPE_CHECKING:
+    from trl_lint.checks.rule import Rule
+    from trl_lint.knowledge.presence import Ask, Points
+    from trl_lint.project.launches import Launch
+    from trl_lint.sources.shell import Word
+
+
+class UnknownValueError(Exception):
+    """A check asked for a value that nobody knows."""
+
+
+class AbsentSettingError(UnknownValueError):
+    """A check asked for a setting that the release does not have."""
+
+
+class Values:
+    """The settings of a run in a release. `read` gives a value or raises UnknownValueError; what is asked is noted.
+
+    `is_open`: arguments from outside may give what the command does not.
+    """
+
+    def __init__(self, read: Callable[[str], Any], is_open: bool = False) -> None:
+        self._read = read
+        self.is_open = is_open
+        self.asked: dict[str, None] = {}
+
+    def __call__(self, key: str) -> Any:
+        self.asked[key] = None
+        return self._read(key)
+
+    def has(self, key: str) -> bool:
+        """Whether the release has the setting at all."""
+        try:
+            self(key)
+        except AbsentSettingError:
+            return False
+        except UnknownValueError:
+            return True
+        return True
+
+    def number(self, key: str) -> int:
+        """A whole number."""
+        value = self(key)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise UnknownValueError
+        return value
+
+    def flag(self, key: str) -> bool:
+        value = self(key)
+        if not isinstance(value, bool):
+            raise UnknownValueError
+        return value
+
+    def text(self, key: str) -> str:
+        value = self(key)
+        if not isinstance(value, str):
+            raise UnknownValueError
+        return value
+
+
+Check = Callable[[Values], "str | None"]
+
+
+class Assertion(NamedTuple):
+    """A check and the releases that make it: what is wrong in words, None where the program is content."""
+
+    releases: str
+    check: Check
+
+
+class Problem(NamedTuple):
+    """Something wrong in a command: where, what, how severe, and the other places that it rests on."""
+
+    location: Location
+    message: str
+    severity: Severity
+    related: tuple[Location, ...]
+
+
+class Level(NamedTuple):
+    """How severe a finding of a rule can be; `is_mild`: one lower, for what is only shown, or open to arguments."""
+
+    rule: Rule
+    is_mild: bool = False
+
+    @property
+    def severity(self) -> Severity:
+        severity = self.rule.page.severity
+        return lowered(severity) if self.is_mild else severity
+
+
+def judged(choices: Choices, points: Points, ask: Ask, level: Level, package: str) -> Verdict | None:
+    """The verdict on a command: nobody runs it with the old releases that a pin allows."""
+    verdict = judge(choices, points, ask, level.rule, package)
+    if verdict is None or verdict.only_old:
+        return None
+    return verdict._replace(severity=lowered(verdict.severity)) if level.is_mild else verdict
+
+
+class Broken(NamedTuple):
+    """An assertion that fails in the releases in use; `keys`: the settings it looked at."""
+
+    message: str
+    verdict: Verdict
+    keys: tuple[str, ...]
+
+
+@lru_cache(maxsize=2048)
+def applies(specifier: str, version: str) -> bool:
+    from trl_lint.knowledge.releases import parse_specifier
+
+    found = parse_specifier(specifier)
+    return found is not None and found.contains(version, prereleases=True)
+
+
+def evaluate(assertion: Assertion, version: str, values: Values | None) -> tuple[str | None, bool]:
+    """(what is wrong, whether that is known) in a release."""
+    if not applies(assertion.releases, version):
+        return None, True
+    if values is None:
+        return None, False
+    try:
+        return assertion.check(values), True
+    except (UnknownValueError, ZeroDivisionError):
+        return None, False
+
+
+def broken(
+    assertions: Sequence[Assertion],
+    package: str,
+    choices: Choices,
+    values_in: Callable[[str], Values | None],
+    level: Level,
+) -> Iterator[Broken]:
+    """The assertions that fail in the releases of a package in use."""
+    if package not in choices:
+        return
+    newest = choices[package].newest
+    points = {package: frozenset(range(len(releases(package))))}
+    for assertion in assertions:
+        values = values_in(newest)
+        message, _ = evaluate(assertion, newest, values)
+        if message is None or values is None:
+            continue
+
+        def ask(versions: dict[str, str], assertion: Assertion = assertion) -> bool | None:
+            found, is_known = evaluate(assertion, versions[package], values_in(versions[package]))
+            return found is None if is_known else None
+
+        verdict = judged(choices, points, ask, level, package)
+        if verdict is not None:
+            yield Broken(message, verdict, tuple(values.asked))
+
+
+def is_release(choices: Choices, package: str) -> bool:
+    """Whether the project is the package itself, at a release: then its code is the code of that release."""
+    if package not in choices:
+        return False
+    chosen = choices[package]
+    return chosen.package.is_own and len(chosen.releases) == 1 and chosen.complete and not chosen.between
+
+
+def places(keys: Sequence[str], words: Mapping[str, Word], launch: Launch) -> tuple[Location, tuple[Location, ...]]:
+    """Where a finding about several settings stands: at the last one that the command gives, the others beside it."""
+    given = sorted({words[key] for key in keys if key in words}, key=lambda word: word.start)
+    if not given:
+        return program_place(launch), ()
+    locations = [launch.source.location(word.start, word.end) for word in given]
+    return locations[-1], tuple(location._replace(message="together with this") for location in locations[:-1])
+
+
+def program_place(launch: Launch) -> Location:
+    """The module that a command starts, or the whole command."""
+    word = next((word for word in launch.command.words if launch.module and word.text == launch.module), None)
+    return launch.source.location(word.start, word.end) if word is not None else launch.location

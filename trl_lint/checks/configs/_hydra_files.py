@@ -1,0 +1,290 @@
+"""Puts together the configuration of a Hydra program from the project's own YAML files, as `hydra.compose` does it.
+
+Understood are defaults lists with `_self_`, configs, `group: choice`, `group@package: choice`, `optional`, `override`,
+interpolated choices, the `# @package` header and a `hydra.searchpath` into the project. What is not understood, or lies
+outside the project, leaves the configuration unknown (None): structured configs, plugins, `???` choices.
+Read in hydra/_internal/defaults_list.py and config_loader_impl.py of 1.3.2.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from trl_lint.checks.configs._hydra import MISSING, Tree, read_value
+from trl_lint.python.values import UNKNOWN
+from trl_lint.sources import Source, SourceError
+from trl_lint.sources import nodes as yaml_nodes
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+
+_HEADER = re.compile(r"^#\s*@package\s+(\S+)\s*$", re.MULTILINE)
+_INTERPOLATION = re.compile(r"\$\{([\w@./]+)\}")
+_DEEPEST = 20
+
+
+class Program(NamedTuple):
+    """Where `@hydra.main` of a script looks: a folder, and the config it begins with."""
+
+    folder: str
+    config: str
+
+
+class NotUnderstoodError(Exception):
+    """The configuration uses something that is not read here."""
+
+
+class Entry(NamedTuple):
+    """One config of a composition: its path below the folder, without suffix, and the package its keys go to."""
+
+    path: str
+    package: str
+    body: yaml_nodes.Mapping
+
+
+def read_program(path: str, project: Project) -> Program | None:
+    """What `@hydra.main(config_path="config", config_name="x")` of the script at `path` names; None for all else."""
+    try:
+        file = project.files.get(path)
+        if b"hydra.main" not in file.data:
+            return None
+        tree = project.module_in(path).tree
+    except (OSError, SourceError):
+        return None
+    found = [
+        decorator
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "hydra.main"
+    ]
+    if len(found) != 1 or found[0].args:
+        return None
+    given = {k.arg: k.value.value for k in found[0].keywords if isinstance(k.value, ast.Constant)}
+    folder, name = given.get("config_path"), given.get("config_name")
+    if not isinstance(folder, str) or not isinstance(name, str) or "://" in folder:
+        return None
+    folder = os.path.normpath(os.path.join(os.path.dirname(path), folder))
+    return Program(folder, name.removesuffix(".yaml")) if os.path.isdir(folder) else None
+
+
+def compose(program: Program, choices: Mapping[str, str], project: Project) -> Tree | None:
+    """The tree of a program with `choices` of groups (by `group` or `group@package`).
+
+    None if something is not understood, or if a choice selects nothing in the defaults lists.
+    """
+    composer = _Composer(program, dict(choices), project)
+    try:
+        entries = list(composer.visit(program.config, "", 0))
+        if composer.unused:
+            return None
+        tree: Tree = {}
+        for entry in entries:
+            _merge(_below(tree, entry.package), entry.body)
+        tree.pop("hydra", None)
+    except (NotUnderstoodError, OSError, SourceError, RecursionError):
+        return None
+    return tree
+
+
+class _Composer:
+    def __init__(self, program: Program, choices: dict[str, str], project: Project) -> None:
+        self.folders = [program.folder]
+        self.project = project
+        self.given = choices
+        self.unused = set(choices)
+        self.choices = dict(choices)
+        self.overridden: dict[str, str] = {}
+
+    def visit(self, path: str, package: str, depth: int) -> Iterator[Entry]:
+        """The configs behind a config, in the order in which they are merged."""
+        if depth > _DEEPEST:
+            raise NotUnderstoodError
+        defaults, header, body = self._load(path)
+        if header is not None:
+            package = self._package(header, package)
+        if depth == 0:
+            self._read_searchpath(body)
+        items = [self._item(item) for item in defaults]
+        if ("_self_", "") not in items:
+            items.append(("_self_", ""))
+        self._note_choices(items, path, package)
+        for key, value in items:
+            if key == "_self_":
+                yield Entry(path, package, body)
+            elif not key:
+                name, at, wanted = value.partition("@")
+                below = posixpath.dirname(name.lstrip("/")).strip("./").replace("/", ".")
+                inner = self._package(wanted, package) if at else _joined(package, below)
+                yield from self.visit(self._relative(name, path), inner, depth + 1)
+            elif not key.startswith("override "):
+                yield from self._visit_group(key, value, path, package, depth)
+
+    def _visit_group(self, key: str, value: str, path: str, package: str, depth: int) -> Iterator[Entry]:
+        is_optional = key.startswith("optional ")
+        group, target = self._group(key.removeprefix("optional "), path, package)
+        chosen = self._choice(group, target) or value
+        chosen = _INTERPOLATION.sub(self._filled, chosen)
+        if chosen == "null":
+            return
+        if "$" in chosen or chosen == "???":
+            raise NotUnderstoodError
+        found = f"{group}/{chosen.removesuffix('.yaml')}"
+        if is_optional and self._file(found) is None:
+            return
+        has_package = "@" in key
+        header = None if has_package else self._load(found)[1]
+        inner = target if header is None else self._package(header, package)
+        for entry in self.visit(found, inner, depth + 1):
+            # The header of the config itself was heard above, and is outvoted by `@package` of the list.
+            yield entry if entry.path != found else entry._replace(package=inner)
+
+    def _note_choices(self, items: list[tuple[str, str]], path: str, package: str) -> None:
+        for key, value in items:
+            if key.startswith("override "):
+                group, target = self._group(key.removeprefix("override "), path, package)
+                for name in (group, f"{group}@{target}"):
+                    self.overridden.setdefault(name, value)
+        for key, value in items:
+            if key and key != "_self_" and not key.startswith(("override ", "optional ")):
+                group, target = self._group(key, path, package)
+                self.choices.setdefault(group, self._choice(group, target) or value)
+
+    def _choice(self, group: str, target: str) -> str:
+        for name in (f"{group}@{target}", group):
+            if name in self.given and (name != group or target in ("", group.replace("/", "."), "_global_")):
+                self.unused.discard(name)
+                return self.given[name]
+        return self.overridden.get(f"{group}@{target}") or self.overridden.get(group, "")
+
+    def _filled(self, match: re.Match[str]) -> str:
+        return self.choices.get(match[1], match[0])
+
+    def _group(self, key: str, path: str, package: str) -> tuple[str, str]:
+        """The folder of a group below the root, and the package its config goes to."""
+        name, at, wanted = key.partition("@")
+        group = self._relative(name.strip(), path)
+        if at:
+            return group, self._package(wanted.strip(), package)
+        return group, _joined(package, name.strip().strip("/.").replace("/", "."))
+
+    def _relative(self, name: str, path: str) -> str:
+        joined = name.lstrip("/") if name.startswith("/") else posixpath.join(posixpath.dirname(path), name)
+        found = posixpath.normpath(joined)
+        if found.startswith(".."):
+            raise NotUnderstoodError
+        return found
+
+    def _package(self, wanted: str, package: str) -> str:
+        if wanted == "_global_":
+            return ""
+        if wanted.startswith("_global_."):
+            return wanted[len("_global_.") :]
+        if wanted == "_here_":
+            return package
+        if "_" in (wanted[:1], wanted[-1:]) and wanted.strip("_") in ("group", "name", "group_._name"):
+            raise NotUnderstoodError
+        return _joined(package, wanted)
+
+    def _item(self, item: yaml_nodes.Node) -> tuple[str, str]:
+        """One line of a defaults list as (group, choice): ("_self_", ""), ("", config), ("group@package", "x")."""
+        if isinstance(item, yaml_nodes.Scalar) and isinstance(item.value, str):
+            return ("_self_", "") if item.value == "_self_" else ("", item.value)
+        if isinstance(item, yaml_nodes.Mapping) and len(item.entries) == 1:
+            key, value = item.entries[0]
+            if isinstance(key.value, str) and isinstance(value, yaml_nodes.Scalar):
+                if value.value is None:
+                    return key.value, "null"
+                if isinstance(value.value, str):
+                    return key.value, value.value
+        raise NotUnderstoodError
+
+    def _load(self, path: str) -> tuple[list[yaml_nodes.Node], str | None, yaml_nodes.Mapping]:
+        from trl_lint.sources.yaml import read_yaml
+
+        name = self._file(path)
+        if name is None:
+            raise NotUnderstoodError
+        source = Source(self.project.files.get(name), "yaml")
+        documents = read_yaml(source)
+        if not documents:
+            return [], None, yaml_nodes.Mapping([], 0, 0)
+        body = documents[0]
+        if len(documents) > 1 or not isinstance(body, yaml_nodes.Mapping):
+            raise NotUnderstoodError
+        header = _HEADER.search(source.text)
+        listed = body.get("defaults")
+        if listed is not None and not isinstance(listed, yaml_nodes.Sequence):
+            raise NotUnderstoodError
+        rest = [entry for entry in body.entries if entry.key.value != "defaults"]
+        kept = yaml_nodes.Mapping(rest, body.start, body.end)
+        kept.merged = body.merged
+        return list(listed.items) if listed is not None else [], header[1] if header else None, kept
+
+    def _file(self, path: str) -> str | None:
+        for folder in self.folders:
+            name = os.path.normpath(os.path.join(folder, path + ".yaml"))
+            if os.path.isfile(name):
+                return name
+        return None
+
+    def _read_searchpath(self, body: yaml_nodes.Mapping) -> None:
+        listed = yaml_nodes.find(body, "hydra.searchpath")
+        for item in listed.items if isinstance(listed, yaml_nodes.Sequence) else ():
+            kind, _, name = str(yaml_nodes.value_of(item)).partition("://")
+            place = name.replace(".", "/") if kind == "pkg" else name
+            folder = os.path.normpath(os.path.join(self.project.root, place))
+            if kind not in ("pkg", "file") or os.path.isabs(place) or not os.path.isdir(folder):
+                raise NotUnderstoodError
+            self.folders.append(folder)
+
+
+def _joined(package: str, below: str) -> str:
+    return f"{package}.{below}" if package and below else package or below
+
+
+def _below(tree: Tree, package: str) -> Tree:
+    node = tree
+    for part in package.split(".") if package else ():
+        child = node.get(part)
+        if not isinstance(child, dict):
+            child = node[part] = {}
+        node = child
+    return node
+
+
+def _merge(into: Tree, body: yaml_nodes.Mapping) -> None:
+    """OmegaConf.merge: mappings are joined, everything else is replaced, `???` replaces nothing."""
+    for merged in body.merged:
+        _merge(into, merged)
+    for key, node in body.entries:
+        name = str(key.value)
+        if isinstance(node, yaml_nodes.Mapping):
+            child = into.get(name)
+            if not isinstance(child, dict):
+                child = into[name] = {}
+            _merge(child, node)
+            continue
+        value = _value(node)
+        if value is MISSING and name in into:
+            continue
+        into[name] = value
+
+
+def _value(node: yaml_nodes.Node) -> Any:
+    if not isinstance(node, yaml_nodes.Scalar):
+        return []
+    if not isinstance(node.value, str):
+        return node.value
+    if node.value == "???":
+        return MISSING
+    if "${" in node.value:
+        return UNKNOWN
+    # PyYAML takes `1e-6` for a string, OmegaConf for a number.
+    number = None if node.quoted else read_value(node.value)
+    return number if isinstance(number, float) else node.value

@@ -1,0 +1,299 @@
+"""The flags of a command of OpenRLHF, in the releases in use or in the project's own copy of the program."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from trl_lint.checks.configs._argparse import Arguments, Fault, FaultKind, Flag, read_arguments, read_flag
+from trl_lint.checks.configs._asserts import (
+    AbsentSettingError,
+    Assertion,
+    Level,
+    Problem,
+    UnknownValueError,
+    Values,
+    broken,
+    is_release,
+    judged,
+    places,
+)
+from trl_lint.checks.drift._judging import Verdict, has_own_copy, ranges_of
+from trl_lint.finding import Location
+from trl_lint.knowledge.api import facts
+from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.names import ABSENT, Missing
+from trl_lint.knowledge.programs import programs, successors
+from trl_lint.project.stack import Choices
+from trl_lint.python.values import UNKNOWN
+from trl_lint.sources import SourceError
+
+if TYPE_CHECKING:
+    from trl_lint.checks.rule import Rule
+    from trl_lint.project import Project
+    from trl_lint.project.launches import Launch
+
+Flags = Mapping[str, Flag]
+
+
+class OpenRLHFRun(NamedTuple):
+    """A launch of OpenRLHF.
+
+    `own`: the flags of the project's own file at `path`, none where it has no such file; None where releases are
+    judged.
+    """
+
+    launch: Launch
+    module: str
+    own: Flags | None
+    path: str
+    choices: Choices
+
+
+def read_run(launch: Launch, project: Project) -> OpenRLHFRun | None:
+    """A launch of OpenRLHF whose flags are known; None for all else."""
+    if launch.command.errors:
+        return None
+    path = launch.script_path
+    module = launch.module or ""
+    if module not in programs("openrlhf"):
+        module = _module_at(path) if path is not None and launch.module is None else ""
+    if not module:
+        return None
+    environment = project.environment(launch.source.path)
+    choices = Choices(environment)
+    if environment.package("openrlhf").source != "target":
+        if path is not None:
+            own = read_own_flags(path, project)
+            return OpenRLHFRun(launch, module, own, path, choices) if own is not None else None
+        if launch.candidates or has_own_copy("openrlhf", launch.source.path, project):
+            is_checkout = not launch.candidates and environment.package("openrlhf").is_own
+            return OpenRLHFRun(launch, module, {}, "", choices) if is_checkout else None
+    elif launch.module is None:
+        return None
+    return OpenRLHFRun(launch, module, None, "", choices)
+
+
+def _module_at(path: str) -> str:
+    """`openrlhf.cli.train_sft` for `…/openrlhf/cli/train_sft.py`, "" for other files."""
+    parts = os.path.splitext(path)[0].split(os.sep)[-3:]
+    name = ".".join(parts)
+    return name if path.endswith(".py") and name in programs("openrlhf") else ""
+
+
+def read_own_flags(path: str, project: Project) -> Flags | None:
+    """The flags a program of the project declares; None where some of them cannot be read in its file."""
+    from trl_lint.knowledge.refresher.flags import read_flags
+
+    try:
+        tree = project.module_in(path).tree
+    except (OSError, SourceError):
+        return None
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if name in ("parse_known_args", "set_defaults", "add_subparsers"):
+            return None
+        if name == "add_argument" and not all(isinstance(a, (ast.Constant, ast.JoinedStr)) for a in node.args):
+            return None
+        if any(isinstance(a, ast.Name) and "parser" in a.id.lower() for a in node.args):
+            return None  # somebody else adds flags
+    found = {flag.name: read_flag(flag.name, flag.text) for flag in read_flags(tree)}
+    return {**found, "--help": read_flag("--help", "False action=store_true")} if found else None
+
+
+@lru_cache(maxsize=256)
+def flags_in_release(module: str, version: str) -> Flags | None:
+    """The flags of a program in a release; None if they are not recorded, empty if there is no such program."""
+    found = facts("openrlhf", f"flags {module}", version)
+    if isinstance(found, Missing):
+        return {} if found is ABSENT else None
+    flags = {name: read_flag(name, text) for name, text in found.items() if name.startswith("--")}
+    return {**flags, "--help": read_flag("--help", "False action=store_true")}
+
+
+def arguments_in(run: OpenRLHFRun, version: str) -> Arguments | None:
+    """What a release makes of the command line; None if its flags are not known."""
+    flags = _flags(run, version)
+    return read_arguments(run.launch.args, flags) if flags else None
+
+
+def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Problem]:
+    """TRL401: flags that the program does not declare, and programs that are gone."""
+    run = read_run(launch, project)
+    if run is None:
+        return
+    level = Level(rule, launch.is_documentation)
+    gone = _program_gone(run, level)
+    if gone is not None:
+        yield gone
+        return
+    yield from _refused(run, ("unknown",), level, project)
+
+
+def wrong_values(launch: Launch, rule: Rule, project: Project) -> Iterator[Problem]:
+    """TRL402: values that argparse refuses."""
+    run = read_run(launch, project)
+    if run is not None:
+        yield from _refused(
+            run, ("surplus", "missing", "type", "choice"), Level(rule, launch.is_documentation), project
+        )
+
+
+def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], level: Level, project: Project) -> Iterator[Problem]:
+    if run.own is not None and not run.own:
+        return
+    if run.own is not None:
+        shown = os.path.relpath(run.path, project.root).replace(os.sep, "/")
+        related = (Location(run.path, 0, 0, "the flags are declared here"),)
+        for fault in read_arguments(run.launch.args, run.own).faults:
+            if fault.kind in kinds:
+                yield Problem(
+                    place_of(fault, run.launch), _word(fault, run, f"`{shown}`", run.own), level.severity, related
+                )
+        return
+    if "openrlhf" not in run.choices:
+        return
+    newest = run.choices["openrlhf"].newest
+    arguments = arguments_in(run, newest)
+    for fault in arguments.faults if arguments is not None else ():
+        verdict = _judged(fault, run, level) if fault.kind in kinds else None
+        if verdict is not None:
+            message = _word(fault, run, verdict.where, flags_in_release(run.module, newest) or {})
+            yield Problem(place_of(fault, run.launch), message, verdict.severity, verdict.related)
+
+
+def _judged(fault: Fault, run: OpenRLHFRun, level: Level) -> Verdict | None:
+    def ask(versions: dict[str, str]) -> bool | None:
+        arguments = arguments_in(run, versions["openrlhf"])
+        if arguments is None:
+            return None
+        return not any(other.word == fault.word and other.kind == fault.kind for other in arguments.faults)
+
+    points = {"openrlhf": frozenset(range(len(releases("openrlhf"))))}
+    return judged(run.choices, points, ask, level, "openrlhf")
+
+
+def _program_gone(run: OpenRLHFRun, level: Level) -> Problem | None:
+    """`python -m openrlhf.cli.train_ppo` where the release has no such program."""
+
+    def ask(versions: dict[str, str]) -> bool | None:
+        flags = flags_in_release(run.module, versions["openrlhf"])
+        return None if flags is None else bool(flags)
+
+    if run.own is not None:
+        if run.own:
+            return None
+        return Problem(run.launch.location, f"there is no program `{run.module}` in this project", level.severity, ())
+    if "openrlhf" not in run.choices:
+        return None
+    if ask({"openrlhf": run.choices["openrlhf"].newest}) is not False:
+        return None
+    points = {"openrlhf": frozenset(range(len(releases("openrlhf"))))}
+    verdict = judged(run.choices, points, ask, level, "openrlhf")
+    if verdict is None:
+        return None
+    having = [version for version in releases("openrlhf") if ask({"openrlhf": version})]
+    message = f"there is no program `{run.module}` in {verdict.where}"
+    if having:
+        message += f"; OpenRLHF {ranges_of(having, releases('openrlhf'))} has it"
+    return Problem(run.launch.location, message, verdict.severity, verdict.related)
+
+
+# -- TRL403 ---------------------------------------------------------------------------------------------------------
+
+_ASSERTING = "openrlhf.cli.train_ppo_ray"
+
+
+def contradictions(launch: Launch, assertions: Sequence[Assertion], rule: Rule, project: Project) -> Iterator[Problem]:
+    """The assertions of the Ray trainer that a command cannot pass in the releases in use."""
+    run = read_run(launch, project)
+    if run is None or run.module != _ASSERTING or (run.own is not None and not is_release(run.choices, "openrlhf")):
+        return
+    level = Level(rule, launch.is_documentation)
+    for found in broken(assertions, "openrlhf", run.choices, lambda version: _values(run, version), level):
+        newest = run.choices["openrlhf"].newest
+        arguments = arguments_in(run, newest)
+        words = arguments.words if arguments is not None else {}
+        keys = [_spelling(key, _flags(run, newest) or {}) for key in found.keys]
+        location, beside = places(keys, words, launch)
+        message = f"{found.message}; OpenRLHF stops at start in {found.verdict.where}"
+        yield Problem(location, message, found.verdict.severity, (*beside, *found.verdict.related))
+
+
+def _flags(run: OpenRLHFRun, version: str) -> Flags | None:
+    return run.own if run.own is not None else flags_in_release(run.module, version)
+
+
+def _spelling(name: str, flags: Flags) -> str:
+    """How a release spells a flag, "" if it has none of that meaning."""
+    return name if name in flags else next((new for new in successors("openrlhf", name) if new in flags), "")
+
+
+def _values(run: OpenRLHFRun, version: str) -> Values | None:
+    """The arguments of a run in a release, None where they are not known or argparse refuses the command."""
+    flags = _flags(run, version)
+    arguments = arguments_in(run, version)
+    if not flags or arguments is None or arguments.faults:
+        return None
+
+    def read(key: str) -> Any:
+        name = _spelling(key, flags)
+        if not name:
+            raise AbsentSettingError
+        if name in arguments.values:
+            value = arguments.values[name]
+        elif arguments.hidden:
+            raise UnknownValueError
+        else:
+            value = flags[name].default
+        if value is UNKNOWN:
+            raise UnknownValueError
+        return value
+
+    return Values(read)
+
+
+# -- words ----------------------------------------------------------------------------------------------------------
+
+
+def _word(fault: Fault, run: OpenRLHFRun, where: str, flags: Flags) -> str:
+    program = run.module.rpartition(".")[2]
+    if fault.kind == "unknown":
+        return "; ".join(_word_unknown(fault.flag, program, run, where, flags))
+    text = fault.word.text or ""
+    flag = fault.flags
+    assert flag is not None
+    if fault.kind == "surplus":
+        return f"`{flag.name}` takes no value in {where}"
+    if fault.kind == "missing":
+        wanted = f"{flag.least} values" if flag.least > 1 else "a value"
+        return f"`{flag.name}` takes {wanted} in {where}"
+    if fault.kind == "type":
+        wanted = {"int": "a whole number", "float": "a number"}[flag.type]
+        return f"`{flag.name}` takes {wanted} in {where}, and `{text}` is none"
+    choices = ", ".join(f"`{choice}`" for choice in flag.choices)
+    return f"`{text}` is no choice of `{flag.name}` in {where}; it has {choices}"
+
+
+def _word_unknown(name: str, program: str, run: OpenRLHFRun, where: str, flags: Flags) -> Iterator[str]:
+    yield f"`{program}` has no flag `{name}` in {where}"
+    if run.own is None:
+        having = [v for v in releases("openrlhf") if name in (flags_in_release(run.module, v) or {})]
+        if having:
+            yield f"OpenRLHF {ranges_of(having, releases('openrlhf'))} has it"
+    found = [new for new in successors("openrlhf", name) if new in flags]
+    if found:
+        yield f"`{'` and `'.join(found)}` {'took its place' if len(found) == 1 else 'took its place together'}"
+
+
+def place_of(fault: Fault, launch: Launch) -> Location:
+    """The flag where it is written as it is, else the whole word."""
+    word = fault.word
+    if fault.kind == "unknown" and word.raw.startswith(fault.flag):
+        return launch.source.location(word.start, word.start + len(fault.flag))
+    return launch.source.location(word.start, word.end)

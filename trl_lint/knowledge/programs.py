@@ -1,0 +1,64 @@
+"""What the programs of verl and OpenRLHF are started with, by release: `rules/commands/verl.toml`, `openrlhf.toml`.
+
+The keys and flags themselves are in the histories; these tables say which of them a command meets, and what took the
+place of those that went.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache, lru_cache
+from typing import Any
+
+from trl_lint.knowledge import rules_dir
+
+
+@cache
+def _table(package: str) -> dict[str, Any]:
+    import tomli
+
+    with open(os.path.join(rules_dir(), "commands", f"{package}.toml"), "rb") as stream:
+        return tomli.load(stream)
+
+
+def programs(package: str) -> frozenset[str]:
+    """The modules of a package that are started."""
+    return frozenset(row["module"] for row in _table(package)["program"])
+
+
+def config_of_program(module: str, version: str) -> str:
+    """The config that a module of verl begins with in a release, "" if that is not recorded."""
+    rows = _table("verl")["program"]
+    return next((row["config"] for row in rows if row["module"] == module and _holds(row["releases"], version)), "")
+
+
+def config_of_engine(name: str, version: str) -> str:
+    """The config that `model_engine=<name>` selects in a release of verl, "" if that is not recorded."""
+    rows = _table("verl")["engine"]
+    return next((row["config"] for row in rows if row["name"] == name and _holds(row["releases"], version)), "")
+
+
+def successors(package: str, name: str) -> tuple[str, ...]:
+    """What took the place of a key or flag, step by step over the releases; those in use must be asked what they have.
+
+    A row may rename everything below a key: `old = "ray_init"` covers `ray_init.num_cpus` too.
+    """
+    found: dict[str, None] = {}
+    waiting = [name]
+    while waiting:
+        current = waiting.pop(0)
+        for row in _table(package)["rename"]:
+            old = row["old"]
+            if current == old or current.startswith(f"{old}."):
+                new = [text + current[len(old) :] for text in row["new"]]
+                waiting += [text for text in new if text not in found]
+                found.update(dict.fromkeys(new))
+    return tuple(found)
+
+
+@lru_cache(maxsize=512)
+def _holds(releases: str, version: str) -> bool:
+    from trl_lint.knowledge.releases import parse_specifier
+
+    specifier = parse_specifier(releases)
+    return specifier is not None and specifier.contains(version, prereleases=True)
