@@ -6,11 +6,20 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.configs._problems import IsFine, Problem, entries, is_known, never, outside, takes, whole_number
-from trl_lint.finding import Location
+from trl_lint.checks.configs._problems import (
+    IsFine,
+    Problem,
+    entries,
+    is_known,
+    never,
+    outside,
+    takes,
+    whole_number,
+    written_twice,
+)
 from trl_lint.knowledge import configs
 from trl_lint.knowledge.configs import ValueRow
-from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar, find, find_entry, value_of
+from trl_lint.sources.nodes import Entry, Mapping, Scalar, find, find_entry, value_of
 
 if TYPE_CHECKING:
     from trl_lint.project.documents import Document
@@ -209,20 +218,6 @@ def _by_stage(root: Mapping) -> Iterator[Problem]:
 
 def _written_twice(root: Mapping, document: Document) -> Iterator[Problem]:
     """DeepSpeed refuses a key that stands twice in one block; transformers and accelerate take the second."""
-    for mapping in _mappings(root):
-        seen: dict[object, Location] = {}
-        for entry in mapping.entries:
-            name = entry.key.value
-            if name in seen:
-                message = f"`{name}` stands twice in one block: DeepSpeed stops, transformers takes the second value"
-                yield Problem(entry, message, "deepspeed", never, "warning", related=(seen[name],))
-            seen[name] = document.place(entry, "the first one")
-
-
-def _mappings(root: Node) -> Iterator[Mapping]:
-    waiting = [root]
-    while waiting:
-        node = waiting.pop(0)
-        if isinstance(node, Mapping):
-            yield node
-            waiting += [entry.value for entry in node.entries]
+    for entry, first in written_twice(root, document):
+        message = f"`{entry.key.value}` stands twice in one block: DeepSpeed stops, transformers takes the second value"
+        yield Problem(entry, message, "deepspeed", never, "warning", related=(first,))

@@ -121,6 +121,32 @@ def _is_named_in_code(key: str, project: Project) -> bool:
     return False
 
 
+def written_twice(root: Node, document: Document) -> Iterator[tuple[Entry, Location]]:
+    """The keys that stand twice in one block, each with the place before it."""
+    for mapping in mappings(root):
+        seen: dict[object, Location] = {}
+        for entry in mapping.entries:
+            name = entry.key.value
+            if name in seen and name != "<<":
+                yield entry, seen[name]
+            seen[name] = document.place(entry, "the first one")
+
+
+def mappings(root: Node) -> Iterator[Mapping]:
+    """Every block of a document, the outer ones first; what YAML aliases share is visited once."""
+    waiting, known = [root], set()
+    while waiting:
+        node = waiting.pop(0)
+        children = [entry.value for entry in node.entries] if isinstance(node, Mapping) else getattr(node, "items", [])
+        content = node.entries if isinstance(node, Mapping) else children
+        if isinstance(node, Scalar) or id(content) in known:
+            continue
+        known.add(id(content))
+        if isinstance(node, Mapping):
+            yield node
+        waiting += children
+
+
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.checks.configs import _accelerate_contradictions, _deepspeed
-from trl_lint.checks.configs._problems import Problem, report
+from trl_lint.checks.configs._problems import Problem, report, written_twice
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
 
@@ -24,11 +24,24 @@ _READERS: dict[str, Callable[[Document], Iterator[Problem]]] = {
 
 class ContradictionInFile(Rule):
     code = "TRL403"
-    documents: ClassVar[tuple[str, ...]] = tuple(_READERS)
+    documents: ClassVar[tuple[str, ...]] = (*_READERS, "trl-recipe", "axolotl", "llamafactory", "verl")
     launches = True
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
-        yield from report(self, document, project, _READERS[document.kind](document))
+        if document.kind in _READERS:
+            yield from report(self, document, project, _READERS[document.kind](document))
+        if document.kind != "deepspeed":
+            yield from self._check_twice(document)
+
+    def _check_twice(self, document: Document) -> Iterator[Finding]:
+        """YAML loaders take the last of two values without a word."""
+        for entry, first in written_twice(document.root, document):
+            yield self.finding(
+                document.place(entry),
+                f"`{entry.key.value}` stands twice in one block: only this value counts",
+                severity="warning",
+                related=(first,),
+            )
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         from trl_lint.checks.configs import _openrlhf, _openrlhf_asserts, _verl, _verl_asserts

@@ -1,0 +1,88 @@
+"""TRL507: a launch script uses a variable that nothing sets."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding
+from trl_lint.sources import SourceError
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+    from trl_lint.project.launches import Launch
+    from trl_lint.sources import Source
+
+# Names in small letters are a script's own; capitals are what one inherits.
+_OWN = re.compile(rb"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
+# What may set names that are not written out, or that stand in another file.
+_SETS_ANYTHING = re.compile(
+    r"(?:^|[\n;&|({]|\bthen|\bdo|\belse)\s*(?:source|\.|eval)\s|\bset\s+-a\b|\b(?:declare|export|local|typeset|read)\s+(?:-\w+\s+)*[\"']?\$|"
+    r"\bprintf\s+-v\b|--export[= ]|\$\{!|\bgetopts\b|\benvsubst\b"
+)
+_SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".yaml", ".yml", ".py", ".md")
+
+
+class VariableNeverSet(Rule):
+    code = "TRL507"
+    launches = True
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        source = launch.source
+        if source.language != "shell" or launch.is_documentation or launch is not project.launches_in(source.path)[0]:
+            return
+        if _SETS_ANYTHING.search(source.text):
+            return
+        told: set[str] = set()
+        for name, start, end in plain_expansions(source):
+            if name in told or may_be_set(name, source.text):
+                continue
+            told.add(name)
+            if not is_started_elsewhere(source.path, project):
+                message = f"nothing in this script sets `{name}`: it is empty unless the shell around it exports one"
+                yield self.finding(source.location(start, end), message)
+
+
+def plain_expansions(source: Source) -> Iterator[tuple[str, int, int]]:
+    """The variables of the script's own kind that are used as they are, `$name` or `${name}`, and where.
+
+    `${name:-default}` and its like are prepared for a missing value.
+    """
+    from trl_lint.sources.shell_syntax import Offsets, parse
+
+    offsets = Offsets(source.text)
+    waiting = [parse(offsets.data)]
+    while waiting:
+        node = waiting.pop()
+        if node.type in ("simple_expansion", "expansion") and node.text is not None:
+            name = node.text.strip(b"${}")
+            if _OWN.fullmatch(name):
+                yield name.decode(), offsets(node.start_byte), offsets(node.end_byte)
+            continue
+        waiting.extend(reversed(node.children))
+
+
+def may_be_set(name: str, text: str) -> bool:
+    """Whether the name stands anywhere in the script but behind a `$` or as a part of a longer word.
+
+    `data.name=…` and `--name` are keys of the program. A comment that shows `name=… bash run.sh` counts.
+    """
+    return re.search(rf"(?<![\w$.{{/-]){re.escape(name)}(?![\w.-])", text) is not None
+
+
+def is_started_elsewhere(path: str, project: Project) -> bool:
+    """Whether another file of the project names the script: it may export what the script needs."""
+    name = os.path.basename(path).encode(errors="replace")
+    for other in project.paths():
+        if other != path and other.endswith(_SHELL_SUFFIXES):
+            with suppress(OSError, SourceError):
+                if name in project.files.get(other).data:
+                    return True
+    return False
+
+
+rule = VariableNeverSet()
