@@ -221,7 +221,7 @@ class _Run:
 
     def _check_runs_of(self, path: str) -> bool:
         """Check the runs that use a script or config, and whether there are any."""
-        runs = [run for run in self.project(path).runs() if any(path in link.paths for link in run.links)]
+        runs = self.project(path).runs_with(path)
         for run in runs:
             self._check_run(run)
         return bool(runs)

@@ -68,8 +68,7 @@ def is_unsloth(module: PythonModule) -> bool:
 def is_patched(module: PythonModule) -> bool:
     """Whether the file replaces a constructor (`SFTTrainer.__init__ = …`)."""
     return "__init__ =" in module.text and any(
-        isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == "__init__"
-        for node in module.parents
+        isinstance(node.ctx, ast.Store) and node.attr == "__init__" for node in module.of(ast.Attribute)
     )
 
 

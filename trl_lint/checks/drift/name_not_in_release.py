@@ -152,8 +152,8 @@ def used_attributes(module: PythonModule) -> Iterator[Use]:
     }
     if not modules:
         return
-    for node, parent in module.parents.items():
-        if type(node) is ast.Attribute and type(parent) is not ast.Attribute and isinstance(node.ctx, ast.Load):
+    for node in module.of(ast.Attribute):
+        if type(module.parents[node]) is not ast.Attribute and isinstance(node.ctx, ast.Load):
             first = root_of(node)
             if isinstance(first, ast.Name) and first.id in modules and module.names.is_certain(node):
                 for dotted in module.names.origins(node):
@@ -169,8 +169,7 @@ def is_assigned(module: PythonModule, dotted: str) -> bool:
     if "setattr(" in text and (f'"{last}"' in text or f"'{last}'" in text):
         return True
     return any(
-        isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == last
-        for node in module.parents
+        isinstance(node.ctx, ast.Store) and node.attr == last for node in module.of(ast.Attribute)
     )
 
 
