@@ -147,6 +147,12 @@ class Project:
 
         return self._read("module", path, lambda file: PythonModule(Source(file, "python")))
 
+    def kept_module(self, source: Source) -> PythonModule | None:
+        """The module of a file that was parsed already, if its text is still the same."""
+        module, _ = self._readings.get(("module", source.path), (None, None))
+        kept = cast("PythonModule | None", module)
+        return kept if kept is not None and kept.text == source.text else None
+
     def keep_module(self, module: PythonModule) -> None:
         """Remember a module that was parsed elsewhere, so that it is not parsed again."""
         self._readings.setdefault(("module", module.path), (module, None))

@@ -18,9 +18,11 @@ N = TypeVar("N", bound=ast.AST)
 
 _REBINDERS = (ast.For, ast.AsyncFor, ast.comprehension, ast.AugAssign)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-# Fields that never hold a node worth a visit: names, numbers, and operators, which all trees of a process share, so that
-# what other tools hang on them (pyflakes its parent links) would lead out of this tree.
-_PLAIN = frozenset(("ctx", "op", "ops", "id", "attr", "name", "kind", "level", "module", "type_comment", "type_ignores"))
+# Fields that never hold a node worth a visit: names, numbers, and operators, which all trees of a process share, so
+# that what other tools hang on them (pyflakes its parent links) would lead out of this tree.
+_PLAIN = frozenset(
+    ("ctx", "op", "ops", "id", "attr", "name", "kind", "level", "module", "type_comment", "type_ignores")
+)
 _SHARED = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
 
 

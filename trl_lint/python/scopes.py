@@ -29,7 +29,8 @@ class Scopes:
         for name, site in _sites(module):
             self._sites.setdefault(name, []).append(site)
         # `global` and `nonlocal`: bound in more scopes than one
-        self._shared = {name for kind in (ast.Global, ast.Nonlocal) for node in module.of(kind) for name in node.names}
+        shared: list[ast.Global | ast.Nonlocal] = [*module.of(ast.Global), *module.of(ast.Nonlocal)]
+        self._shared = {name for node in shared for name in node.names}
 
     def _bound_in(self, name: str) -> dict[ast.AST, list[ast.AST]]:
         """The places that bind a name, by their scope."""
@@ -107,10 +108,12 @@ def _sites(module: PythonModule) -> Iterator[tuple[str, ast.AST]]:
     for statement in module.imports:
         for alias in statement.names:
             yield alias.asname or alias.name.partition(".")[0], statement
-    for kind in (ast.ExceptHandler, ast.MatchAs, ast.MatchStar):
-        for node in module.of(kind):
-            if node.name is not None:
-                yield node.name, node
+    naming: list[ast.ExceptHandler | ast.MatchAs | ast.MatchStar] = [
+        *module.of(ast.ExceptHandler), *module.of(ast.MatchAs), *module.of(ast.MatchStar)
+    ]  # fmt: skip
+    for node in naming:
+        if node.name is not None:
+            yield node.name, node
     for mapping in module.of(ast.MatchMapping):
         if mapping.rest is not None:
             yield mapping.rest, mapping

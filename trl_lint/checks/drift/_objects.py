@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trl_lint.checks.drift._classes import Callee, instances
+from trl_lint.checks.drift._classes import Callee, instances, may_name_known
 from trl_lint.knowledge.presence import is_class
 from trl_lint.project.parsers import PARSING, dataclass_types
 from trl_lint.python.guards import key_of, last_name
@@ -34,11 +34,16 @@ def object_of(node: ast.expr, module: PythonModule) -> Callee | None:
 
 def builds_objects(module: PythonModule) -> bool:
     """Whether any call of the file builds an object of a known class: most files need no look at their scopes."""
-    cached = module.memo.get(("builds objects", module.tree))
+    return bool(_constructions(module))
+
+
+def _constructions(module: PythonModule) -> set[ast.Call]:
+    """The calls that build an object of a known class."""
+    cached = module.memo.get(("constructions", module.tree))
     if cached is None:
-        cached = any(_of_class(call.func, module) is not None for call in module.calls)
-        module.memo["builds objects", module.tree] = cached
-    return bool(cached)
+        cached = {call for call in module.calls if _of_class(call.func, module) is not None}
+        module.memo["constructions", module.tree] = cached
+    return cached  # type: ignore[return-value]
 
 
 def may_hold_object(node: ast.expr, module: PythonModule) -> bool:
@@ -50,7 +55,9 @@ def may_hold_object(node: ast.expr, module: PythonModule) -> bool:
         return False
     if isinstance(node, ast.Name):
         return node.id in _holders(module)
-    return node.attr in _holders(module) if isinstance(node, ast.Attribute) else isinstance(node, ast.Call)
+    if isinstance(node, ast.Attribute):
+        return node.attr in _holders(module)
+    return node in _constructions(module)
 
 
 def _holders(module: PythonModule) -> set[str]:
@@ -60,7 +67,7 @@ def _holders(module: PythonModule) -> set[str]:
         found: set[str] = set()
         for call in module.calls:
             is_parsing = isinstance(call.func, ast.Attribute) and call.func.attr in PARSING
-            if is_parsing or _of_class(call.func, module) is not None:
+            if is_parsing or call in _constructions(module):
                 found.update(_targets(call, module))
         cached = module.memo["holders", module.tree] = found
     return cached  # type: ignore[return-value]
@@ -173,7 +180,7 @@ def _built(source: ast.expr, module: PythonModule) -> Callee | None:
 
 
 def _of_class(node: ast.expr, module: PythonModule) -> Callee | None:
-    found = instances(node, module)
+    found = instances(node, module) if may_name_known(node, module) else None
     return found if found is not None and is_class(found.dotted) else None
 
 

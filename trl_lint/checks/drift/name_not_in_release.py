@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from trl_lint.checks.drift._calls import root_of
+from trl_lint.checks.drift._classes import root_of
 from trl_lint.checks.drift._imports import edit_import, target_of
 from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge, ranges_of
 from trl_lint.checks.drift._members import judge_read, reads

@@ -253,9 +253,9 @@ def _is_dict(value: ast.expr) -> bool:
 def _values(module: PythonModule, name: ast.Name) -> list[ast.expr]:
     """Everything a name is assigned in the scope it is used in; empty if something else binds it there, or nothing."""
     stores: dict[ast.AST | None, list[ast.Name]] = {}
-    for kind in (ast.Global, ast.Nonlocal):
-        if any(name.id in node.names for node in module.of(kind)):
-            return []
+    shared: list[ast.Global | ast.Nonlocal] = [*module.of(ast.Global), *module.of(ast.Nonlocal)]
+    if any(name.id in statement.names for statement in shared):
+        return []
     for node in module.of(ast.Name):
         if node.id == name.id and not isinstance(node.ctx, ast.Load):
             stores.setdefault(module.function(node), []).append(node)
