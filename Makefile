@@ -1,7 +1,7 @@
 # make demo   lint the bundled project in fixtures/demo and show what --fix would change
 # make test   everything the CI runs
 # make lint   the style and type checks alone
-# make docs   rewrite the rule table and the command output shown in README.md and docs/
+# make docs   rewrite the table of what rules ask for, the rule table and the command output shown in README.md and docs/
 # make oracle the drift rules against public repositories and real installations; slow, and needs clones: see
 #             docs/validation.md for what MIRROR and ORACLE_PYTHON are
 # make bench  measure what the rules cost; ARGS="path/to/a/tree another/one" adds real trees
@@ -33,6 +33,7 @@ lint: $(INSTALLED)
 	$(BIN)/python -m mypy
 
 docs: $(INSTALLED)
+	$(BIN)/python -m trl_lint.checks.registry --write
 	$(BIN)/python -m trl_lint.knowledge.tables --write docs/rules.md
 	$(BIN)/python tests/documents.py
 

@@ -9,7 +9,7 @@ import pytest
 from documents import ROOT
 from fixture_cases import cases
 
-from trl_lint.checks.registry import all_rules, rule_modules
+from trl_lint.checks.registry import all_rules, declarations_text, rule_modules
 from trl_lint.checks.rule import Rule
 from trl_lint.knowledge.pages import all_pages, page_files
 
@@ -20,6 +20,12 @@ FLAKE8_CODE = re.compile(r"^[A-Z]{1,3}[0-9]{0,3}$")
 def test_codes_are_unique():
     codes = [rule.code for rule in all_rules()]
     assert len(codes) == len(rule_modules()) == len(set(codes))
+
+
+def test_what_rules_ask_for_is_written_down():
+    """The table that saves the import of rules with nothing to do; `make docs` writes it."""
+    written = (ROOT / "trl_lint" / "checks" / "declared.py").read_text("utf-8")
+    assert written == declarations_text(), "run `make docs`"
 
 
 @pytest.mark.parametrize("rule", RULES)

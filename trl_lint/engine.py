@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from trl_lint.checks.registry import all_rules
+from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location, Severity
 from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, size_of
@@ -63,7 +63,7 @@ class _Run:
         self.settings = settings
         self.overlays = overlays or {}
         self.files = Files(self.overlays)
-        self.rules = [rule for rule in all_rules() if settings.is_selected(rule.code)]
+        self.rules = [rule for rule in declared_rules() if settings.is_selected(rule.code)]
         self.triage = Triage(self.rules)
         self._run_rules = [rule for rule in self.rules if rule.runs]
         self._checked_runs: set[Run] = set()
@@ -145,15 +145,15 @@ class _Run:
         from trl_lint.python.module import PythonModule
 
         refuse_large(len(source.text))
+        project = self.project(source.path)
         try:
-            module = PythonModule(source)
+            module = project.kept_module(source) or PythonModule(source)
         except SourceError as error:
             from trl_lint.python.newer_syntax import is_newer_syntax
 
             if "nested" not in error.message and is_newer_syntax(source.text, error.offset):
                 return  # nothing is wrong with the file
             raise SourceError(error.message, source.file_offset(error.offset)) from None
-        project = self.project(source.path)
         for rule, call in self.triage.candidates(module, active):
             site = Site(call, module, project)
             self._guarded(rule, source.path, partial(_visit, rule, site))
@@ -221,7 +221,7 @@ class _Run:
 
     def _check_runs_of(self, path: str) -> bool:
         """Check the runs that use a script or config, and whether there are any."""
-        runs = self.project(path).runs_using(path)
+        runs = self.project(path).runs_with(path)
         for run in runs:
             self._check_run(run)
         return bool(runs)

@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from trl_lint.knowledge import api, histories
+from trl_lint.knowledge import api, histories, names
 from trl_lint.knowledge.refresher import index
 from trl_lint.knowledge.refresher.history import merge
 from trl_lint.knowledge.refresher.packages import Package
@@ -35,6 +35,8 @@ def forget():
     for cache in (histories.text_of, histories._starts, histories.releases, histories.positions, histories.block):
         cache.cache_clear()
     api._signature.cache_clear()
+    names.exports.cache_clear()
+    names.definition.cache_clear()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.histories import Block, Changes, block, positions, value_at
@@ -42,6 +43,7 @@ def knows(package: str, version: object) -> bool:
     return str(version) in positions(package)
 
 
+@lru_cache(maxsize=16384)
 def exports(module: str, name: str, version: object) -> str | Missing:
     """What a name in a module is in a release of the module's package.
 
@@ -172,6 +174,7 @@ def follow(reference: str, versions: Mapping[str, object]) -> str | Missing:
     return reference
 
 
+@lru_cache(maxsize=16384)
 def definition(reference: str, at: int) -> Block | None:
     package = reference.partition(":")[0].partition(".")[0]
     for kind in ("class", "def"):

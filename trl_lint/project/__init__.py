@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from trl_lint.project.runs import Run
     from trl_lint.python.module import PythonModule
     from trl_lint.settings import Settings
+    from trl_lint.sources import Source
 
 T = TypeVar("T")
 
@@ -76,7 +77,9 @@ class Project:
         self._launches: dict[bytes, list[Launch]] = {}
         self._documents: list[Document] | None = None
         self._runs: dict[Launch, Run] = {}
-        self._runs_by_path: dict[str, list[Run]] | None = None
+        self._all_runs: list[Run] | None = None
+        self._runs_by_source: dict[Source, list[Run]] = {}
+        self._runs_by_file: dict[str, list[Run]] | None = None
         self._parsers: list[ScriptParser] | None = None
         self._environments: dict[str, Environment] = {}
         self._folders: Folders | None = None
@@ -144,6 +147,12 @@ class Project:
 
         return self._read("module", path, lambda file: PythonModule(Source(file, "python")))
 
+    def kept_module(self, source: Source) -> PythonModule | None:
+        """The module of a file that was parsed already, if its text is still the same."""
+        module, _ = self._readings.get(("module", source.path), (None, None))
+        kept = cast("PythonModule | None", module)
+        return kept if kept is not None and kept.text == source.text else None
+
     def keep_module(self, module: PythonModule) -> None:
         """Remember a module that was parsed elsewhere, so that it is not parsed again."""
         self._readings.setdefault(("module", module.path), (module, None))
@@ -208,20 +217,33 @@ class Project:
         """The run that a launch starts."""
         from trl_lint.project.runs import Run
 
-        return self._runs.setdefault(launch, Run(launch, self))
+        found = self._runs.get(launch)
+        if found is None:
+            found = self._runs[launch] = Run(launch, self)
+        return found
 
     def runs(self) -> list[Run]:
         """The runs of all launch commands of the project."""
-        return [self.run_of(launch) for launch in self.launches()]
+        if self._all_runs is None:
+            self._all_runs = [self.run_of(launch) for launch in self.launches()]
+            for run in self._all_runs:
+                self._runs_by_source.setdefault(run.launch.source, []).append(run)
+        return self._all_runs
 
-    def runs_using(self, path: str) -> list[Run]:
-        """The runs whose script or config is, or may be, the file at this absolute path."""
-        if self._runs_by_path is None:
-            self._runs_by_path = {}
+    def runs_in(self, source: Source) -> list[Run]:
+        """The runs of the commands that stand in one text, in its order."""
+        self.runs()
+        return self._runs_by_source.get(source, [])
+
+    def runs_with(self, path: str) -> list[Run]:
+        """The runs that use the file at `path` through any of their links."""
+        if self._runs_by_file is None:
+            table: dict[str, list[Run]] = {}
             for run in self.runs():
-                for used in {used for link in run.links for used in link.paths}:
-                    self._runs_by_path.setdefault(used, []).append(run)
-        return self._runs_by_path.get(path, [])
+                for linked in dict.fromkeys(path for link in run.links for path in link.paths):
+                    table.setdefault(linked, []).append(run)
+            self._runs_by_file = table
+        return self._runs_by_file.get(path, [])
 
     def launches_of(self, script: str, word: bytes = b"") -> list[Launch]:
         """The launches that start the script at this absolute path; `word` as in `launches`."""

@@ -35,8 +35,8 @@ def servers_of(run: Run) -> list[Server]:
     """The servers started in the text that starts a run (a script, a code block of a page), in its order."""
     return [
         read_server(other)
-        for other in run.project.runs()
-        if other.launch.source is run.launch.source and other.framework == "vllm" and other is not run
+        for other in run.project.runs_in(run.launch.source)
+        if other.framework == "vllm" and other is not run
     ]
 
 

@@ -184,12 +184,14 @@ def bindings(module: PythonModule) -> dict[str, list[ast.expr]]:
     cached = module.memo.get(("bindings", module.tree))
     if cached is None:
         table: dict[str, list[ast.expr]] = {}
-        for node in module.parents:
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    table.setdefault(key_of(target), []).append(node.value)
-            elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
-                table.setdefault(key_of(node.target), []).append(node.value)
+        for assignment in module.of(ast.Assign):
+            for target in assignment.targets:
+                table.setdefault(key_of(target), []).append(assignment.value)
+        for annotated in module.of(ast.AnnAssign):
+            if annotated.value is not None:
+                table.setdefault(key_of(annotated.target), []).append(annotated.value)
+        for named in module.of(ast.NamedExpr):
+            table.setdefault(key_of(named.target), []).append(named.value)
         table.pop("", None)
         cached = module.memo["bindings", module.tree] = table
     return cached  # type: ignore[return-value]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
+from typing import TypeVar
 
 from trl_lint.finding import Location
 from trl_lint.python.names import Names
@@ -12,8 +14,30 @@ from trl_lint.sources import Source, SourceError
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
+N = TypeVar("N", bound=ast.AST)
+
 _REBINDERS = (ast.For, ast.AsyncFor, ast.comprehension, ast.AugAssign)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# Fields that never hold a node worth a visit: names, numbers, and operators, which all trees of a process share, so
+# that what other tools hang on them (pyflakes its parent links) would lead out of this tree.
+_PLAIN = frozenset(
+    ("ctx", "op", "ops", "id", "attr", "name", "kind", "level", "module", "type_comment", "type_ignores")
+)
+_SHARED = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+
+
+def _child_fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    if kind in (ast.Constant, ast.Import, ast.ImportFrom):
+        return ()
+    return tuple(field for field in kind._fields if field not in _PLAIN)
+
+
+# What the walk enters, by the type of a node; a value whose type is not here is no node.
+_CHILDREN: dict[type, tuple[str, ...]] = {
+    kind: _child_fields(kind)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST) and not issubclass(kind, _SHARED)
+}
 
 
 class PythonModule:
@@ -25,16 +49,22 @@ class PythonModule:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.tree = parse(source.text)
-        self.calls: list[ast.Call] = []
-        self.imports: list[ast.Import | ast.ImportFrom] = []
-        self.classes: list[ast.ClassDef] = []
-        self.functions: list[FunctionNode] = []
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self._index: defaultdict[type, list[ast.AST]] = defaultdict(list)
+        self._walk()
+        self.calls: list[ast.Call] = sorted(self.of(ast.Call), key=_place)
+        self.imports: list[ast.Import | ast.ImportFrom] = sorted(
+            [*self.of(ast.Import), *self.of(ast.ImportFrom)], key=_place
+        )
+        self.classes: list[ast.ClassDef] = sorted(self.of(ast.ClassDef), key=_place)
+        self.functions: list[FunctionNode] = sorted(
+            [*self.of(ast.FunctionDef), *self.of(ast.AsyncFunctionDef)], key=_place
+        )
         self.names = Names()
         self._constants: dict[str, list[ast.expr]] = {}
-        self.parents: dict[ast.AST, ast.AST] = {}
+        self._name_everything()
         self.memo: dict[tuple[str, ast.AST], object] = {}  # what an analysis found out about a node, for all its rules
         self._ascii = source.text.isascii()
-        self._walk()
 
     @property
     def path(self) -> str:
@@ -44,49 +74,43 @@ class PythonModule:
     def text(self) -> str:
         return self.source.text
 
+    def of(self, kind: type[N]) -> list[N]:
+        """All nodes of exactly this type, in the order of the walk (not of the source), at no cost."""
+        return self._index.get(kind, [])  # type: ignore[return-value]
+
     def _walk(self) -> None:
-        names, calls, parents = self.names, self.calls, self.parents
+        """The only walk over the whole tree: what rules look for in it is in the index, what is around in `parents`."""
+        parents, index, children = self.parents, self._index, _CHILDREN
         stack: list[ast.AST] = [self.tree]
         while stack:
             node = stack.pop()
-            kind = type(node)
-            if kind is ast.Call:
-                calls.append(node)  # type: ignore[arg-type]
-            elif kind is ast.Import or kind is ast.ImportFrom:
-                names.add_import(node)  # type: ignore[arg-type]
-                self.imports.append(node)  # type: ignore[arg-type]
-                continue
-            elif kind is ast.Assign:
-                for target in node.targets:  # type: ignore[attr-defined]
-                    self._bind(target, node.value)  # type: ignore[attr-defined]
-            elif kind is ast.AnnAssign:
-                self._bind(node.target, node.value)  # type: ignore[attr-defined]
-            elif kind in _FUNCTIONS:
-                self.functions.append(node)  # type: ignore[arg-type]
-                names.add_binding(node.name)  # type: ignore[attr-defined]
-            elif kind is ast.ClassDef:
-                self.classes.append(node)  # type: ignore[arg-type]
-                names.add_binding(node.name)  # type: ignore[attr-defined]
-            elif kind is ast.arg:
-                names.add_binding(node.arg)  # type: ignore[attr-defined]
-            elif kind in _REBINDERS:
-                self._bind_loop(node.target)  # type: ignore[attr-defined]
-            # Nodes without fields are not entered: operators are shared by all trees of a process, and what other tools
-            # hang on them (pyflakes its parent links) would lead out of this tree.
-            for value in node.__dict__.values():
-                if isinstance(value, list):
-                    for item in value:
-                        if isinstance(item, ast.AST):
-                            parents[item] = node
-                            if item._fields:
-                                stack.append(item)
-                elif isinstance(value, ast.AST) and value._fields:
-                    parents[value] = node
-                    stack.append(value)
-        calls.sort(key=_place)
-        self.functions.sort(key=_place)
-        self.imports.sort(key=_place)
-        self.classes.sort(key=_place)
+            for field in children[node.__class__]:
+                value = getattr(node, field)
+                for item in value if value.__class__ is list else (value,):
+                    kind = item.__class__
+                    fields = children.get(kind)
+                    if fields is not None:
+                        parents[item] = node
+                        index[kind].append(item)
+                        if fields:
+                            stack.append(item)
+
+    def _name_everything(self) -> None:
+        names = self.names
+        for node in self.imports:
+            names.add_import(node)
+        for assignment in self.of(ast.Assign):
+            for target in assignment.targets:
+                self._bind(target, assignment.value)
+        for annotated in self.of(ast.AnnAssign):
+            self._bind(annotated.target, annotated.value)
+        for definition in (*self.functions, *self.classes):
+            names.add_binding(definition.name)
+        for parameter in self.of(ast.arg):
+            names.add_binding(parameter.arg)
+        for kind in _REBINDERS:
+            for rebinder in self.of(kind):
+                self._bind_loop(rebinder.target)  # type: ignore[attr-defined]
 
     def _bind(self, target: ast.expr, value: ast.expr | None) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):

@@ -24,13 +24,22 @@ class Scopes:
 
     def __init__(self, module: PythonModule) -> None:
         self._module = module
-        self._bound: dict[ast.AST, dict[str, list[ast.AST]]] = {}
-        self._shared: set[str] = set()  # `global` and `nonlocal`: bound in more scopes than one
-        for node in module.parents:
-            for name in _bound_names(node):
-                self._bound.setdefault(self.scope(node), {}).setdefault(name, []).append(node)
-            if isinstance(node, (ast.Global, ast.Nonlocal)):
-                self._shared.update(node.names)
+        self._sites: dict[str, list[ast.AST]] = {}  # by name; in which scope a site is, is asked for few of the names
+        self._bound: dict[str, dict[ast.AST, list[ast.AST]]] = {}
+        for name, site in _sites(module):
+            self._sites.setdefault(name, []).append(site)
+        # `global` and `nonlocal`: bound in more scopes than one
+        shared: list[ast.Global | ast.Nonlocal] = [*module.of(ast.Global), *module.of(ast.Nonlocal)]
+        self._shared = {name for node in shared for name in node.names}
+
+    def _bound_in(self, name: str) -> dict[ast.AST, list[ast.AST]]:
+        """The places that bind a name, by their scope."""
+        found = self._bound.get(name)
+        if found is None:
+            found = self._bound[name] = {}
+            for site in self._sites.get(name, ()):
+                found.setdefault(self.scope(site), []).append(site)
+        return found
 
     def scope(self, node: ast.AST) -> ast.AST:
         """The function, class, comprehension or module whose names a node uses and binds."""
@@ -56,9 +65,12 @@ class Scopes:
         """
         if node.id in self._shared:
             return None
+        bound = self._bound_in(node.id)
+        if not bound:
+            return None
         first = scope = self.scope(node)
         while True:
-            found = self._bound.get(scope, {}).get(node.id) if scope is first or not _is_class(scope) else None
+            found = bound.get(scope) if scope is first or not _is_class(scope) else None
             if found is not None:
                 (only,) = found if len(found) == 1 else (None,)
                 is_before = only is not None and (scope is not first or _place(only) < _place(node))
@@ -84,19 +96,24 @@ def _place(node: ast.AST) -> tuple[int, int]:
     return (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
 
 
-def _bound_names(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Name):
-        if not isinstance(node.ctx, ast.Load):
-            yield node.id
-    elif isinstance(node, ast.arg):
-        yield node.arg
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        yield node.name
-    elif isinstance(node, (ast.Import, ast.ImportFrom)):
-        for alias in node.names:
-            yield alias.asname or alias.name.partition(".")[0]
-    elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+def _sites(module: PythonModule) -> Iterator[tuple[str, ast.AST]]:
+    """Every place that binds a name, with the name."""
+    for name in module.of(ast.Name):
+        if type(name.ctx) is not ast.Load:
+            yield name.id, name
+    for parameter in module.of(ast.arg):
+        yield parameter.arg, parameter
+    for definition in (*module.functions, *module.classes):
+        yield definition.name, definition
+    for statement in module.imports:
+        for alias in statement.names:
+            yield alias.asname or alias.name.partition(".")[0], statement
+    naming: list[ast.ExceptHandler | ast.MatchAs | ast.MatchStar] = [
+        *module.of(ast.ExceptHandler), *module.of(ast.MatchAs), *module.of(ast.MatchStar)
+    ]  # fmt: skip
+    for node in naming:
         if node.name is not None:
-            yield node.name
-    elif isinstance(node, ast.MatchMapping) and node.rest is not None:
-        yield node.rest
+            yield node.name, node
+    for mapping in module.of(ast.MatchMapping):
+        if mapping.rest is not None:
+            yield mapping.rest, mapping

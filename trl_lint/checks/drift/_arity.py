@@ -76,6 +76,8 @@ def misfit(call: ast.Call, callee: Callee, known: Choices, module: PythonModule,
     shape = read_shape(call)
     if shape is None or callee.package not in known or (shape.positional is None and shape.keywords is None):
         return None
+    if not may_misfit(shape, callee, known):
+        return None
     points = points_of_signature(callee.dotted)
     newest = known.newest(points)
     if is_unbound(call, callee, newest, module):
@@ -93,6 +95,22 @@ def misfit(call: ast.Call, callee: Callee, known: Choices, module: PythonModule,
     if fits(newest) is False and (verdict := _judge(callee, fits, known, rule)) is not None:
         return Misfit(call.func, verdict, _word_missing(callee, shape, verdict, newest, fits))
     return None
+
+
+def may_misfit(shape: Shape, callee: Callee, known: Choices) -> bool:
+    """Whether a call does not fit the newest release in use as it stands; nearly all calls do."""
+    found = known.remembered(("signature", callee.dotted), lambda: _newest_signature(callee.dotted, known))
+    if found is None or found.open:
+        return False
+    if shape.positional and not callee.own and found.positional is not None and shape.positional > found.positional:
+        return True
+    if shape.positional is None or shape.keywords is None:
+        return False
+    return len(left_out(found, shape.keywords, callee.own)) > shape.positional
+
+
+def _newest_signature(dotted: str, known: Choices) -> Signature | None:
+    return signature_of(dotted, known.newest(points_of_signature(dotted)))
 
 
 def is_unbound(call: ast.Call, callee: Callee, versions: dict[str, str], module: PythonModule) -> bool:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from trl_lint.checks.drift._classes import Callee, base_of, constructed, imported, own_class
-from trl_lint.checks.drift._objects import builds_objects, object_of, stored
+from trl_lint.checks.drift._classes import Callee, base_of, constructed, imported, may_name_known, own_class
+from trl_lint.checks.drift._objects import builds_objects, may_hold_object, object_of, stored
 from trl_lint.knowledge.api import Missing as Unknown
 from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.signatures import Parameter, Signature
-from trl_lint.project.stack import PACKAGES
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 
@@ -35,29 +34,17 @@ def known_calls(module: PythonModule) -> list[tuple[ast.Call, Callee]]:
 def _known_calls(module: PythonModule) -> Iterator[tuple[ast.Call, Callee]]:
     if is_patched(module):
         return
-    wanted = module.names.imported_from(PACKAGES) | {cls.name for cls in module.classes}
     rewritten = ("trl", "transformers") if is_unsloth(module) else ()
     has_objects = builds_objects(module)
     for call in module.calls:
-        # Of a thousand calls a dozen are ours, so the rest is let go by a look at the first name.
-        if not has_objects and not may_be_known(call.func, wanted):
+        if not may_name_known(call.func, module) and not (
+            isinstance(call.func, ast.Attribute)
+            and (_is_super(call.func.value) or (has_objects and may_hold_object(call.func.value, module)))
+        ):
             continue
         callee = callee_of(call, module)
         if callee is not None and callee.package not in rewritten:
             yield call, callee
-
-
-def may_be_known(func: ast.expr, wanted: Set[str]) -> bool:
-    """Whether a call may be one of a package or a class of the file, by the first name of what is called."""
-    first = root_of(func)
-    return first.id in wanted if isinstance(first, ast.Name) else isinstance(first, ast.Call)
-
-
-def root_of(node: ast.expr) -> ast.expr:
-    """What stands before the first dot: the `trl` of `trl.trainer.GRPOConfig`."""
-    while type(node) is ast.Attribute:
-        node = node.value
-    return node
 
 
 def is_unsloth(module: PythonModule) -> bool:
@@ -68,8 +55,7 @@ def is_unsloth(module: PythonModule) -> bool:
 def is_patched(module: PythonModule) -> bool:
     """Whether the file replaces a constructor (`SFTTrainer.__init__ = …`)."""
     return "__init__ =" in module.text and any(
-        isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == "__init__"
-        for node in module.parents
+        isinstance(node.ctx, ast.Store) and node.attr == "__init__" for node in module.of(ast.Attribute)
     )
 
 

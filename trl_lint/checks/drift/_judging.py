@@ -117,11 +117,12 @@ def is_shadowed(chosen: Choice, path: str, project: Project, defined: str, param
     folders = _copies(package.name, path, project.root)
     if not folders or not package.is_own:
         return bool(folders)
-    return any(
-        takes(text, defined, parameter) if parameter else defines(text, defined)
-        for folder in folders
-        for text in _texts(folder)
-    )
+    return any(_has(folder, defined, parameter) for folder in folders)
+
+
+@lru_cache(maxsize=4096)
+def _has(folder: str, defined: str, parameter: str) -> bool:
+    return any(takes(text, defined, parameter) if parameter else defines(text, defined) for text in _texts(folder))
 
 
 def has_own_copy(package: str, path: str, project: Project) -> bool:

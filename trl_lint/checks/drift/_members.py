@@ -40,9 +40,8 @@ def reads(module: PythonModule) -> Iterator[Read]:
     assigned = stored(module)
     nodes = [
         node
-        for node in module.parents
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Load)
+        for node in module.of(ast.Attribute)
+        if isinstance(node.ctx, ast.Load)
         and node.attr not in assigned
         and not node.attr.startswith("_")
         and isinstance(node.value, (ast.Name, ast.Attribute, ast.Call))
@@ -65,8 +64,8 @@ def opened_objects(module: PythonModule) -> set[str]:
     for call in module.calls:
         if isinstance(call.func, ast.Name) and call.func.id in _OPENING:
             found.add(key_of(call.args[0]) if call.args else "")
-    for node in module.parents:
-        if isinstance(node, ast.Attribute) and node.attr in ("__dict__", "__class__"):
+    for node in module.of(ast.Attribute):
+        if node.attr in ("__dict__", "__class__"):
             found.add(key_of(node.value))
     return found - {"self"}
 
@@ -91,9 +90,16 @@ def is_narrowed(module: PythonModule, node: ast.Attribute) -> bool:
 
 def judge_read(read: Read, known: Choices, module: PythonModule, rule: Rule) -> tuple[Verdict, str] | None:
     """The verdict on an attribute and what to say of it; None where it is there or where nothing is proved."""
-    dotted, name = read.owner.dotted, read.node.attr
+    question = (rule.code, "member", read.owner.dotted, read.node.attr)
+    found = known.remembered(question, lambda: _judge_member(read.owner, read.node.attr, known, rule))
+    return None if found is None or is_guarded(module, read.node) else found
+
+
+def _judge_member(owner: Callee, name: str, known: Choices, rule: Rule) -> tuple[Verdict, str] | None:
+    """The verdict on an attribute wherever it is read in this environment."""
+    dotted = owner.dotted
     points = points_of_parameter(f"{dotted}.{name}", name)
-    if read.owner.package not in known:
+    if owner.package not in known:
         return None
     newest = known.newest(points)
     ask = partial(has_member, dotted, name)
@@ -103,12 +109,12 @@ def judge_read(read: Read, known: Choices, module: PythonModule, rule: Rule) -> 
     if past is None:
         return None
     is_gone = ask(newest) is False
-    verdict = judge(known, points, ask, rule, past.package if is_gone else read.owner.package)
-    if verdict is None or is_guarded(module, read.node):
+    verdict = judge(known, points, ask, rule, past.package if is_gone else owner.package)
+    if verdict is None:
         return None
     having = {**newest, past.package: past.releases[-1]}
     what = "method" if is_method(dotted, name, having) else "attribute"
-    sentences = [f"`{read.owner.name}` has no {what} `{name}` in {verdict.where}", past.sentence]
+    sentences = [f"`{owner.name}` has no {what} `{name}` in {verdict.where}", past.sentence]
     last = parameter(dotted, name, {**newest, past.package: past.older}) if past.older else None
     if last is not None and last.successor and has_member(dotted, last.successor, newest):
         sentences.append(f"its successor is `{last.successor}`")

@@ -7,11 +7,12 @@ may be a subclass.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
-from trl_lint.checks.drift._classes import Callee, instances
+from trl_lint.checks.drift._classes import Callee, instances, may_name_known
 from trl_lint.knowledge.presence import is_class
 from trl_lint.project.parsers import PARSING, dataclass_types
-from trl_lint.python.guards import key_of
+from trl_lint.python.guards import key_of, last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.python.scopes import scopes
 
@@ -20,7 +21,7 @@ _PARSERS = ("HfArgumentParser", "TrlParser")
 
 def object_of(node: ast.expr, module: PythonModule) -> Callee | None:
     """The class of the object that an expression certainly is, with what classes of the file add to it."""
-    if not builds_objects(module):
+    if not may_hold_object(node, module):
         return None
     known: dict[ast.AST, Callee | None] = module.memo.setdefault(("objects", module.tree), {})  # type: ignore[assignment]
     source = _source(node, module)
@@ -33,17 +34,64 @@ def object_of(node: ast.expr, module: PythonModule) -> Callee | None:
 
 def builds_objects(module: PythonModule) -> bool:
     """Whether any call of the file builds an object of a known class: most files need no look at their scopes."""
-    cached = module.memo.get(("builds objects", module.tree))
+    return bool(_constructions(module))
+
+
+def _constructions(module: PythonModule) -> set[ast.Call]:
+    """The calls that build an object of a known class."""
+    cached = module.memo.get(("constructions", module.tree))
     if cached is None:
-        cached = any(_of_class(call.func, module) is not None for call in module.calls)
-        module.memo["builds objects", module.tree] = cached
-    return bool(cached)
+        cached = {call for call in module.calls if _of_class(call.func, module) is not None}
+        module.memo["constructions", module.tree] = cached
+    return cached  # type: ignore[return-value]
+
+
+def may_hold_object(node: ast.expr, module: PythonModule) -> bool:
+    """Whether an expression can be an object of a known class, to judge by the names that ever hold one.
+
+    Only a handful of the names of a file do; the scopes of the others need not be read.
+    """
+    if not builds_objects(module):
+        return False
+    if isinstance(node, ast.Name):
+        return node.id in _holders(module)
+    if isinstance(node, ast.Attribute):
+        return node.attr in _holders(module)
+    return node in _constructions(module)
+
+
+def _holders(module: PythonModule) -> set[str]:
+    """The names and attributes that are assigned an object of a known class, or something out of a parser's results."""
+    cached = module.memo.get(("holders", module.tree))
+    if cached is None:
+        found: set[str] = set()
+        for call in module.calls:
+            is_parsing = isinstance(call.func, ast.Attribute) and call.func.attr in PARSING
+            if is_parsing or call in _constructions(module):
+                found.update(_targets(call, module))
+        cached = module.memo["holders", module.tree] = found
+    return cached  # type: ignore[return-value]
+
+
+def _targets(call: ast.Call, module: PythonModule) -> Iterator[str]:
+    """The last names of what a call, or an item of what it returns, is assigned to."""
+    parent = module.parents.get(call)
+    if isinstance(parent, ast.Subscript):
+        parent = module.parents.get(parent)
+    if isinstance(parent, ast.Assign):
+        for target in parent.targets:
+            parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+            yield from map(last_name, parts)
+    elif isinstance(parent, (ast.AnnAssign, ast.NamedExpr)):
+        yield last_name(parent.target)
 
 
 def construction(node: ast.expr, module: PythonModule) -> ast.Call | None:
     """The call that built the object an expression stands for."""
+    if object_of(node, module) is None:
+        return None
     source = _source(node, module)
-    return source if isinstance(source, ast.Call) and object_of(node, module) is not None else None
+    return source if isinstance(source, ast.Call) else None
 
 
 def _source(node: ast.expr, module: PythonModule) -> ast.expr | None:
@@ -109,8 +157,8 @@ def stored(module: PythonModule) -> dict[str, list[ast.Attribute]]:
     cached = module.memo.get(("attribute stores", module.tree))
     if cached is None:
         table: dict[str, list[ast.Attribute]] = {}
-        for node in module.parents:
-            if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        for node in module.of(ast.Attribute):
+            if not isinstance(node.ctx, ast.Load):
                 table.setdefault(node.attr, []).append(node)
         cached = module.memo["attribute stores", module.tree] = table
     return cached  # type: ignore[return-value]
@@ -132,7 +180,7 @@ def _built(source: ast.expr, module: PythonModule) -> Callee | None:
 
 
 def _of_class(node: ast.expr, module: PythonModule) -> Callee | None:
-    found = instances(node, module)
+    found = instances(node, module) if may_name_known(node, module) else None
     return found if found is not None and is_class(found.dotted) else None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from trl_lint.checks.drift._calls import root_of
+from trl_lint.checks.drift._classes import root_of
 from trl_lint.checks.drift._imports import edit_import, target_of
 from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge, ranges_of
 from trl_lint.checks.drift._members import judge_read, reads
@@ -152,8 +152,8 @@ def used_attributes(module: PythonModule) -> Iterator[Use]:
     }
     if not modules:
         return
-    for node, parent in module.parents.items():
-        if type(node) is ast.Attribute and type(parent) is not ast.Attribute and isinstance(node.ctx, ast.Load):
+    for node in module.of(ast.Attribute):
+        if type(module.parents[node]) is not ast.Attribute and isinstance(node.ctx, ast.Load):
             first = root_of(node)
             if isinstance(first, ast.Name) and first.id in modules and module.names.is_certain(node):
                 for dotted in module.names.origins(node):
@@ -168,10 +168,7 @@ def is_assigned(module: PythonModule, dotted: str) -> bool:
         return True
     if "setattr(" in text and (f'"{last}"' in text or f"'{last}'" in text):
         return True
-    return any(
-        isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == last
-        for node in module.parents
-    )
+    return any(isinstance(node.ctx, ast.Store) and node.attr == last for node in module.of(ast.Attribute))
 
 
 def word(gone: tuple[str, str], use: Use, where: str, version: str, target: str, only_old: bool) -> str:

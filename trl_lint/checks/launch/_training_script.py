@@ -93,9 +93,7 @@ def names_own_processes(module: PythonModule) -> bool:
         for origin in module.names.origins(call.func):
             if any(origin == name or origin.startswith(name + ".") for name in _OWN_PROCESSES):
                 return True
-    return any(
-        isinstance(node, ast.Constant) and node.value == "CUDA_VISIBLE_DEVICES" for node in ast.walk(module.tree)
-    )
+    return any(isinstance(node.value, str) and node.value == "CUDA_VISIBLE_DEVICES" for node in module.of(ast.Constant))
 
 
 def _places_models(module: PythonModule) -> bool:
@@ -104,20 +102,19 @@ def _places_models(module: PythonModule) -> bool:
             allowed = _KEYWORDS.get(keyword.arg or "")
             if allowed is not None and not _is_harmless(module, keyword.value, allowed):
                 return True
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.Dict):
-            items = zip(node.keys, node.values, strict=True)
-            named = ((key.value, value) for key, value in items if isinstance(key, ast.Constant))
-            if any(not _is_harmless(module, value, _KEYWORDS[key]) for key, value in named if key in _KEYWORDS):
-                return True
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in _ATTRIBUTES:
+    for node in module.of(ast.Dict):
+        items = zip(node.keys, node.values, strict=True)
+        named = ((key.value, value) for key, value in items if isinstance(key, ast.Constant))
+        if any(not _is_harmless(module, value, _KEYWORDS[key]) for key, value in named if key in _KEYWORDS):
             return True
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            if isinstance(node.slice, ast.Constant) and node.slice.value in _KEYWORDS:
-                return True
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in _KEYWORDS:
-            return True  # a field of the script's own arguments
-    return False
+    if any(isinstance(node.ctx, ast.Store) and node.attr in _ATTRIBUTES for node in module.of(ast.Attribute)):
+        return True
+    for item in module.of(ast.Subscript):
+        if isinstance(item.ctx, ast.Store) and isinstance(item.slice, ast.Constant) and item.slice.value in _KEYWORDS:
+            return True
+    # A field of the script's own arguments.
+    fields = (node.target for node in module.of(ast.AnnAssign))
+    return any(isinstance(field, ast.Name) and field.id in _KEYWORDS for field in fields)
 
 
 def _is_harmless(module: PythonModule, value: ast.expr, allowed: tuple[object, ...]) -> bool:
@@ -166,7 +163,7 @@ def _library_trainer(origin: str) -> tuple[str, str, bool] | None:
 
 
 def _own_trainer(module: PythonModule, name: str) -> tuple[str, str, bool] | None:
-    classes = [node for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef) and node.name == name]
+    classes = [node for node in module.classes if node.name == name]
     if len(classes) != 1 or len(classes[0].bases) != 1 or not module.names.is_certain(classes[0].bases[0]):
         return None
     # One that changes how the model is wrapped, or what `train` does, is not understood.
@@ -254,11 +251,12 @@ def _is_dict(value: ast.expr) -> bool:
 def _values(module: PythonModule, name: ast.Name) -> list[ast.expr]:
     """Everything a name is assigned in the scope it is used in; empty if something else binds it there, or nothing."""
     stores: dict[ast.AST | None, list[ast.Name]] = {}
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.Name) and node.id == name.id and not isinstance(node.ctx, ast.Load):
+    shared: list[ast.Global | ast.Nonlocal] = [*module.of(ast.Global), *module.of(ast.Nonlocal)]
+    if any(name.id in statement.names for statement in shared):
+        return []
+    for node in module.of(ast.Name):
+        if node.id == name.id and not isinstance(node.ctx, ast.Load):
             stores.setdefault(module.function(node), []).append(node)
-        elif isinstance(node, (ast.Global, ast.Nonlocal)) and name.id in node.names:
-            return []
     scope = module.function(name)
     while scope is not None and scope not in stores:
         if any(node.arg == name.id for node in ast.walk(scope.args) if isinstance(node, ast.arg)):

@@ -89,9 +89,9 @@ def python_settings(module: PythonModule) -> Iterator[Setting]:
     from trl_lint.python.version_guards import is_guarded
 
     uses: dict[str, int] = {}
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            uses[node.value] = uses.get(node.value, 0) + 1
+    for constant in module.of(ast.Constant):
+        if isinstance(constant.value, str):
+            uses[constant.value] = uses.get(constant.value, 0) + 1
     for node in ast.walk(module.tree):
         key, value = _assigned(node, module)
         if key is None or not isinstance(key.value, str) or is_guarded(module, node):
