@@ -10,7 +10,7 @@ from trl_lint.checks.drift._objects import construction, object_of
 from trl_lint.checks.drift._past import Past
 from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.histories import releases
-from trl_lint.knowledge.presence import points_of_parameter
+from trl_lint.knowledge.presence import points_of_parameter, stretches
 from trl_lint.knowledge.renames import move_of
 from trl_lint.project.stack import Choices
 from trl_lint.python.module import PythonModule
@@ -60,9 +60,13 @@ def edit_move(
 def is_everywhere(dotted: str, name: str, known: Choices) -> bool:
     """Whether every allowed release takes a parameter."""
     newest = known.newest(points_of_parameter(dotted, name))
-    return bool(newest) and all(
-        accepts(dotted, name, {**newest, package: version}) for package in newest for version in known[package].releases
-    )
+    return bool(newest) and all(_in_all(dotted, name, newest, package, known[package].releases) for package in newest)
+
+
+def _in_all(dotted: str, name: str, versions: dict[str, str], package: str, allowed: tuple[str, ...]) -> bool:
+    """Whether a parameter is there with all of the releases of a package; between two changes one of them is asked."""
+    points = points_of_parameter(dotted, name).get(package, frozenset())
+    return all(accepts(dotted, name, {**versions, package: s[-1]}) for s in stretches(package, allowed, points))
 
 
 def is_settled(dotted: str, name: str, culprit: str, known: Choices) -> bool:
@@ -72,7 +76,7 @@ def is_settled(dotted: str, name: str, culprit: str, known: Choices) -> bool:
     newest = known.newest(points_of_parameter(dotted, name))
     loose = [package for package in newest if known[package].assumed or not known[package].complete]
     return culprit not in loose and all(
-        accepts(dotted, name, {**newest, package: version}) for package in loose for version in releases(package)
+        _in_all(dotted, name, newest, package, tuple(releases(package))) for package in loose
     )
 
 
