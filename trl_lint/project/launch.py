@@ -78,7 +78,6 @@ class Launch:
     env            variables the program sees and the text sets: name -> Word (text None: unknown)
     visible_gpus   ids of the GPUs the text makes visible; None where the text does not say
     visible_word   the word that says so
-    num_processes  processes that are started on one machine (accelerate: on all of them); None if unknown
     config_file    absolute path of the accelerate config named by `--config_file`, if it exists
     wrappers       programs taken off the front, outermost first (`srun`, `uv`, `bash`)
     scheduler      what the `#SBATCH` lines of the same file ask for
@@ -95,7 +94,6 @@ class Launch:
         "launcher",
         "launcher_word",
         "module",
-        "num_processes",
         "options",
         "scheduler",
         "script",
@@ -121,7 +119,6 @@ class Launch:
         self.env: Variables = Variables({})
         self.visible_gpus: tuple[str, ...] | None = None
         self.visible_word: Word | None = None
-        self.num_processes: int | None = None
         self.wrappers: tuple[str, ...] = ()
         self.config_file: str | None = None
         self.scheduler: Scheduler | None = None
@@ -207,7 +204,6 @@ def launch_of(command: Command, source: Source) -> Launch | None:
     launch.wrappers = (*_outer_programs(command), *peeled.wrappers)
     launch.env = _environment(command, peeled)
     _read_gpus(launch)
-    launch.num_processes = _processes(launch)
     _resolve(launch)
     return launch
 
@@ -382,29 +378,6 @@ def _read_gpus(launch: Launch) -> None:
     if word is not None and word.text is not None:
         launch.visible_gpus = gpu_ids(word.text)
         launch.visible_word = word
-
-
-def _processes(launch: Launch) -> int | None:
-    options = launch.options
-    if launch.launcher == "python":
-        return 1
-    if launch.launcher == "accelerate":
-        return _number(options.get("--num_processes"))
-    if launch.launcher == "torchrun":
-        word = options.get("--nproc_per_node")
-        hidden = any(word.text is None and word.several for word in launch.command.words)
-        return _number(word) if word is not None else (None if hidden else 1)
-    if launch.launcher == "deepspeed":
-        if "--include" in options or "-i" in options:
-            return len(launch.visible_gpus) if launch.visible_gpus else None
-        return _number(options.get("--num_gpus"))
-    if launch.launcher == "swift":
-        return _number(launch.env.get("NPROC_PER_NODE"))
-    return None
-
-
-def _number(word: Word | None) -> int | None:
-    return int(word.text) if word is not None and word.text is not None and word.text.isdecimal() else None
 
 
 def _resolve(launch: Launch) -> None:

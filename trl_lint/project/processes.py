@@ -80,7 +80,8 @@ def _of_torchrun(run: Run) -> Setting | Missing:
     nodes = options.get("--nnodes")
     per_node = options.get("--nproc_per_node")
     if per_node is None:
-        return UNKNOWN if run.launch.num_processes is None or nodes is not None else Setting(1, "launcher", None)
+        hidden = any(word.text is None and word.several for word in run.launch.command.words)
+        return UNKNOWN if hidden or nodes is not None else Setting(1, "launcher", None)
     setting = _setting(per_node, run)
     count = 1 if nodes is None else _number(nodes)
     if setting.integer is None or count is None:
