@@ -3,8 +3,8 @@
 Precedence, strongest first: `--target`; the version of the project itself; the lock, then the PEP 723 block (for a
 notebook: the pip cells) of the script; `uv run --with`; then folder by folder upwards the project's lock and its
 declared requirements (those that are always installed before extras, groups and side files); last the install commands
-of Dockerfiles, scripts and READMEs. A lock further up beats a nearer requirement only where it satisfies it: otherwise
-the two describe different environments. Inert pins never count.
+of Dockerfiles, scripts and READMEs. A lock further up beats a nearer requirement only where it satisfies it, otherwise
+the two describe different environments, and never what a script or notebook asks for itself. Inert pins never count.
 """
 
 from __future__ import annotations
@@ -167,6 +167,7 @@ class Environment:
         self._folders = folders
         self._folder = os.path.dirname(path)
         self._own = own
+        self._installs_itself = path.endswith((".py", ".ipynb"))
         self._around = around
         self._targets = {normalised(name): version for name, version in targets.items()}
         self._packages: dict[str, Package] = {}
@@ -204,10 +205,11 @@ class Environment:
         return mine or self._decide(name) or assumed(name, ())
 
     def _decide_own(self, name: str) -> Package | None:
-        for pins in self._own:
-            if found := resolve(name, pins):
-                return self._unless_locked(found, name) if found.source in ("pin", "assumed") else found
-        return None
+        found = next((found for pins in self._own if (found := resolve(name, pins))), None)
+        # A script or notebook that installs for itself runs in an environment of its own, beside any lock.
+        if found is None or self._installs_itself or found.source not in ("pin", "assumed"):
+            return found
+        return self._unless_locked(found, name)
 
     def _decide(self, name: str) -> Package | None:
         if name not in self._decided:
