@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from trl_lint.project.launches import Launch
     from trl_lint.sources import Source
 
-# Names in small letters are a script's own; capitals are what one inherits.
-_OWN = re.compile(rb"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
+# Names in small letters are the own ones of a script; capitals are what one inherits.
+_OWN = re.compile(rb"(?=.{3})[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 # What may set names that are not written out, or that stand in another file.
 _SETS_ANYTHING = re.compile(
     r"(?:^|[\n;&|({]|\bthen|\bdo|\belse)\s*(?:source|\.|eval)\s|\bset\s+-a\b|\b(?:declare|export|local|typeset|read)\s+(?:-\w+\s+)*[\"']?\$|"
