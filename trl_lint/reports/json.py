@@ -6,7 +6,8 @@ from typing import Any, TextIO
 
 from trl_lint.finding import Edit, Finding, Location
 from trl_lint.reports import Report, page_of
-from trl_lint.sources.text import LineIndex, Position, SourceError
+from trl_lint.reports.places import Places
+from trl_lint.sources.text import Position
 
 VERSION = 1
 
@@ -29,7 +30,7 @@ def write(report: Report, stream: TextIO) -> None:
 class _Writer:
     def __init__(self, report: Report) -> None:
         self.report = report
-        self._raw: dict[str, LineIndex | None] = {}
+        self.places = Places(report)
 
     def finding(self, finding: Finding) -> dict[str, Any]:
         page = page_of(finding.code)
@@ -58,22 +59,13 @@ class _Writer:
     def _edit(self, edit: Edit) -> dict[str, Any]:
         # Positions of edits are those of the file itself, for a notebook those of its JSON text: applying the edits as
         # they are gives the repaired file.
-        index = self._index(edit.path)
+        start, end = self.places.span(edit)
         return {
             "path": self.report.path(edit.path),
-            "start": _position(index.position(edit.start) if index else Position(1, 1)),
-            "end": _position(index.position(edit.end) if index else Position(1, 1)),
+            "start": _position(start),
+            "end": _position(end),
             "content": edit.content,
         }
-
-    def _index(self, path: str) -> LineIndex | None:
-        if path not in self._raw:
-            file = self.report.file(path)
-            try:
-                self._raw[path] = None if file is None else LineIndex(file.text)
-            except SourceError:
-                self._raw[path] = None
-        return self._raw[path]
 
 
 def _position(position: Position) -> dict[str, int]:
