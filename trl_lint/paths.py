@@ -76,3 +76,8 @@ def relative_to(path: str, folder: str) -> str:
         return os.path.relpath(path, folder).replace(os.sep, "/")
     except ValueError:  # another drive
         return path.replace(os.sep, "/")
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether an absolute path is a folder or something in it, as far as their names tell."""
+    return path == folder or path.startswith(os.path.join(folder, ""))

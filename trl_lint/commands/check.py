@@ -14,7 +14,7 @@ from trl_lint.commands import UsageError
 from trl_lint.commands.fixes import fix_list, write_diff
 from trl_lint.commands.options import group_by_settings, read_options, target_hints, unread
 from trl_lint.finding import Edit, Finding
-from trl_lint.reports import Report, counted, visible, write
+from trl_lint.reports import FOR_PEOPLE, Report, counted, visible, write
 from trl_lint.reports.colors import wants_color
 from trl_lint.settings import Settings
 from trl_lint.settings_file import SettingsError
@@ -307,7 +307,7 @@ class _Run:
         stream, close = self._output()
         report = self._report_of(outcome, stream)
         name = self.settings.output_format
-        if self.settings.show_fixes and outcome.fixed and name != "json":
+        if self.settings.show_fixes and outcome.fixed and name in FOR_PEOPLE:
             stream.write(fix_list(outcome.fixed, report))
         if self.args.statistics:
             from trl_lint.commands.statistics import write_statistics

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from trl_lint.commands import UsageError
-from trl_lint.knowledge.pages import Page, all_pages, page
+from trl_lint.knowledge.pages import Page, all_pages, page, page_text
 from trl_lint.selection import known_codes, nearest
 
 
@@ -66,23 +66,6 @@ def page_facts(found: Page) -> dict[str, Any]:
         "explanation": found.body,
         "url": found.url,
     }
-
-
-def page_text(found: Page) -> str:
-    """A page as Markdown: a heading, the facts of its front matter, its body."""
-    fix = found.fix if found.fix == "none" else f"{found.fix}, {found.fix_safety}"
-    facts = [
-        f"* level: {found.severity}",
-        f"* impact: {found.impact.replace('-', ' ')}",
-        f"* fix: {fix}",
-        f"* since: {found.since}" + ("" if found.default else ", off unless selected"),
-    ]
-    if found.versions:
-        facts.append(f"* versions: {', '.join(found.versions)}")
-    parts = [f"# {found.title} ({found.code}, {found.name})\n", "\n".join(facts) + "\n", found.body.rstrip("\n") + "\n"]
-    if found.references:
-        parts.append("## References\n\n" + "\n".join(f"* <{url}>" for url in found.references) + "\n")
-    return "\n".join(parts)
 
 
 def _print_json(value: object) -> None:

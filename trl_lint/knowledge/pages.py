@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from trl_lint.finding import Severity
 from trl_lint.knowledge import rules_dir
 
-PAGES_URL = "https://github.com/trl-lint/trl-lint/blob/main/rules/pages"
+HOME = "https://github.com/trl-lint/trl-lint"
+PAGES_URL = f"{HOME}/blob/main/rules/pages"
 IMPACTS = ("crash-at-start", "crash-later", "silent", "waste", "tool")
 FIXES = ("always", "sometimes", "none")
 _FRONT_MATTER = re.compile(r"\A\+\+\+\n(.*?)\n\+\+\+\n(.*)\Z", re.DOTALL)
@@ -96,3 +97,20 @@ def read_page(text: str, path: str) -> Page:
 
 def all_pages() -> list[Page]:
     return [page(code) for code in sorted(page_files())]
+
+
+def page_text(found: Page) -> str:
+    """A page as Markdown: a heading, the facts of its front matter, its body."""
+    fix = found.fix if found.fix == "none" else f"{found.fix}, {found.fix_safety}"
+    facts = [
+        f"* level: {found.severity}",
+        f"* impact: {found.impact.replace('-', ' ')}",
+        f"* fix: {fix}",
+        f"* since: {found.since}" + ("" if found.default else ", off unless selected"),
+    ]
+    if found.versions:
+        facts.append(f"* versions: {', '.join(found.versions)}")
+    parts = [f"# {found.title} ({found.code}, {found.name})\n", "\n".join(facts) + "\n", found.body.rstrip("\n") + "\n"]
+    if found.references:
+        parts.append("## References\n\n" + "\n".join(f"* <{url}>" for url in found.references) + "\n")
+    return "\n".join(parts)

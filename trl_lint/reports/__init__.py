@@ -17,7 +17,8 @@ from trl_lint.sources.text import Files, Position, SourceError, SourceFile
 if TYPE_CHECKING:
     from trl_lint.knowledge.pages import Page
 
-FORMATS = ("full", "concise", "json")
+FOR_PEOPLE = ("full", "concise")
+FORMATS = (*FOR_PEOPLE, "json", "sarif", "github", "gitlab", "junit", "rdjson")
 
 
 class Report(NamedTuple):

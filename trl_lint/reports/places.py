@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from trl_lint.finding import Edit, Location
+import os
+from collections.abc import Sequence
+
+from trl_lint.finding import Edit, Fix, Location
+from trl_lint.paths import is_below
 from trl_lint.reports import Report
 from trl_lint.sources.text import LineIndex, Position, SourceError
 
@@ -37,3 +41,42 @@ class Places:
         """`cell 3, line 2` for a place in a notebook: what its JSON lines tell nobody. Empty for other files."""
         start, _ = self._report.span(location)
         return "" if start.cell is None else f"cell {start.cell}, line {start.line}"
+
+    def replacements(self, fix: Fix) -> list[Edit]:
+        """The edits of a fix as one for each file, because readers take several for alternatives.
+
+        None at all if a file cannot be read.
+        """
+        by_path: dict[str, list[Edit]] = {}
+        for edit in fix.edits:
+            by_path.setdefault(edit.path, []).append(edit)
+        found = []
+        for path, edits in by_path.items():
+            index = self.lines(path)
+            if index is None:
+                return []
+            found.append(_joined(edits, index.text))
+        return found
+
+
+def _joined(edits: Sequence[Edit], text: str) -> Edit:
+    """One edit that does what several in the same text do; the text between them is kept."""
+    ordered = sorted(edits, key=lambda edit: (edit.start, edit.end))
+    first = ordered[0]
+    parts, last = [], first.start
+    for edit in ordered:
+        parts += [text[last : edit.start], edit.content]
+        last = edit.end
+    return Edit(first.path, first.start, last, "".join(parts))
+
+
+def in_checkout(report: Report, variable: str) -> Report:
+    """A report whose paths count from the checkout that a CI service names in an environment variable.
+
+    Services look files up there, wherever in it the tool was started. Outside of the service nothing changes.
+    """
+    root = os.environ.get(variable)
+    if not root:
+        return report
+    root = os.path.realpath(root)
+    return report._replace(cwd=root) if is_below(report.cwd, root) else report
