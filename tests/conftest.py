@@ -10,8 +10,8 @@ from command_line import SCRIPT, Shell
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No colours, no widths and no settings from the terminal that happens to run the tests."""
-    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "TRL_LINT_DEBUG"):
+    """No colours, widths, settings or checkouts from the terminal or the CI service that happens to run the tests."""
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "TRL_LINT_DEBUG", "GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
 

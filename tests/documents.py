@@ -116,7 +116,8 @@ def _transcript(content: str, folder: Path, path: str) -> Iterator[str]:
         if not command.startswith("trl-lint "):
             raise ValueError(f"only trl-lint commands are run in a console block; use sh for {command!r}")
         environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"}
-        environment.pop("FORCE_COLOR", None)
+        for name in ("FORCE_COLOR", "GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
+            environment.pop(name, None)
         done = subprocess.run(
             command,
             shell=True,

@@ -8,36 +8,12 @@ import time
 from pathlib import Path
 
 import pytest
+from samples import Project, finding, text_of
 
-from trl_lint.finding import Edit, Finding, Fix, Location, Severity
-from trl_lint.reports import FORMATS, Report, char_width, summary, visible, write
+from trl_lint.finding import Edit, Fix, Location, Severity
+from trl_lint.reports import FORMATS, Report, char_width, summary, visible
 from trl_lint.reports.colors import wants_color
 from trl_lint.sources.text import Files
-
-
-class Project:
-    """Files in memory below /p, and findings in them by the text they are at."""
-
-    def __init__(self, **texts: str) -> None:
-        self.texts = {name.replace("_", "."): text for name, text in texts.items()}
-
-    def place(self, name: str, needle: str, message: str = "") -> Location:
-        start = self.texts[name].index(needle)
-        return Location(f"/p/{name}", start, start + len(needle), message)
-
-    def report(self, *findings: Finding, **options: object) -> Report:
-        overlays = {f"/p/{name}": text.encode() for name, text in self.texts.items()}
-        return Report(findings, [], Files(overlays), "/p", **options)  # type: ignore[arg-type]
-
-
-def finding(place: Location, message: str = "This is wrong", severity: Severity = "error", **more: object) -> Finding:
-    return Finding("TRL999", message, place, severity, **more)  # type: ignore[arg-type]
-
-
-def text_of(report: Report, name: str = "full") -> str:
-    stream = io.StringIO()
-    write(name, report._replace(summary=False), stream)
-    return stream.getvalue()
 
 
 def excerpt(text: str, needle: str, **options: object) -> list[str]:
