@@ -47,22 +47,38 @@ class Result(NamedTuple):
     checked: int
 
 
-def check(paths: Sequence[str], settings: Settings, overlays: dict[str, bytes] | None = None) -> Result:
-    """Check files and folders. `overlays` maps absolute paths to unsaved contents."""
+class Shared(NamedTuple):
+    """What runs over one state of the files on disk have in common: what was read, and what it means together."""
+
+    files: Files
+    projects: dict[str, Project]
+
+
+def check(
+    paths: Sequence[str],
+    settings: Settings,
+    overlays: dict[str, bytes] | None = None,
+    shared: Shared | None = None,
+) -> Result:
+    """Check files and folders. `overlays` maps absolute paths to unsaved contents.
+
+    `shared` is kept by a caller that checks file after file under the same settings. It may not be combined with
+    overlays, and the caller has to drop it as soon as a file has changed.
+    """
     enabled = gc.isenabled()
     gc.disable()  # trees die by reference counting; collecting while they are built only costs
     try:
-        return _Run(settings, overlays).check(paths)
+        return _Run(settings, overlays, shared).check(paths)
     finally:
         if enabled:
             gc.enable()
 
 
 class _Run:
-    def __init__(self, settings: Settings, overlays: dict[str, bytes] | None) -> None:
+    def __init__(self, settings: Settings, overlays: dict[str, bytes] | None, shared: Shared | None) -> None:
         self.settings = settings
         self.overlays = overlays or {}
-        self.files = Files(self.overlays)
+        self.files, self._projects = shared or Shared(Files(self.overlays), {})
         self.rules = [rule for rule in declared_rules() if settings.is_selected(rule.code)]
         self.triage = Triage(self.rules)
         self._run_rules = [rule for rule in self.rules if rule.runs]
@@ -70,7 +86,6 @@ class _Run:
         self._asked: set[str] = set()
         self.problems: list[Problem] = []
         self.findings: dict[str, dict[Finding, None]] = {}  # in order, each once
-        self._projects: dict[str, Project] = {}
 
     def check(self, paths: Sequence[str]) -> Result:
         found, missing = collect(paths, self.settings, self.overlays)

@@ -1,7 +1,12 @@
 """The flake8 plugin: the findings of the command line for Python files, inside a flake8 run.
 
 flake8 hands over the text of the buffer, so unsaved changes count; pins, configs and launches are read from disk.
-Options come from `[tool.trl-lint]`, never from flake8's own configuration: one project, one truth.
+Options come from `[tool.trl-lint]`, never from flake8's own configuration: one project, one truth. So a rule that is
+off by default stays off whatever `--ignore` says.
+
+What stands in other files is not reported here; where it explains a finding, the message names it. What editors really
+do with a plugin, and what breaks them, was read from flake8 7.5, python-lsp-server 1.15 and the flake8 extension of
+VS Code.
 """
 
 from __future__ import annotations
@@ -9,12 +14,19 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint import __version__
 
+if TYPE_CHECKING:
+    from trl_lint.editors.context import Context
+    from trl_lint.engine import Result
+    from trl_lint.finding import Finding
+
 # line, column from 0, "CODE text", the plugin: what flake8 wants from a checker
 Report = tuple[int, int, str, type]
+
+_MAX_EXPLAINED = 3
 
 
 class Flake8Checker:
@@ -30,28 +42,84 @@ class Flake8Checker:
     def run(self) -> Iterator[Report]:
         text = "".join(self.lines)
         if not text.strip():
-            return  # some editors lose every message of an empty file if one of them has a line
+            return  # python-lsp-server loses every message of a file if one is on a line that is not there
         for line, column, message in self._findings(text):
             yield min(max(line, 1), len(self.lines)), column, message, type(self)
 
     def _findings(self, text: str) -> list[tuple[int, int, str]]:
         try:
-            return findings(os.path.abspath(self.filename), text)
+            return findings(self.filename, text)
         except Exception as error:  # whatever it is, it must not take the whole flake8 run down
-            return [(1, 0, f"TRL003 trl-lint failed: {type(error).__name__}: {error}".replace("\n", " "))]
+            return [(1, 0, " ".join(f"TRL003 trl-lint failed: {type(error).__name__}: {error}".split()))]
 
 
-def findings(path: str, text: str) -> list[tuple[int, int, str]]:
-    """Line (from 1), column (from 0) and text of the findings in one buffer; `path` is where it would be on disk."""
+def findings(name: str, text: str) -> list[tuple[int, int, str]]:
+    """Line (from 1), column (from 0) and text of the findings in one buffer.
+
+    `name` is what flake8 calls the file: a path, relative or absolute, or "stdin" where its client names none. Raises
+    SettingsError, BaselineError.
+    """
+    path = python_path(name)
+    if path is None:
+        return []
+    from trl_lint.editors.context import context_for
+
+    context = context_for(path)
+    result = context.check(path) if _is_on_disk(path, text) else _check_buffer(context, path, text)
+    shown = result.findings if context.baseline is None else context.baseline.new(result.findings, result.files)
+    return [_entry(finding, result) for finding in shown if finding.location.path == path]
+
+
+def python_path(name: str) -> str | None:
+    """The absolute path under which a buffer is checked; None for a file in another language.
+
+    Some clients send every document to flake8, and a YAML file can pass for Python. What flake8 was told to read
+    although its name ends otherwise, or has no ending, is Python: scripts, "stdin", the joined cells of a notebook.
+    """
+    from trl_lint.project.discovery import is_source
+
+    path = os.path.abspath(name)
+    if path.endswith((".py", ".pyi")):
+        return path
+    return f"{path}.py" if path.endswith(".ipynb") or not is_source(path) else None
+
+
+def _is_on_disk(path: str, text: str) -> bool:
+    """Whether the buffer is the file, so that nothing has to be read for this buffer alone."""
+    from trl_lint.sources.text import SourceError, open_file
+
+    try:
+        return _with_plain_line_ends(open_file(path).text) == _with_plain_line_ends(text)
+    except (OSError, SourceError):
+        return False
+
+
+def _with_plain_line_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _check_buffer(context: Context, path: str, text: str) -> Result:
     from trl_lint.engine import check
-    from trl_lint.settings import settings_for
 
-    found = []
-    for settings, paths in settings_for([path]):
-        result = check(paths, settings, {path: text.encode()})
-        for finding in result.findings:
-            if finding.location.path == path:
-                place = result.files.get(path).position(finding.location.start)
-                message = " ".join(finding.message.split())
-                found.append((place.line, place.column - 1, f"{finding.code} {message}"))
-    return found
+    # flake8 has decoded it already; with a byte order mark no encoding that the text declares is asked for again.
+    return check([path], context.settings, {path: b"\xef\xbb\xbf" + text.encode("utf-8", "surrogatepass")})
+
+
+def _entry(finding: Finding, result: Result) -> tuple[int, int, str]:
+    place = result.files.get(finding.location.path).position(finding.location.start)
+    message = " ".join([finding.code, *finding.message.split(), *_explained(finding, result)])
+    return place.line, place.column - 1, message
+
+
+def _explained(finding: Finding, result: Result) -> list[str]:
+    """`[configs/fsdp.yaml:2: this run uses FSDP]`: the places in other files that a finding rests on."""
+    from trl_lint.reports import Report as Shown
+    from trl_lint.reports import visible
+
+    shown = Shown([], [], result.files, os.getcwd())
+    others = [place for place in finding.related if place.path != finding.location.path][:_MAX_EXPLAINED]
+    notes = [
+        f"{shown.path(place.path)}:{shown.span(place)[0].line}" + (f": {place.message}" if place.message else "")
+        for place in others
+    ]
+    return [f"[{visible('; '.join(notes))}]"] if notes else []

@@ -72,6 +72,7 @@ class Project:
         self.root = root
         self.files = files
         self.settings = settings
+        self.memo: dict[tuple[str, ...], object] = {}  # what rules worked out about the project, under their own keys
         self._paths: list[str] | None = None
         self._manifests: list[Manifest] | None = None
         self._launches: dict[bytes, list[Launch]] = {}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -91,10 +92,11 @@ def _is_excluded_anywhere(path: str, settings: Settings) -> bool:
     return False
 
 
-def _walk(root: str, settings: Settings) -> Iterable[str]:
-    """Every source file below a folder. Symbolic links are not followed into folders, so there are no loops."""
-    found: set[str] = set()
-    links: list[str] = []
+def listings(root: str, settings: Settings) -> Iterator[tuple[str, list[os.DirEntry[str]] | None]]:
+    """A folder and every folder below it that is not left out, each with what is in it; None if it cannot be listed.
+
+    Symbolic links are not followed into folders, so there are no loops.
+    """
     waiting = [root]
     while waiting:
         folder = waiting.pop()
@@ -102,23 +104,33 @@ def _walk(root: str, settings: Settings) -> Iterable[str]:
             with os.scandir(folder) as listing:
                 entries = list(listing)
         except OSError:
-            found.add(folder)
+            yield folder, None
             continue
         if folder != root and any(entry.name == "pyvenv.cfg" for entry in entries):
             continue  # a virtual environment by any other name
+        yield folder, entries
         for entry in entries:
+            with suppress(OSError):  # it vanished while we looked
+                if entry.is_dir(follow_symlinks=False) and not settings.is_excluded(entry.path):
+                    waiting.append(entry.path)
+
+
+def _walk(root: str, settings: Settings) -> Iterable[str]:
+    """Every source file below a folder."""
+    found: set[str] = set()
+    links: list[str] = []
+    for folder, entries in listings(root, settings):
+        if entries is None:
+            found.add(folder)
+            continue
+        for entry in entries:
+            if not is_source(entry.path):
+                continue
             try:
                 if entry.is_symlink():
-                    if is_source(entry.path) and not settings.is_excluded(entry.path):
-                        links.append(entry.path)
-                elif entry.is_dir(follow_symlinks=False):
                     if not settings.is_excluded(entry.path):
-                        waiting.append(entry.path)
-                elif (
-                    is_source(entry.path)
-                    and entry.is_file(follow_symlinks=False)
-                    and not settings.is_excluded(entry.path)
-                ):
+                        links.append(entry.path)
+                elif entry.is_file(follow_symlinks=False) and not settings.is_excluded(entry.path):
                     found.add(entry.path)
             except OSError:  # it vanished while we looked
                 continue

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.knowledge.presence import Ask, Missing, Points, missing
@@ -117,12 +116,15 @@ def is_shadowed(chosen: Choice, path: str, project: Project, defined: str, param
     folders = _copies(package.name, path, project.root)
     if not folders or not package.is_own:
         return bool(folders)
-    return any(_has(folder, defined, parameter) for folder in folders)
+    return any(_has(folder, defined, parameter, project) for folder in folders)
 
 
-@lru_cache(maxsize=4096)
-def _has(folder: str, defined: str, parameter: str) -> bool:
-    return any(takes(text, defined, parameter) if parameter else defines(text, defined) for text in _texts(folder))
+def _has(folder: str, defined: str, parameter: str, project: Project) -> bool:
+    key = ("package has", folder, defined, parameter)
+    if key not in project.memo:
+        texts = _texts(folder, project)
+        project.memo[key] = any(takes(t, defined, parameter) if parameter else defines(t, defined) for t in texts)
+    return bool(project.memo[key])
 
 
 def has_own_copy(package: str, path: str, project: Project) -> bool:
@@ -169,12 +171,16 @@ def _copies(package: str, path: str, root: str) -> list[str]:
     return [folder for folder in found if os.path.isfile(os.path.join(folder, "__init__.py"))]
 
 
-@lru_cache(maxsize=2)
-def _texts(folder: str) -> list[str]:
-    found = []
+def _texts(folder: str, project: Project) -> list[str]:
+    key = ("texts of a package", folder)
+    if key not in project.memo:
+        project.memo[key] = list(_read_texts(folder))
+    return cast("list[str]", project.memo[key])
+
+
+def _read_texts(folder: str) -> Iterator[str]:
     for base, _, files in os.walk(folder):
         for name in files:
             if name.endswith(".py"):
                 with open(os.path.join(base, name), encoding="utf-8", errors="replace") as stream:
-                    found.append(stream.read())
-    return found
+                    yield stream.read()

@@ -1,0 +1,132 @@
+"""What a process that checks one file after the other keeps between two of them, and when that is out of date.
+
+A project is read once for all its files. Before each use every file and folder that it was read from is looked at
+again: if one has changed, come or gone, everything is read anew.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.engine import Result, Shared, check
+from trl_lint.project import find_root
+from trl_lint.project.discovery import is_source, listings
+from trl_lint.settings import Options, Settings, find_config, load
+from trl_lint.sources import Files
+
+if TYPE_CHECKING:
+    from trl_lint.baseline import Baseline
+
+# A client names files one by one, and some of those it found by itself: what is excluded stays excluded.
+_OPTIONS = Options(force_exclude=True)
+_MAX_CONTEXTS = 4
+# The clock of a file system is coarser than ours.
+_GRAIN_NS = 20_000_000
+# At most every fifth second goes into looking for changes, however large the tree is.
+_PAUSE = 4
+
+
+class Stamp(NamedTuple):
+    """What tells that a file or a folder is still the same."""
+
+    modified: int
+    size: int
+    inode: int
+
+
+Stamps = dict[str, Stamp | None]  # None: it is not there
+
+
+class Context:
+    """Settings and projects as they were read; `stamps` are those of everything behind them."""
+
+    def __init__(self, config: str | None) -> None:
+        self.stamps: Stamps = _stamps_of([config] if config else [])
+        self.settings: Settings = load(config, _OPTIONS)
+        if self.settings.baseline:
+            self.stamps.update(_stamps_of([self.settings.baseline]))
+        self.baseline: Baseline | None = _baseline(self.settings)
+        self.shared = Shared(Files(), {})
+        self._watched: set[str] = set()
+        self._next_look = 0.0
+
+    def is_fresh(self) -> bool:
+        """Whether everything is as it was."""
+        began = time.monotonic()
+        if began < self._next_look:
+            return True
+        fresh = all(_stamp(path) == stamp for path, stamp in self.stamps.items())
+        now = time.monotonic()
+        self._next_look = now + _PAUSE * (now - began)
+        return fresh
+
+    def check(self, path: str) -> Result:
+        """Check a file as it is on disk."""
+        began = time.time_ns()
+        result = check([path], self.settings, shared=self.shared)
+        for root in self.shared.projects.keys() - self._watched:
+            found = dict(_stamps_below(root, self.settings))
+            now = time.time_ns()  # a date in the future is a wrong clock's, and says nothing
+            if any(stamp and began - _GRAIN_NS < stamp.modified <= now for stamp in found.values()):
+                forget(self)  # it changed while it was read: that may be half of it
+            self.stamps.update(found)
+            self._watched.add(root)
+        return result
+
+
+_contexts: dict[tuple[str | None, str], Context] = {}
+
+
+def context_for(path: str) -> Context:
+    """The context of an absolute path. Raises SettingsError, BaselineError."""
+    find_config.cache_clear()
+    find_root.cache_clear()
+    key = (find_config(os.path.dirname(path)), os.getcwd())
+    context = _contexts.pop(key, None)
+    if context is None or not context.is_fresh():
+        context = Context(key[0])
+    _contexts[key] = context  # the one used last stays longest
+    while len(_contexts) > _MAX_CONTEXTS:
+        del _contexts[next(iter(_contexts))]
+    return context
+
+
+def forget(context: Context | None = None) -> None:
+    """Read a context anew when it is asked for again; without one, all of them."""
+    for key in [key for key, known in _contexts.items() if context in (None, known)]:
+        del _contexts[key]
+
+
+def _baseline(settings: Settings) -> Baseline | None:
+    if settings.baseline is None:
+        return None
+    from trl_lint.baseline import read_baseline
+
+    return read_baseline(settings.baseline)
+
+
+def _stamps_of(paths: list[str]) -> Stamps:
+    return {path: _stamp(path) for path in paths}
+
+
+def _stamp(path: str) -> Stamp | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return Stamp(status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def _stamps_below(root: str, settings: Settings) -> Iterator[tuple[str, Stamp | None]]:
+    """Every folder of a project, and every file in it that some rule may read."""
+    for folder, entries in listings(root, settings):
+        yield folder, _stamp(folder)
+        for entry in entries or ():
+            with suppress(OSError):
+                # A name without a suffix may be a script, and what git ignores a rule wants to know too.
+                if (is_source(entry.path) or "." not in entry.name.lstrip(".")) and entry.is_file():
+                    yield entry.path, _stamp(entry.path)
