@@ -1,12 +1,18 @@
-"""flake8 as a process, the way editors and CI start it."""
+"""flake8 as a process, the way editors and CI start it, and the checker by itself for what a process cannot show."""
 
 from __future__ import annotations
 
+import ast
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from trl_lint.editors import context
+from trl_lint.editors.flake8_plugin import Flake8Checker, findings, python_path
 
 FAULT = """import torch
 from accelerate import Accelerator
@@ -15,54 +21,260 @@ from accelerate import Accelerator
 def mask(ids: torch.Tensor):
     return torch.arange(ids.size(1)) <= ids
 """
+# A name that no release of TRL has ever taken.
+PINNED = "from trl import GRPOConfig\n\nconfig = GRPOConfig(output_dir='out', max_completion_len=8)\n"
+FSDP = """from transformers import AutoModelForCausalLM
+from trl import GRPOTrainer
+
+
+class Trainer(GRPOTrainer):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        ref_model = AutoModelForCausalLM.from_pretrained("x")
+        self.ref_model = self.accelerator.prepare_model(ref_model, evaluation_mode=True)
+"""
 
 
 def flake8(*args: str, cwd: Path, stdin: str | None = None) -> list[str]:
     command = [sys.executable, "-m", "flake8", "--isolated", "--select=TRL,E9,F", *args]
     done = subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, text=True, check=False)
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in done.stderr and done.returncode in (0, 1)
     return done.stdout.splitlines()
 
 
-@pytest.fixture(autouse=True)
-def _registered():
+def ours(lines: list[str]) -> list[str]:
+    return [line for line in lines if ": TRL" in line]
+
+
+@pytest.fixture
+def registered():
     entries = subprocess.run([sys.executable, "-m", "flake8", "--version"], capture_output=True, text=True, check=True)
     if "trl-lint" not in entries.stdout:
         pytest.skip("the package is not installed, so flake8 does not know the plugin")
 
 
-def test_the_findings_of_the_command_line_at_its_columns(tmp_path: Path):
-    (tmp_path / "train.py").write_text(FAULT)
-    (line,) = (entry for entry in flake8("train.py", cwd=tmp_path) if "TRL" in entry)
-    assert line.startswith("train.py:6:12: TRL103 `torch.arange(…)` makes a tensor on the CPU")
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty repository, and nothing kept from other tests."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    context.forget()
+    return tmp_path
 
 
-@pytest.mark.parametrize("name", ["train.py", "{folder}/train.py"], ids=["relative", "absolute"])
-def test_the_buffer_counts_and_not_the_file(tmp_path: Path, name: str):
-    (tmp_path / "train.py").write_text("x = 1\n")
-    shown = name.format(folder=tmp_path)
-    found = flake8("-", "--stdin-display-name", shown, cwd=tmp_path, stdin="\n" + FAULT)
-    assert [entry.split(":")[-3] for entry in found if "TRL103" in entry] == ["7"]
+def codes(path: Path, text: str | None = None) -> list[str]:
+    return [
+        message.split()[0] for _, _, message in findings(str(path), path.read_text("utf-8") if text is None else text)
+    ]
 
 
-def test_noqa_is_honoured(tmp_path: Path):
-    (tmp_path / "train.py").write_text(FAULT.replace("<= ids", "<= ids  # noqa: TRL103"))
-    assert [entry for entry in flake8("train.py", cwd=tmp_path) if "TRL" in entry] == []
+# -- as a process ---------------------------------------------------------------------------------------------------
 
 
-def test_settings_of_the_project_hold(tmp_path: Path):
-    (tmp_path / "train.py").write_text(FAULT)
-    (tmp_path / "trl-lint.toml").write_text('ignore = ["TRL103"]\n')
-    assert [entry for entry in flake8("train.py", cwd=tmp_path) if "TRL" in entry] == []
+@pytest.mark.usefixtures("registered")
+class TestProcess:
+    def test_the_findings_of_the_command_line_at_its_columns(self, project: Path):
+        (project / "train.py").write_text(FAULT)
+        (line,) = ours(flake8("train.py", cwd=project))
+        assert line.startswith("train.py:6:12: TRL103 `torch.arange(…)` makes a tensor on the CPU")
+
+    @pytest.mark.parametrize("name", ["train.py", "{folder}/train.py"], ids=["relative", "absolute"])
+    def test_the_buffer_counts_and_not_the_file(self, project: Path, name: str):
+        (project / "train.py").write_text("x = 1\n")
+        shown = name.format(folder=project)
+        found = flake8("-", "--stdin-display-name", shown, cwd=project, stdin="\n" + FAULT)
+        assert [entry.split(":")[-3] for entry in found if "TRL103" in entry] == ["7"]
+
+    def test_a_buffer_without_a_name_is_python_of_this_folder(self, project: Path):
+        (project / "requirements.txt").write_text("trl==0.18.0\n")
+        (line,) = ours(flake8("-", cwd=project, stdin=PINNED))
+        assert line.startswith("stdin:3:39: TRL301") and "0.18.0" in line
+
+    def test_noqa_is_honoured(self, project: Path):
+        (project / "train.py").write_text(FAULT.replace("<= ids", "<= ids  # noqa: TRL103"))
+        assert ours(flake8("train.py", cwd=project)) == []
+
+    def test_settings_of_the_project_hold(self, project: Path):
+        (project / "train.py").write_text(FAULT)
+        (project / "trl-lint.toml").write_text('ignore = ["TRL103"]\n')
+        assert ours(flake8("train.py", cwd=project)) == []
+
+    def test_a_mistake_in_the_settings_is_one_finding_and_the_run_goes_on(self, project: Path):
+        (project / "train.py").write_text("import os\n" + FAULT)
+        (project / "trl-lint.toml").write_text("ignor = []\n")
+        found = flake8("train.py", cwd=project)
+        (mistake,) = ours(found)
+        assert any("F401 'os'" in line for line in found)
+        assert "TRL003 trl-lint failed" in mistake and "did you mean `ignore`?" in mistake
+
+    @pytest.mark.parametrize("text", ["", "\n", "\n\n", "\f\n", "# only this\n"])
+    def test_an_empty_file_has_nothing(self, project: Path, text: str):
+        (project / "train.py").write_text(text)
+        assert flake8("train.py", cwd=project) == []
+
+    @pytest.mark.parametrize("option", ["--ignore=W291", "--extend-ignore=W291", "--extend-select=TRL9"])
+    def test_selections_of_flake8_switch_on_nothing_that_our_settings_leave_off(self, project: Path, option: str):
+        (project / "train.py").write_text(FAULT)
+        (project / "trl-lint.toml").write_text('select = ["TRL2"]\n')
+        command = [sys.executable, "-m", "flake8", "--isolated", option, "train.py"]
+        assert b"TRL" not in subprocess.run(command, cwd=project, capture_output=True, check=False).stdout
+
+    def test_several_processes_find_what_one_finds(self, project: Path):
+        (project / "requirements.txt").write_text("trl==0.18.0\n")
+        for number in range(12):
+            (project / f"train_{number}.py").write_text(FAULT if number % 2 else PINNED)
+        alone = sorted(ours(flake8("--jobs=1", ".", cwd=project)))
+        assert len(alone) == 12
+        assert sorted(ours(flake8("--jobs=3", ".", cwd=project))) == alone
+
+    def test_what_the_settings_exclude_stays_out(self, project: Path):
+        (project / "old").mkdir()
+        (project / "old" / "train.py").write_text(FAULT)
+        (project / "trl-lint.toml").write_text('extend-exclude = ["old"]\n')
+        assert ours(flake8(".", cwd=project)) == []
+
+    def test_a_yaml_document_that_passes_for_python_has_no_findings(self, project: Path):
+        text = "model_name_or_path: model\nlearning_rate: 0\nmax_grad_norm: 0\noutput_dir: out\n"
+        (project / "recipe.yaml").write_text(text)
+        assert ours(flake8("recipe.yaml", cwd=project)) == []
+        assert ours(flake8("-", "--stdin-display-name", "recipe.yaml", cwd=project, stdin=text)) == []
 
 
-def test_a_failure_is_one_finding_and_the_run_goes_on(tmp_path: Path):
-    (tmp_path / "train.py").write_text(FAULT)
-    (tmp_path / "trl-lint.toml").write_text("ignor = []\n")
-    found = flake8("train.py", cwd=tmp_path)
-    assert [entry for entry in found if "TRL003 trl-lint failed" in entry and "did you mean `ignore`?" in entry]
+# -- the buffer -----------------------------------------------------------------------------------------------------
 
 
-def test_an_empty_file_has_nothing(tmp_path: Path):
-    (tmp_path / "train.py").write_text("\n\n")
-    assert flake8("train.py", cwd=tmp_path) == []
+def test_cells_that_an_editor_has_joined_are_python(project: Path):
+    (project / "nb.ipynb").write_text("{}")
+    assert [line for line, _, _ in findings("nb.ipynb", "\n" + FAULT)] == [7]
+
+
+def test_names_of_python_and_of_nothing_else(project: Path):
+    assert python_path("a/train.py") == str(project / "a" / "train.py")
+    assert python_path("/x/stubs.pyi") == "/x/stubs.pyi"
+    assert python_path("bin/train") == str(project / "bin" / "train.py")
+    for name in ("recipe.yaml", "requirements.txt", "Makefile", "README.md", "run.sh", "pyproject.toml"):
+        assert python_path(name) is None
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-8-sig"])
+@pytest.mark.parametrize("saved", [True, False])
+def test_columns_are_right_in_every_encoding(project: Path, encoding: str, saved: bool):
+    cookie = "# coding: latin-1\n" if encoding == "latin-1" else "# é\n"
+    text = cookie + FAULT.replace("return torch", "return 'é' != torch")
+    (project / "train.py").write_bytes(text.encode(encoding) if saved else b"x = 1\n")
+    assert [(line, column) for line, column, _ in findings("train.py", text)] == [(7, 18)]
+
+
+def test_line_ends_make_no_difference(project: Path):
+    (project / "train.py").write_bytes(FAULT.replace("\n", "\r\n").encode())
+    for text in (FAULT, FAULT.replace("\n", "\r\n"), FAULT.replace("\n", "\r")):
+        assert [(line, column) for line, column, _ in findings("train.py", text)] == [(6, 11)]
+
+
+def test_no_finding_is_past_the_end(project: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("trl_lint.editors.flake8_plugin.findings", lambda *_: [(0, 0, "TRL1 a"), (99, 0, "TRL1 b")])
+    found = Flake8Checker(ast.parse(""), "train.py", ["x = 1\n", "y = 2\n"]).run()
+    assert [line for line, _, _, _ in found] == [1, 2]
+
+
+def test_another_file_that_explains_a_finding_is_named(project: Path):
+    (project / "train.py").write_text(FSDP)
+    (project / "configs").mkdir()
+    (project / "configs" / "fsdp.yaml").write_text("distributed_type: FSDP\nnum_processes: 2\n")
+    (project / "run.sh").write_text("accelerate launch --config_file configs/fsdp.yaml train.py\n")
+    (entry,) = [entry for entry in findings("train.py", FSDP) if "TRL101" in entry[2]]
+    assert entry[:2] == (9, 25) and entry[2].endswith("[configs/fsdp.yaml:1: this run uses FSDP]")
+
+
+# -- the project around it ------------------------------------------------------------------------------------------
+
+
+def age(folder: Path) -> None:
+    """Make everything a minute older, as it would be in the second run of an editor."""
+    past = time.time() - 60
+    for base, _, names in os.walk(folder):
+        for path in [base, *(os.path.join(base, name) for name in names)]:
+            os.utime(path, (past, past))
+
+
+def test_a_project_is_read_once_for_all_its_files(project: Path, monkeypatch: pytest.MonkeyPatch):
+    (project / "requirements.txt").write_text("trl==0.18.0\n")
+    for number in range(3):
+        (project / f"train_{number}.py").write_text(PINNED)
+    age(project)
+    kept = []
+    for number in range(3):
+        assert codes(project / f"train_{number}.py") == ["TRL301"]
+        kept.append(context.context_for(str(project / "train_0.py")))
+    assert kept[0] is kept[1] is kept[2] and len(kept[0].shared.projects) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda folder: (folder / "requirements.txt").write_text("trl==0.17.0\n"),
+        lambda folder: (folder / "requirements.txt").unlink(),
+        lambda folder: (folder / "requirements-dev.txt").write_text("trl==0.17.0\n"),
+        lambda folder: (folder / "recipes" / "grpo.yaml").write_text("num_generations: 8\n"),
+        lambda folder: (folder / "trl-lint.toml").write_text('ignore = ["TRL301"]\n'),
+        lambda folder: (folder / "run.sh").write_text("python train.py\n"),
+    ],
+    ids=["changed", "gone", "new", "in an empty folder", "settings", "launch"],
+)
+def test_it_is_read_anew_when_something_changes(project: Path, change):
+    (project / "requirements.txt").write_text("trl==0.18.0\n")
+    (project / "recipes").mkdir()
+    (project / "train.py").write_text(PINNED)
+    age(project)
+    assert codes(project / "train.py") == ["TRL301"]
+    path = str(project / "train.py")
+    before = context.context_for(path)
+    assert context.context_for(path) is before
+    change(project)
+    before._next_look = 0.0
+    assert context.context_for(path) is not before
+
+
+def test_a_changed_pin_changes_the_findings(project: Path):
+    pins = project / "requirements.txt"
+    train = project / "train.py"
+    train.write_text(FAULT)
+    pins.write_text("trl==0.18.0\n")
+    assert "TRL203" not in codes(train)
+    train.write_text(PINNED.replace("max_completion_len", "use_liger_loss"))
+    seen = []
+    for release in ("0.18.0", "0.13.0", "0.18.0"):
+        pins.write_text(f"trl=={release}\n")
+        seen.append(codes(train))
+    assert seen[0] == seen[2] != seen[1]
+
+
+def test_an_unsaved_buffer_leaves_nothing_behind(project: Path):
+    train = project / "train.py"
+    train.write_text("x = 1\n")
+    age(project)
+    assert codes(train) == []
+    assert codes(train, FAULT) == ["TRL103"]
+    assert codes(train) == []
+
+
+def test_the_baseline_of_the_project_holds(project: Path):
+    from trl_lint.cli import main
+
+    (project / "train.py").write_text(FAULT)
+    (project / "trl-lint.toml").write_text('baseline = "known.json"\n')
+    assert main(["--write-baseline", "--quiet"]) == 0
+    assert codes(project / "train.py") == []
+    assert codes(project / "train.py", FAULT + FAULT.replace("mask", "other")) == ["TRL103"]
+
+
+@pytest.mark.parametrize("error", [ValueError("a\nb"), RecursionError("deep"), MemoryError(), KeyError("x")])
+def test_a_crash_of_ours_is_one_finding(project: Path, monkeypatch: pytest.MonkeyPatch, error: Exception):
+    def crash(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("trl_lint.editors.context.check", crash)
+    (project / "train.py").write_text(FAULT)
+    ((line, column, message, _),) = Flake8Checker(ast.parse(FAULT), "train.py", FAULT.splitlines(True)).run()
+    assert (line, column) == (1, 0)
+    assert message.startswith(f"TRL003 trl-lint failed: {type(error).__name__}") and "\n" not in message
