@@ -24,6 +24,7 @@ def projects(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
+@pytest.mark.usefixtures("registered")
 def test_flake8_and_the_command_line_agree(projects: Path):
     files = sorted(str(path.relative_to(projects)) for path in projects.rglob("*.py") if path.is_file())
     assert len(files) > 300
@@ -35,8 +36,6 @@ def test_flake8_and_the_command_line_agree(projects: Path):
     }
     command = [sys.executable, "-m", "flake8", "--isolated", "--select=TRL", "--exclude=none", *files]
     done = subprocess.run(command, cwd=projects, capture_output=True, text=True, check=False)
-    if not done.stdout:
-        pytest.skip("the package is not installed, so flake8 does not know the plugin")
     entries = [re.match(r"(.+?):(\d+):(\d+): (TRL\d+) ", line) for line in done.stdout.splitlines()]
     found = {(match[1], int(match[2]), int(match[3]), match[4]) for match in entries if match}
     assert len(entries) == len(found) and found == expected

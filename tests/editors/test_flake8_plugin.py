@@ -47,13 +47,6 @@ def ours(lines: list[str]) -> list[str]:
 
 
 @pytest.fixture
-def registered():
-    entries = subprocess.run([sys.executable, "-m", "flake8", "--version"], capture_output=True, text=True, check=True)
-    if "trl-lint" not in entries.stdout:
-        pytest.skip("the package is not installed, so flake8 does not know the plugin")
-
-
-@pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty repository, and nothing kept from other tests."""
     (tmp_path / ".git").mkdir()
