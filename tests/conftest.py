@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,3 +25,11 @@ def sh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     shell = Shell(tmp_path, capsys)
     shell.write("train.py", SCRIPT)
     return shell
+
+
+@pytest.fixture(scope="session")
+def registered() -> None:
+    """flake8 knows a plugin only if the package is installed; a bare checkout is not."""
+    entries = subprocess.run([sys.executable, "-m", "flake8", "--version"], capture_output=True, text=True, check=True)
+    if "trl-lint" not in entries.stdout:
+        pytest.skip("the package is not installed, so flake8 does not know the plugin")

@@ -1,8 +1,9 @@
 """Markdown as the tests use it: fenced blocks with names, and shell transcripts that are run.
 
 A fence may name a file: ```` ```python title="train.py" ````. In README.md and docs/, every `console` block is a
-transcript: `$ trl-lint …` followed by what it prints. It runs in a project made of the named blocks of its section, or,
-where the section has none, in a copy of fixtures/demo. `python tests/documents.py` rewrites what is shown.
+transcript: `$ trl-lint …` or `$ flake8 …` followed by what it prints. It runs in a project made of the named blocks of
+its section, or, where the section has none, in a copy of fixtures/demo. `python tests/documents.py` rewrites what is
+shown.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ _COMMAND_SCRIPT = """\
 #!{python}
 import sys
 sys.path.insert(0, {root!r})
-from trl_lint.__main__ import main
+from {module} import main
 sys.exit(main())
 """
+# flake8 finds the plugin by the metadata of the installed package, and then its code in this checkout.
+_COMMANDS = {"trl-lint": "trl_lint.__main__", "flake8": "flake8.main.cli"}
 
 
 class Block(NamedTuple):
@@ -92,11 +95,12 @@ def executed(text: str) -> str:
 
 
 def tool_folder(folder: Path) -> Path:
-    """A folder with a `trl-lint` command that runs this checkout as an installed one would, installed or not."""
+    """A folder with commands that run this checkout as an installed one would; `trl-lint` does so installed or not."""
     folder.mkdir(parents=True, exist_ok=True)
-    command = folder / "trl-lint"
-    command.write_text(_COMMAND_SCRIPT.format(python=sys.executable, root=str(ROOT)), "utf-8")
-    command.chmod(0o755)
+    for name, module in _COMMANDS.items():
+        command = folder / name
+        command.write_text(_COMMAND_SCRIPT.format(python=sys.executable, root=str(ROOT), module=module), "utf-8")
+        command.chmod(0o755)
     return folder
 
 
@@ -113,8 +117,8 @@ def _replay(block: Block, project: list[Block]) -> str:
 
 def _transcript(content: str, folder: Path, path: str) -> Iterator[str]:
     for command in _COMMAND.findall(content):
-        if not command.startswith("trl-lint "):
-            raise ValueError(f"only trl-lint commands are run in a console block; use sh for {command!r}")
+        if command.split()[0] not in _COMMANDS:
+            raise ValueError(f"only {' and '.join(_COMMANDS)} are run in a console block; use sh for {command!r}")
         environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"}
         for name in ("FORCE_COLOR", "GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
             environment.pop(name, None)

@@ -63,6 +63,7 @@ def test_sdist_holds_what_it_needs_to_build_and_test(built: Path):
         names = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
     needed = checkout_files("trl_lint", "rules", "tests", "fixtures", "docs")
     alone = {"pyproject.toml", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"}
+    alone |= {"action.yml", ".pre-commit-hooks.yaml"}
     assert needed | alone <= names
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from documents import ROOT, blocks
 
 pytest.importorskip("pylsp", reason="python-lsp-server is in the extra `test`")
 
@@ -22,12 +23,18 @@ def mask(ids: torch.Tensor):
     return torch.arange(ids.size(1)) <= ids
 """
 PINNED = "from trl import GRPOConfig\n\nconfig = GRPOConfig(output_dir='out', max_completion_len=8)\n"
-OURS = {"flake8": {"enabled": True, "select": ["TRL"], "executable": "no-flake8-on-the-path"}}
-OFF = {name: {"enabled": False} for name in ("pycodestyle", "pyflakes", "mccabe", "jedi_completion", "preload")}
+
+
+def settings() -> dict[str, Any]:
+    """Those of docs/editors.md, but with the flake8 of these tests, which is fallen back to."""
+    page = (ROOT / "docs" / "editors.md").read_text("utf-8")
+    (shown,) = (json.loads(block.content) for block in blocks(page) if block.title == "pylsp-settings.json")
+    shown["pylsp"]["plugins"]["flake8"]["executable"] = "no-flake8-on-the-path"
+    return shown  # type: ignore[no-any-return]
 
 
 class Server:
-    """A server at work in a folder. It falls back to `python -m flake8`, which is the flake8 of these tests."""
+    """A server at work in a folder."""
 
     def __init__(self, root: Path) -> None:
         command = [sys.executable, "-m", "pylsp"]
@@ -39,7 +46,7 @@ class Server:
         self.send("initialize", {"processId": None, "rootUri": root.as_uri(), "capabilities": {}}, number=1)
         self.wait_for(lambda message: message.get("id") == 1)
         self.send("initialized", {})
-        self.send("workspace/didChangeConfiguration", {"settings": {"pylsp": {"plugins": {**OFF, **OURS}}}})
+        self.send("workspace/didChangeConfiguration", {"settings": settings()})
 
     def send(self, method: str, params: dict[str, Any], number: int | None = None) -> None:
         message = {"jsonrpc": "2.0", "method": method, "params": params}
@@ -69,7 +76,9 @@ class Server:
         said = self.wait_for(
             lambda m: m.get("method") == "textDocument/publishDiagnostics" and m["params"]["uri"] == uri
         )
-        found = [(d["range"]["start"], d) for d in said["params"]["diagnostics"] if d["source"] == "flake8"]
+        found = [
+            (d["range"]["start"], d) for d in said["params"]["diagnostics"] if str(d.get("code")).startswith("TRL")
+        ]
         return [(start["line"], start["character"], d["code"]) for start, d in found]
 
 

@@ -1,0 +1,125 @@
+"""docs/ci.md and docs/editors.md: what people copy from them is what the tools take."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli
+import yaml
+from command_line import SCRIPT, Shell
+from documents import ROOT, Block, blocks
+from samples import assert_valid
+
+from trl_lint.cli import check_parser
+from trl_lint.reports import FOR_PEOPLE, FORMATS
+
+CI = (ROOT / "docs" / "ci.md").read_text("utf-8")
+EDITORS = (ROOT / "docs" / "editors.md").read_text("utf-8")
+VERSION = tomli.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+
+
+def block(page: str, title: str) -> Block:
+    (found,) = (block for block in blocks(page) if block.title == title)
+    return found
+
+
+def steps(content: str) -> list[dict[str, Any]]:
+    """The steps of a whole workflow, of the middle of a job, or of a list."""
+    document = yaml.safe_load(content)
+    if isinstance(document, dict):
+        jobs = document["jobs"].values() if "jobs" in document else [document]
+        return [step for job in jobs for step in job["steps"]]
+    assert isinstance(document, list)
+    return document
+
+
+def test_steps_of_github_give_inputs_that_the_action_has():
+    own = []
+    for found in (found for found in blocks(CI) if found.section == "GitHub" and found.language == "yaml"):
+        for step in steps(found.content):
+            if step["uses"].startswith("trl-lint/trl-lint@"):
+                own.append(step)
+            else:
+                assert re.search(rf"uses: {re.escape(step['uses'])} # v\d", found.content)
+                assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", step["uses"])
+    assert len(own) == 3
+    for step in own:
+        assert step["uses"] == f"trl-lint/trl-lint@v{VERSION}"
+        assert step.get("with", {}).keys() <= ACTION["inputs"].keys()
+        check_parser().parse_args(step.get("with", {}).get("args", "").splitlines())
+
+
+def test_the_job_of_gitlab_writes_what_it_hands_on(sh: Shell):
+    job = yaml.safe_load(block(CI, ".gitlab-ci.yml").content)["trl-lint"]
+    assert any(f"@v{VERSION}" in line for line in job["before_script"])
+    (command,) = job["script"]
+    assert sh(*shlex.split(command)[1:]).status == 1
+    issues = json.loads(sh.read(job["artifacts"]["reports"]["codequality"]))
+    assert [issue["check_name"] for issue in issues] == ["TRL103"] and job["artifacts"]["when"] == "always"
+
+
+def test_the_settings_of_pre_commit_are_valid(tmp_path: Path):
+    pytest.importorskip("pre_commit", reason="pre-commit is in the extra `test`")
+    found = block(CI, ".pre-commit-config.yaml")
+    path = tmp_path / found.title
+    path.write_text(found.content)
+    command = [sys.executable, "-m", "pre_commit", "validate-config", str(path)]
+    assert subprocess.run(command, capture_output=True).returncode == 0
+    (repository,) = yaml.safe_load(found.content)["repos"]
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert repository["rev"] == f"v{VERSION}"
+    assert {hook["id"] for hook in repository["hooks"]} == {hook["id"] for hook in hooks}
+
+
+def test_every_format_for_programs_is_on_the_page():
+    rows = re.findall(r"^\| `(\w+)` \|", CI, re.MULTILINE)
+    assert sorted(rows) == sorted(set(FORMATS) - set(FOR_PEOPLE))
+
+
+def test_what_reviewdog_is_given_is_rdjson(sh: Shell):
+    (line,) = [b.content for b in blocks(CI) if b.section == "reviewdog"]
+    command, _, reader = line.partition(" | ")
+    document = json.loads(sh(*shlex.split(command)[1:]).out)
+    assert_valid(document, "rdjson.json")
+    assert document["diagnostics"] and "-f=rdjson" in reader
+
+
+def test_the_editor_settings_can_be_read():
+    settings = json.loads(block(EDITORS, ".vscode/settings.json").content)
+    assert settings["flake8.severity"] == {"TRL": "Warning"}
+    plugins = json.loads(block(EDITORS, "pylsp-settings.json").content)["pylsp"]["plugins"]
+    assert plugins["flake8"] == {"enabled": True, "extendSelect": ["TRL"]}
+    own = configparser.ConfigParser()
+    own.read_string(block(EDITORS, ".flake8").content)
+    assert own["flake8"]["extend-select"] == "TRL"
+
+
+def test_the_pattern_for_pycharm_fits_the_lines(sh: Shell):
+    row = re.search(r"\| Arguments \| `(.+?)` \|", EDITORS)
+    pattern = re.search(r"\| Output filters \| `(.+?)` \|", EDITORS)
+    assert row and pattern
+    path = sh.write("sub/train.py", SCRIPT)
+    arguments = row[1].replace("$FilePath$", str(path)).split()
+    expression = pattern[1].replace("$FILE_PATH$", "(.+?)").replace("$LINE$", r"(\d+)").replace("$COLUMN$", r"(\d+)")
+    match = re.fullmatch(expression, sh(*arguments).out.splitlines()[0])
+    assert match and match.groups() == ("sub/train.py", "6", "17")
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize(("extended", "codes"), [(False, []), (True, ["TRL103"])])
+def test_a_selection_of_flake8_hides_us_until_it_is_extended(tmp_path: Path, extended: bool, codes: list[str]):
+    (tmp_path / "train.py").write_text(SCRIPT)
+    more = block(EDITORS, ".flake8").content if extended else "[flake8]\n"
+    (tmp_path / ".flake8").write_text(more + "select = E9\n")
+    command = [sys.executable, "-m", "flake8", "--format=%(code)s", "train.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == codes
