@@ -228,6 +228,20 @@ def test_it_is_read_anew_when_something_changes(project: Path, change):
     assert context.context_for(path) is not before
 
 
+def test_what_lies_outside_of_the_project_is_watched_too(project: Path):
+    inner = project / "inner"
+    (inner / ".git").mkdir(parents=True)
+    (inner / "requirements.txt").write_text("-r ../common.txt\n")
+    (inner / "train.py").write_text("from trl import GRPOConfig\n")
+    seen = []
+    for release in ("0.13.0", "0.18.0"):
+        (project / "common.txt").write_text(f"trl=={release}\n")
+        age(project)
+        seen.append(codes(inner / "train.py"))
+        context.context_for(str(inner / "train.py"))._next_look = 0.0
+    assert seen == [["TRL302"], []]
+
+
 def test_a_changed_pin_changes_the_findings(project: Path):
     pins = project / "requirements.txt"
     train = project / "train.py"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,6 +75,8 @@ class Context:
                 forget(self)  # it changed while it was read: that may be half of it
             self.stamps.update(found)
             self._watched.add(root)
+        # What was read beyond: a list of requirements above the project, a config in an excluded folder.
+        self.stamps.update(_stamps_of([p for p in self.shared.files.opened() if p not in self.stamps]))
         return result
 
 
@@ -109,7 +111,7 @@ def _baseline(settings: Settings) -> Baseline | None:
     return read_baseline(settings.baseline)
 
 
-def _stamps_of(paths: list[str]) -> Stamps:
+def _stamps_of(paths: Iterable[str]) -> Stamps:
     return {path: _stamp(path) for path in paths}
 
 

@@ -172,6 +172,10 @@ class Files:
     def is_open(self, path: str) -> bool:
         return path in self._files
 
+    def opened(self) -> list[str]:
+        """The paths of the files that are held."""
+        return list(self._files)
+
     def exists(self, path: str) -> bool:
         return path in self._files or path in self._overlays or os.path.isfile(path)
 
