@@ -130,7 +130,7 @@ def test_gitlab_and_junit_count_from_the_project_folder(monkeypatch: pytest.Monk
     monkeypatch.setenv("CI_PROJECT_DIR", "/p")
     report = Report([finding(Location("/p/sub/a.py", 0, 1))], [], Files({"/p/sub/a.py": b"x\n"}), "/p/sub")
     assert issues(text_of(report, "gitlab"))[0]["location"]["path"] == "sub/a.py"
-    assert cases(text_of(report, "junit"))[0].get("file") == "sub/a.py"
+    assert cases(text_of(report, "junit"))[0].get("classname") == "sub/a.py"
 
 
 def test_the_demo_for_gitlab(demo: Any):
@@ -146,8 +146,18 @@ def test_the_demo_for_gitlab(demo: Any):
 # -- JUnit ----------------------------------------------------------------------------------------------------------
 
 
+ATTRIBUTES = {
+    "testsuites": {"name", "time", "tests", "failures", "errors"},
+    "testsuite": {"name", "tests", "failures", "errors", "time", "skipped", "file"},
+    "testcase": {"name", "time", "classname", "group"},
+    "failure": {"type", "message"},
+    "error": {"type", "message"},
+    "system-out": set(),
+}
+
+
 def cases(text: str) -> list[ElementTree.Element]:
-    """The tests of a report, whose shape is that of jenkins-junit.xsd with the attributes `file` and `line`."""
+    """The tests of a report, whose shape has to be that of junit-10.xsd of jenkinsci/xunit-plugin."""
     root = ElementTree.fromstring(text.encode())
     assert root.tag == "testsuites" and {child.tag for child in root} == {"testsuite"}
     found = list(root.iter("testcase"))
@@ -159,6 +169,8 @@ def cases(text: str) -> list[ElementTree.Element]:
     for case in found:
         assert case.get("name") and case.get("classname")
         assert [child.tag for child in case] in ([], ["failure"], ["error"], ["system-out"])
+    for element in root.iter():
+        assert element.attrib.keys() <= ATTRIBUTES[element.tag]
     assert len({(case.get("classname"), case.get("name")) for case in found}) == len(found)
     return found
 
@@ -195,8 +207,8 @@ def test_a_problem_is_an_error_and_hostile_text_is_legal_xml():
 
 
 def test_the_demo_as_tests(demo: Any):
-    found = [(str(c.get("name")).split()[0], c.get("file"), int(c.get("line", ""))) for c in cases(demo("junit"))]
-    assert found == said(demo("json"))
+    names = [re.fullmatch(r"(TRL\d+) [\w-]+ \((.+?):(\d+):\d+\)", str(c.get("name"))) for c in cases(demo("junit"))]
+    assert [(match[1], match[2], int(match[3])) for match in names if match] == said(demo("json"))
 
 
 # -- rdjson ---------------------------------------------------------------------------------------------------------

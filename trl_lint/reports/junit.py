@@ -1,6 +1,8 @@
 """JUnit XML as CI services read it: a suite for each file, a failed test for each finding.
 
-A hint is no failure, as it does not stop a build either. There is no time in it, so equal runs give equal reports.
+The shape is that of junit-10.xsd, by which the xUnit plugin of Jenkins refuses a whole report: so a test has no
+attributes for its file and line, and they stand in its name. A hint is no failure, as it does not stop a build either.
+There is no time in it, so equal runs give equal reports.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from trl_lint.finding import Finding
 from trl_lint.reports import Report, page_of, visible
-from trl_lint.reports.places import Places, in_checkout
+from trl_lint.reports.places import in_checkout
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -21,10 +23,9 @@ def write(report: Report, stream: TextIO) -> None:
     from xml.etree.ElementTree import Element, ElementTree, indent
 
     report = in_checkout(report, "CI_PROJECT_DIR")
-    places = Places(report)
     root = Element("testsuites", name="trl-lint")
     for path, findings in groupby(report.findings, key=lambda finding: finding.location.path):
-        root.append(_suite(report.path(path), [_case(finding, report, places) for finding in findings]))
+        root.append(_suite(report.path(path), [_case(finding, report) for finding in findings]))
     if report.problems:
         root.append(_suite("trl-lint", [_problem(report.path(path), message) for path, message in report.problems]))
     if len(root) == 0:  # some services take an empty report for a broken one
@@ -36,19 +37,13 @@ def write(report: Report, stream: TextIO) -> None:
     stream.write("\n")
 
 
-def _case(finding: Finding, report: Report, places: Places) -> Element:
+def _case(finding: Finding, report: Report) -> Element:
     from xml.etree.ElementTree import Element, SubElement
 
     page = page_of(finding.code)
-    path = _legal(report.path(finding.location.path))
     place = _legal(report.place(finding.location))
-    case = Element(
-        "testcase",
-        name=f"{finding.code} {page.name if page else ''} ({place})".replace("  ", " "),
-        classname=path,
-        file=path,
-        line=str(places.span(finding.location)[0].line),
-    )
+    name = f"{finding.code} {page.name}" if page else finding.code
+    case = Element("testcase", name=f"{name} ({place})", classname=_legal(report.path(finding.location.path)))
     message = _legal(finding.message)
     lines = [f"{place}: {finding.code} {message}"]
     lines += [f"{_legal(report.place(related))}: {_legal(related.message)}" for related in finding.related]
