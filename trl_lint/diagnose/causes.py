@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.diagnose import dating
+from trl_lint.diagnose.failures import Failure, Note, Part
 from trl_lint.diagnose.first import first_failure, why_it_follows
 from trl_lint.diagnose.judging import Context, Match, match
 from trl_lint.diagnose.project import Place, ProjectEvidence
@@ -20,7 +21,6 @@ from trl_lint.knowledge import api
 from trl_lint.knowledge.symptoms import Cause, causes, myths
 
 if TYPE_CHECKING:
-    from trl_lint.diagnose.failures import Failure
     from trl_lint.diagnose.reader import Log
     from trl_lint.finding import Finding
 
@@ -28,7 +28,7 @@ _MOST = 5
 _NAMED = ("key", "name", "flag", "file")
 # The codes of what the histories tell without any table: the installed release is not the one the code is written for.
 _ARGUMENT, _NAME = "TRL301", "TRL302"
-_OTHER_RELEASE = "LOG200"
+_PAIR, _OTHER_RELEASE = "LOG211", "LOG200"
 
 
 class Evidence(NamedTuple):
@@ -88,16 +88,12 @@ class _Diagnoser:
         self.drift = dating.drift(failure) if failure is not None else None
         self.project: ProjectEvidence | None = None
         if project is not None:
-            from trl_lint.diagnose.failures import Failure
-
-            asked = failure or Failure(0, None, "", 0)
-            if failure is None:
-                from trl_lint.diagnose.failures import Part
-
-                asked.parts.append(Part())
+            asked = failure or _nothing()
             self.project = ProjectEvidence(project, asked, versions, targets)
             self._judge_what_ran(versions, targets)
-        self.context = Context(failure, log.notes, versions, self.project)
+        # What other ranks report afterwards tells something about the run, too.
+        others = [Note(one.number, one.rank, one.text) for one in log.failures if one is not failure]
+        self.context = Context(failure, [*log.notes, *others], versions, self.project)
 
     def _judge_what_ran(self, versions: dict[str, str], targets: dict[str, str]) -> None:
         """Have the rules judge the releases that printed the log, where those are not the pinned ones."""
@@ -225,18 +221,19 @@ class _Diagnoser:
         """What the recorded releases tell alone: an argument or a name that the installed release has not."""
         found = []
         drift = self.drift
-        code = _ARGUMENT if drift is not None and " takes " in drift.what else _NAME
+        assert self.failure is not None or drift is None
+        importer = "" if self.failure is None else dating.package_of(self.failure)
+        code = _ARGUMENT if drift is not None and " takes " in drift.what else _PAIR if importer else _NAME
         if drift is not None and drift.spans and code not in proved:
             page = next(cause for cause in causes() if cause.code == code)
             why = _sentence(_capital(drift.sentence), "The installed release is another one")
             evidence = [self._failure_line(), *self._pins(drift.package)]
-            found.append(
-                Diagnosed(
-                    code, page.name, page.title, "likely", why, tuple(evidence),
-                    f"install one of those releases of {drift.package}, or write the code for the installed one: "
-                    f"`trl-lint rule {code}`", (1, 0, -5, 0),
-                )
-            )  # fmt: skip
+            advice = page.advice or (
+                f"install one of those releases of {drift.package}, or write the code for the installed one: "
+                f"`trl-lint rule {code}`"
+            )
+            rank = (1, 0, 0 if code == _PAIR else -5, 0)
+            found.append(Diagnosed(code, page.name, page.title, "likely", why, tuple(evidence), advice, rank))
         other = self.wording if self.wording is not None and self._is_other_release(self.wording) else None
         if other is not None and self.project is not None:
             package = self.project.declared(other.package)
@@ -260,14 +257,19 @@ class _Diagnoser:
         return [self._evidence(self.project.place(pin.location.path, pin.location.start)) for pin in pins]
 
     def _ranked(self, diagnosed: list[Diagnosed]) -> list[Diagnosed]:
-        """Most likely first; each code once; of several causes of one message only the first may be likely."""
+        """Most likely first; each code once.
+
+        Only what a finding in the project proves may be likely beside another likely cause, and of the causes of one
+        message only one.
+        """
         diagnosed.sort(key=lambda one: one.rank)
         ranked: list[Diagnosed] = []
         families: set[str] = set()
         for one in diagnosed:
             if any(one.code == known.code for known in ranked):
                 continue
-            if one.likelihood == "likely" and one.rank[0] > 0 and one.family in families:
+            has_likely = any(known.likelihood == "likely" for known in ranked)
+            if has_likely and one.code != _OTHER_RELEASE and (one.rank[0] > 0 or one.family in families):
                 one = one._replace(likelihood="possible")
             if one.likelihood == "likely" and one.family:
                 families.add(one.family)
@@ -313,6 +315,13 @@ class _Diagnoser:
 
     def _evidence(self, place: Place) -> Evidence:
         return Evidence(place.path, place.line, place.text)
+
+
+def _nothing() -> Failure:
+    """A failure of which nothing is known."""
+    failure = Failure(0, None, "", 0)
+    failure.parts.append(Part())
+    return failure
 
 
 def _sentence(*parts: str) -> str:

@@ -195,19 +195,21 @@ class _Scanner:
                 self._open.add(line.stream)
             else:
                 self._open.discard(line.stream)
-            if not is_part:
-                self._look(line)
+            if not self._is_of_a_table(line) and not is_part:
+                self.log.note(line)
         if self._open and number % 64 == 0:
             self._close_stale(number)
 
-    def _look(self, line: Line) -> None:
+    def _is_of_a_table(self, line: Line) -> bool:
+        """Read the table with which torchrun ends: it knows which rank failed first."""
         if _ROOT_CAUSE.search(line.text):
             self._table = line.number
         elif self._table and line.number - self._table < 12 and (rank := _TABLE_RANK.match(line.text)):
             self.log.root_rank = int(rank[1])
             self._table = 0
         else:
-            self.log.note(line)
+            return False
+        return True
 
     def _close_stale(self, number: int) -> None:
         for name in [name for name in self._open if number - self._tracers[name].last > _STALE]:

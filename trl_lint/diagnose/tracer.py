@@ -41,13 +41,15 @@ LAST_WORDS = re.compile(
     (?P<argparse>[\w./-]+:[ ]error:[ ](?:argument|unrecognized|the[ ]following|ambiguous|invalid|expected|one[ ]of
         |No[ ]such)[ ]?.*)
     | (?P<shell>(?:-?(?:ba|z|da)?sh|/\S+|[\w./-]+\.(?:sh|slurm|sbatch|bash)|slurm_script)
-        (?::[ ](?:line[ ])?\d+)?:[ ].{1,300}?:[ ](?:command[ ]not[ ]found|not[ ]found|No[ ]such[ ]file[ ]or[ ]directory|Permission[ ]denied
+        (?::[ ](?:line[ ])?\d+)?:[ ].{1,300}?:[ ](?:command[ ]not[ ]found|not[ ]found
+        |No[ ]such[ ]file[ ]or[ ]directory|Permission[ ]denied
         |syntax[ ]error.*|unbound[ ]variable))
     | (?P<python>\S*python[\d.]*:[ ](?:can't[ ]open[ ]file|No[ ]module[ ]named|Error[ ]while[ ]finding).*)
     | (?P<slurm>(?:slurmstepd|srun|sbatch):[ ]error:[ ].*(?:CANCELLED[ ]AT|oom.kill|DUE[ ]TO|Out[ ]Of[ ]Memory
         |Node[ ]failure|Unable[ ]to|Invalid|not[ ]available).*)
     | (?P<killed>(?:.*:[ ]line[ ]\d+:[ ]+\d+[ ])?
-        (?:Killed|Segmentation[ ]fault|Bus[ ]error|Aborted|Illegal[ ]instruction)(?:[ ]+\(core[ ]dumped\))?(?:[ ]+.{0,300})?)
+        (?:Killed|Segmentation[ ]fault|Bus[ ]error|Aborted|Illegal[ ]instruction)
+        (?:[ ]+\(core[ ]dumped\))?(?:[ ]+.{0,300})?)
     | (?P<fatal>Fatal[ ]Python[ ]error:.*)
     | (?P<pip>(?:ERROR:[ ])?(?:Cannot[ ]install[ ].*because.*conflicting|ResolutionImpossible.*
         |Could[ ]not[ ]find[ ]a[ ]version[ ]that[ ]satisfies.*|No[ ]matching[ ]distribution[ ]found.*))
