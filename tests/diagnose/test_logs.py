@@ -1,8 +1,9 @@
 """Every log of `fixtures/logs`: the right cause first, and never a wrong one called likely.
 
 A case is a folder: `run.log`, a small `project` where one is relevant, and `expected.toml` with `first` (the code that
-must come first; "" where nothing in the log or the project explains the end), `likelihood`, and where given `exception`,
-`rank`, `alone` (the code that must come first without the project) and `not_the_cause` (part of a claim).
+must come first; "" where nothing in the log or the project explains the end), `likelihood`, and where given
+`exception`, `rank`, `also` (codes that are right as well), `alone` (the code that must come first without the project)
+and `not_the_cause` (part of a claim).
 """
 
 from __future__ import annotations

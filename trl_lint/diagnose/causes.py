@@ -158,7 +158,7 @@ class _Diagnoser:
             finding, where = findings[0]
             evidence += [self._evidence(place) for place in where]
             tells = best.symptom.frames or best.symptom.last or best.symptom.log or best.symptom.family
-            why = _sentence(finding.message, best.symptom.note if tells else "")
+            why = _sentence(_capital(finding.message), best.symptom.note if tells else "")
             strength = 0 if self._is_proof(cause, best, finding) else 1
             likelihood = "likely" if strength == 0 else "possible"
             rank = (strength, 0, -best.weight, order)
@@ -214,8 +214,11 @@ class _Diagnoser:
         return all(value in finding.message or value in places.text for value in values)
 
     def _is_proof(self, cause: Cause, best: Match, finding: Finding) -> bool:
-        """Whether a finding makes its rule the likely cause: it is more than a hint, and nothing else is missing."""
-        return finding.severity != "info" and "the log has no traceback to tell by" not in best.open
+        """Whether a finding makes its rule the likely cause: nothing else is missing, and a hint is told apart."""
+        symptom = best.symptom
+        is_told_apart = bool(symptom.frames or symptom.last or symptom.log or symptom.without or symptom.finding)
+        is_hint = finding.severity == "info" and not is_told_apart
+        return not is_hint and "the log has no traceback to tell by" not in best.open
 
     def _by_the_histories(self, proved: set[str]) -> list[Diagnosed]:
         """What the recorded releases tell alone: an argument or a name that the installed release has not."""
@@ -276,7 +279,14 @@ class _Diagnoser:
             ranked.append(one)
         if ranked and ranked[0].likelihood == "likely":
             # What a message may mean elsewhere is of no use where something explains it.
-            ranked = [one for one in ranked if one.likelihood == "likely" or one.rank[1] == 0 or one.family]
+            top = ranked[0]
+            ranked = [
+                one
+                for one in ranked
+                if one.likelihood == "likely" or one.rank[0] < 2 or (one.family and one.family == top.family)
+            ]
+            if top.rank[0] == 0:
+                ranked = [one for one in ranked if one.likelihood == "likely" or one.rank[0] < 2]
         ranked.sort(key=lambda one: one.likelihood != "likely")
         return ranked[:_MOST]
 

@@ -47,7 +47,7 @@ class Part:
 
     @property
     def text(self) -> str:
-        return f"{self.exception}: {self.message}" if self.message else self.exception
+        return ": ".join(filter(None, (self.exception, self.message)))
 
 
 class Failure:

@@ -11,6 +11,8 @@ from trl_lint.knowledge.symptoms import consequences
 
 # Training steps that are logged after an exception: it was caught, or belongs to a run before this one.
 _SURVIVED = 3
+# Processes that may print the same exception without a prefix before it must be one that is caught again and again.
+_MOST_PROCESSES = 64
 
 
 def first_failure(log: Log) -> Failure | None:
@@ -22,6 +24,8 @@ def first_failure(log: Log) -> Failure | None:
     if not failures:
         return None
     ended = [failure for failure in failures if log.progress - failure.progress < _SURVIVED] or failures[-1:]
+    caught = _caught(ended)
+    ended = [failure for failure in ended if id(failure) not in caught] or ended
     real = [failure for failure in ended if not follows(failure)]
     chosen = real or ended
     traces = [failure for failure in chosen if failure.kind == "trace" and failure.exception]
@@ -34,6 +38,19 @@ def first_failure(log: Log) -> Failure | None:
         of_root = next((failure for failure in real if failure.rank == log.root_rank), None)
         first = of_root or first
     return first
+
+
+def _caught(failures: list[Failure]) -> set[int]:
+    """Failures that cannot have ended their process, because it reported the same one again; by `id`."""
+    groups: dict[tuple[object, ...], list[Failure]] = {}
+    for failure in failures:
+        if failure.kind == "trace" and failure.innermost is not None:
+            groups.setdefault((failure.stream, failure.exception, failure.innermost[:3]), []).append(failure)
+    caught: set[int] = set()
+    for (stream, *_), members in groups.items():
+        if len(members) > (1 if stream else _MOST_PROCESSES):
+            caught.update(map(id, members[:-1] if stream else members))
+    return caught
 
 
 def _is_report_of(words: Failure, trace: Failure) -> bool:

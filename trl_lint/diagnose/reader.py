@@ -25,14 +25,13 @@ _FLOOD = 4000
 _TAIL = 8 << 20
 _STALE = 4000
 _MAX_STREAMS = 2048
+# Every one of them costs about 0.8 ms for a megabyte of log.
 WORDS = (
-    b"Traceback", b"rror", b"xception", b'  File "', b"ssert", b"illed", b"Signal ", b"SIG", b"CANCELLED", b"oom",
-    b"OOM", b"atal", b"bort", b"Segmentation", b"Bus ", b"not found", b"No such", b"denied", b"exit", b"nan", b"NaN",
-    b"arning", b"WARN", b"ersion", b"LLM engine", b"DataParallel", b"Could not", b"No solution", b"Xid", b"what():",
-    b"timeout", b"Root Cause", b"rank  ", b"Missing mandatory", b"Cannot ", b"Exited", b"deprecated", b"Duplicate",
-    b"unbound", b"mismatched input", b"Successfully installed", b"FSDP", b"DeepSpeed",
+    b"Traceback", b"rror", b"xception", b'  File "', b"ssert", b"illed", b"Signal ", b"CANCELLED", b"oom", b"bort",
+    b"Segmentation", b"not found", b"No such", b"nan", b"arning", b"ersion", b"LLM engine", b"Could not", b"Cannot ",
+    b"No solution", b"Xid", b"timeout", b"Duplicate", b"Successfully installed",
 )  # fmt: skip
-_STEPS = (b"'loss':", b'"loss":', b"train/loss", b"actor/loss", b"step:")
+_STEPS = (b"'loss':", b'"loss":', b"/loss", b"step:")
 _ROOT_CAUSE = re.compile(r"Root Cause \(first observed failure\)")
 _TABLE_RANK = re.compile(r"\s*rank\s+: (\d+) \(local_rank: \d+\)")
 _DIGITS = re.compile(r"[\d.]+")
@@ -145,7 +144,8 @@ class _Scanner:
     def skip(self, block: bytes) -> None:
         self.log.size += len(block)
         self.log.lines += block.count(b"\n")
-        self.log.progress += _steps(block)
+        if self.log.count or self._open:
+            self.log.progress += _steps(block)
 
     def scan(self, block: bytes) -> None:
         present = [word for word in WORDS if word in block]
@@ -170,11 +170,12 @@ class _Scanner:
             counted = at
             end = block.find(b"\n", at)
             end = len(block) if end < 0 else end
-            progress += _steps(block[steps_at:at])
+            if self.log.count or self._open:  # what was trained before the first failure says nothing
+                progress += _steps(block[steps_at:at])
             steps_at = at
             self._feed(block[at:end], base + number + 1, progress)
             at = end + 1
-        log.progress = progress + _steps(block[steps_at:])
+        log.progress = progress + (_steps(block[steps_at:]) if log.count or self._open else 0)
         log.lines = base + block.count(b"\n")
 
     def _feed(self, raw: bytes, number: int, progress: int) -> None:

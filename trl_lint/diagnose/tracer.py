@@ -196,12 +196,11 @@ class Tracer:
             self._part.add_frame(frame)
             return True
         is_other = (line.is_stamped and not self._is_stamped) or _NOISE.match(text) or LAST_WORDS.match(text)
-        repeated = self._part.message.startswith(text[len(self._part.exception) + 2 :]) if self._count == 0 else False
         self._count += 1
         if is_other or self._count > _MAX_MESSAGE_LINES:
             self.close()
             return self._outside(line, text, progress)
-        if not repeated or not text.startswith(self._part.exception):
+        if text != self._part.text.partition("\n")[0]:  # ranks without prefixes repeat each other
             self._part.add_message(text)
         return True
 

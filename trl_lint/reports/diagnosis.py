@@ -91,10 +91,10 @@ def _write_failure(failure: Failure, found: Diagnosis, path: str, stream: TextIO
             where = f" in {visible(frame.function)}" if frame.function else ""
             stream.write(f"    {palette.cyan(f'{visible(_short(frame.path))}:{frame.line}')}{where}\n")
     if found.dated:
-        _write_wrapped(f"{visible(found.dated)}.".capitalize(), stream, "  ", "  ")
-    if found.consequence:
-        text = f"this follows from another failure, which is not in the log: {found.consequence}."
-        _write_wrapped(text.capitalize(), stream, "  ", "  ")
+        _write_wrapped(f"{found.dated[:1].upper()}{visible(found.dated[1:])}.", stream, "  ", "  ")
+    if found.consequence and not any(cause.likelihood == "likely" for cause in found.causes):
+        text = f"Such an end mostly follows from another failure, and the log has none: {found.consequence}."
+        _write_wrapped(text, stream, "  ", "  ")
 
 
 def _write_cause(cause: Diagnosed, stream: TextIO, cwd: str, palette: Palette) -> None:
