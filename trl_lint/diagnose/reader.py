@@ -31,7 +31,7 @@ WORDS = (
     b"Segmentation", b"not found", b"No such", b"nan", b"arning", b"ersion", b"LLM engine", b"Could not", b"Cannot ",
     b"No solution", b"Xid", b"timeout", b"Duplicate", b"Successfully installed",
 )  # fmt: skip
-_STEPS = (b"'loss':", b'"loss":', b"/loss", b"step:")
+_STEPS = (b"'loss':", b'"loss":', b"step:")
 _ROOT_CAUSE = re.compile(r"Root Cause \(first observed failure\)")
 _TABLE_RANK = re.compile(r"\s*rank\s+: (\d+) \(local_rank: \d+\)")
 _DIGITS = re.compile(r"[\d.]+")
