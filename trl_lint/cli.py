@@ -17,13 +17,14 @@ from trl_lint.streams import end_after, is_of_a_stream, open_closed_streams
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-COMMANDS = ("check", "environment", "rule", "runs")
+COMMANDS = ("check", "diagnose", "environment", "rule", "runs")
 
 _TARGET = "judge as if this release were pinned"
 _DESCRIPTION = "Check reinforcement-learning training projects before they run."
 _EPILOG = """\
 commands:
   trl-lint [check] PATH...      check files and folders (the default; without PATH, the current folder)
+  trl-lint diagnose LOG         name the likely cause of a run that died, from its log
   trl-lint environment [PATH]   show which releases the files run with, and which pins conflict
   trl-lint rule [CODE]          explain a rule
   trl-lint runs [PATH]...       show what each launch command starts, and which file sets which value
@@ -104,6 +105,10 @@ def _run(arguments: list[str]) -> int:
         from trl_lint.commands.runs import run as show_runs
 
         return show_runs(runs_parser().parse_args(arguments))
+    if command == "diagnose":
+        from trl_lint.commands.diagnose import run as run_diagnose
+
+        return run_diagnose(diagnose_parser().parse_args(arguments))
     if command == "environment":
         from trl_lint.commands.environment import run as run_environment
 
@@ -154,6 +159,26 @@ def runs_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--color", choices=("auto", "always", "never"), default="auto", metavar="WHEN", help="auto, always or never"
     )
+    return parser
+
+
+def diagnose_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="trl-lint diagnose",
+        description="Find the first real failure in the log of a run, and what caused it, with the evidence.",
+        epilog="exit status: 0 a likely or possible cause found, 1 none found, 2 the log cannot be read",
+        allow_abbrev=False,
+    )
+    parser.add_argument("log", metavar="LOG", help="the log of the run; `-` reads standard input")
+    parser.add_argument("--project", metavar="PATH", help="look for the cause in this folder, too")
+    parser.add_argument("--target", action="append", metavar="PACKAGE==VERSION", help="a release that ran")
+    parser.add_argument(
+        "--output-format", default="full", choices=("full", "json"), metavar="FORMAT", help="full or json"
+    )
+    parser.add_argument(
+        "--color", choices=("auto", "always", "never"), default="auto", metavar="WHEN", help="auto, always or never"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     return parser
 
 

@@ -61,7 +61,7 @@ def page_facts(found: Page) -> dict[str, Any]:
         "since": found.since,
         "default": found.default,
         "versions": list(found.versions),
-        "symptoms": [symptom._asdict() for symptom in found.symptoms],
+        "symptoms": [{"pattern": symptom.pattern, "note": symptom.note} for symptom in found.symptoms],
         "references": list(found.references),
         "explanation": found.body,
         "url": found.url,

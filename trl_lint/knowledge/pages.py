@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from trl_lint.finding import Severity
 from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.symptoms import Symptom, read_symptoms
 
 HOME = "https://github.com/trl-lint/trl-lint"
 PAGES_URL = f"{HOME}/blob/main/rules/pages"
@@ -19,13 +20,6 @@ IMPACTS = ("crash-at-start", "crash-later", "silent", "waste", "tool")
 FIXES = ("always", "sometimes", "none")
 _FRONT_MATTER = re.compile(r"\A\+\+\+\n(.*?)\n\+\+\+\n(.*)\Z", re.DOTALL)
 _FILE_NAME = re.compile(r"^([A-Z]+\d+)-([a-z0-9-]+)\.md$")
-
-
-class Symptom(NamedTuple):
-    """A regular expression over log lines, and what else a reader of logs should know about it."""
-
-    pattern: str
-    note: str
 
 
 class Page(NamedTuple):
@@ -87,7 +81,7 @@ def read_page(text: str, path: str) -> Page:
             since=facts["since"],
             default=facts.get("default", True),
             versions=tuple(facts["versions"]),
-            symptoms=() if symptoms == "none" else tuple(Symptom(s["pattern"], s.get("note", "")) for s in symptoms),
+            symptoms=() if symptoms == "none" else read_symptoms(symptoms),
             references=tuple(facts["references"]),
             body=match[2].lstrip("\n"),
         )

@@ -1,0 +1,111 @@
+"""`trl-lint diagnose`: what it prints, its exit status, and what it never does."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from trl_lint.cli import main
+from trl_lint.settings import find_config
+
+LOG = """\
+Traceback (most recent call last):
+  File "/srv/rl/train.py", line 3, in <module>
+    args = GRPOConfig(output_dir="out", vllm_device="cuda:1")
+TypeError: GRPOConfig.__init__() got an unexpected keyword argument 'vllm_device'
+"""
+SCRIPT = 'from trl import GRPOConfig\n\nargs = GRPOConfig(output_dir="out", vllm_device="cuda:1")\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    find_config.cache_clear()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.log").write_text(LOG)
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "train.py").write_text(SCRIPT)
+    (project / "requirements.txt").write_text("trl==1.16.0\n")
+    return tmp_path
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+    capsys.readouterr()
+    main(["diagnose", *arguments, "--output-format", "json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def test_json_has_the_promised_form(folder: Path, capsys: pytest.CaptureFixture[str]):
+    report = run_json(capsys, "run.log", "--project", "project")
+    assert list(report) == ["version", "failure", "causes", "not_the_cause"]
+    assert report["version"] == 1
+    assert report["failure"] == {
+        "exception": "TypeError",
+        "message": "GRPOConfig.__init__() got an unexpected keyword argument 'vllm_device'",
+        "rank": None,
+        "frames": [{"path": "/srv/rl/train.py", "line": 3, "function": "<module>"}],
+    }
+    cause = report["causes"][0]
+    assert list(cause) == ["code", "name", "likelihood", "why", "evidence"]
+    assert (cause["code"], cause["likelihood"]) == ("TRL301", "likely")
+    places = [(one["path"], one["line"]) for one in cause["evidence"]]
+    assert places == [("run.log", 4), ("project/train.py", 3), ("project/requirements.txt", 1)]
+
+
+def test_without_a_project(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["diagnose", "run.log"]) == 0
+    printed = capsys.readouterr()
+    assert "trl 0.14.0 to 0.17.0" in printed.out
+    assert "--project" in printed.err
+
+
+def test_exit_status(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "own.log").write_text(
+        "Traceback (most recent call last):\n  File \"a.py\", line 1, in f\nKeyError: 'x'\n"
+    )
+    assert main(["diagnose", "run.log"]) == 0
+    assert main(["diagnose", "own.log"]) == 1
+    assert main(["diagnose", "none.log"]) == 2
+    assert main(["diagnose", "project"]) == 2
+    assert main(["diagnose", "run.log", "--project", "nowhere"]) == 2
+    assert main(["diagnose", "run.log", "--target", "trl=1"]) == 2
+    assert "internal error" not in capsys.readouterr().err
+
+
+def test_standard_input(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LOG.encode())))
+    report = run_json(capsys, "-")
+    assert report["causes"][0]["evidence"][0]["path"] == "-"
+
+
+def test_nothing_of_the_log_reaches_the_terminal_raw(folder: Path, capsys: pytest.CaptureFixture[str]):
+    evil = LOG.replace("'vllm_device'", "'vllm_device' \x1b]0;pwned\x07\x9b31m \u202egnp.exe \x08\x08")
+    (folder / "evil.log").write_text(evil.replace("/srv/rl", "/srv/\x1b[2J\u200brl"), "utf-8")
+    main(["diagnose", "evil.log", "--color", "never"])
+    text = capsys.readouterr().out
+    assert all(char == "\n" or char.isprintable() for char in text)
+
+
+def test_the_release_that_ran_counts(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "project" / "requirements.txt").write_text("trl==0.17.0\n")
+    report = run_json(capsys, "run.log", "--project", "project")
+    assert report["causes"][0]["code"] == "TRL301"  # the message proves that it was not 0.17.0
+    (folder / "run.log").write_text("Successfully installed trl-0.21.0 version\n" + LOG)
+    report = run_json(capsys, "run.log", "--project", "project")
+    assert "0.21.0" in report["causes"][0]["why"]
+
+
+def test_a_finding_about_something_else_proves_nothing(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "project" / "train.py").write_text(SCRIPT.replace("vllm_device", "vllm_dtype"))
+    report = run_json(capsys, "run.log", "--project", "project")
+    assert all("vllm_dtype" not in cause["why"] for cause in report["causes"])
+
+
+def test_project_with_broken_settings(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "project" / "trl-lint.toml").write_text("select = 3\n")
+    assert main(["diagnose", "run.log", "--project", "project"]) == 2
+    assert "trl-lint.toml" in capsys.readouterr().err

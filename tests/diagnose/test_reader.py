@@ -1,0 +1,176 @@
+"""Reading logs: prefixes, noise, what is first, and how much memory it takes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from trl_lint.diagnose.first import first_failure, why_it_follows
+from trl_lint.diagnose.lines import read_line, read_lines
+from trl_lint.diagnose.reader import Log, read_log
+from trl_lint.diagnose.versions import versions_in
+
+TRACE = """\
+Traceback (most recent call last):
+  File "/home/u/train.py", line 12, in <module>
+    main()
+  File "/home/u/loss.py", line 7, in loss
+    return a @ b
+RuntimeError: {message}
+"""
+
+
+def read(text: str | bytes) -> Log:
+    return read_log(io.BytesIO(text if isinstance(text, bytes) else text.encode()))
+
+
+def first(text: str | bytes) -> tuple[str, str, int | None]:
+    failure = first_failure(read(text))
+    assert failure is not None
+    return failure.exception, failure.message, failure.rank
+
+
+@pytest.mark.parametrize(
+    ("raw", "rank", "text"),
+    [
+        ("[rank3]:     return x", 3, "    return x"),
+        ("[default12]:  File", 12, "  File"[1:]),
+        (" 7:   File", 7, "  File"),
+        ("[1,5]<stderr>:ValueError", 5, "ValueError"),
+        ("(Actor pid=12, ip=10.0.0.1)   File", None, "  File"),
+        ("(EngineCore_0 pid=9) ERROR 11-02 10:00:31 [core.py:700]   File", None, "  File"),
+        ("trainer-1  |   File", None, "  File"),
+        ("2026-10-30T08:11:09.311Z   File", None, "  File"),
+        ("2026-10-30 08:11:09,311 - ERROR - ValueError: x", None, "ValueError: x"),
+        ("[2026-10-30 08:11:09,311] [INFO] x", None, "x"),
+        ("\x1b[31mValueError\x1b[0m: x", None, "ValueError: x"),
+        ("\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\", None, "link"),
+        ("ValueError: 3: x", None, "ValueError: 3: x"),
+    ],
+)
+def test_prefixes_are_taken_off(raw: str, rank: int | None, text: str):
+    line = read_line(raw, 1)
+    assert (line.rank, line.text) == (rank, text.rstrip())
+
+
+def test_json_records():
+    record = json.dumps({"rank": 2, "message": "one\ntwo"}).encode()
+    assert [(line.rank, line.text) for line in read_lines(record, 5)] == [(2, "one"), (2, "two")]
+    assert [line.text for line in read_lines(b'{"loss": 0.1}', 1)] == ['{"loss": 0.1}']
+    assert list(read_lines(b"[" * 100_000, 1))
+
+
+def test_ranks_are_told_apart():
+    lines = [TRACE.format(message=f"of {rank}").splitlines() for rank in (4, 1)]
+    mixed = "\n".join(
+        f"[rank{rank}]: {line}" for pair in zip(*lines, strict=True) for rank, line in zip((4, 1), pair, strict=True)
+    )
+    failures = read(mixed).failures
+    assert [(one.rank, one.message, len(one.frames)) for one in failures] == [(4, "of 4", 2), (1, "of 1", 2)]
+
+
+def test_ranks_without_prefixes():
+    lines = [line for line in TRACE.format(message="same").splitlines() for _ in range(3)]
+    failure = first_failure(read("\n".join(lines)))
+    assert failure is not None
+    assert [frame.path for frame in failure.frames] == ["/home/u/train.py", "/home/u/loss.py"]
+    assert failure.message == "same"
+
+
+def test_progress_bars_in_a_traceback():
+    head, tail = TRACE.format(message="real").split("    main()\n")
+    assert first(head + "\r 10%|#  | 1/10 [00:01<00:09, 1.0s/it]" * 50 + "\n    main()\n" + tail)[1] == "real"
+
+
+def test_what_follows_is_not_first():
+    timeout = "[rank0]:[E1 ProcessGroupNCCL.cpp:632] [Rank 0] Watchdog caught collective operation timeout: x\n"
+    late = "".join(f"[rank2]: {line}\n" for line in TRACE.format(message="real").splitlines())
+    assert first(timeout + "BrokenPipeError: [Errno 32] Broken pipe\n" + late) == ("RuntimeError", "real", 2)
+    failure = first_failure(read(timeout))
+    assert failure is not None and "waited" in why_it_follows(failure)
+
+
+def test_the_table_of_torchrun_names_the_rank():
+    both = "".join(f"[rank{r}]: {line}\n" for r in (0, 3) for line in TRACE.format(message=f"of {r}").splitlines())
+    table = "ChildFailedError:\nRoot Cause (first observed failure):\n[0]:\n  rank      : 3 (local_rank: 3)\n"
+    assert first(both + "torch.distributed.elastic.multiprocessing.errors." + table)[2] == 3
+
+
+def test_a_caught_exception_is_not_first():
+    steps = "".join(f"{{'loss': 0.{step}}}\n" for step in range(5))
+    assert first(TRACE.format(message="caught") + steps + TRACE.format(message="real"))[1] == "real"
+    again = TRACE.format(message="caught") * 100
+    assert first(again + TRACE.format(message="real").replace("loss.py", "other.py"))[1] == "real"
+
+
+def test_chains():
+    cause = "\nThe above exception was the direct cause of the following exception:\n\n"
+    text = TRACE.format(message="inner") + cause + TRACE.format(message="outer").replace("Runtime", "Import")
+    failure = first_failure(read(text))
+    assert failure is not None
+    assert (failure.exception, failure.text) == ("ImportError", "RuntimeError: inner\nImportError: outer")
+    replica = TRACE.format(message="Caught ValueError in replica 1 on device 1.\nOriginal " + TRACE.format(message="x"))
+    failure = first_failure(read(replica))
+    assert failure is not None and failure.message == "x" and "replica 1" in failure.text
+
+
+def test_cut_off_at_both_ends():
+    lines = TRACE.format(message="whole").splitlines(keepends=True)
+    assert first("".join(lines[3:]))[1] == "whole"
+    failure = first_failure(read("".join(lines[:4])))
+    assert failure is not None and failure.exception == "" and len(failure.frames) == 2
+
+
+def test_utf16_as_powershell_writes_it():
+    assert first(TRACE.format(message="wide").encode("utf-16"))[1] == "wide"
+
+
+def test_versions_a_log_names():
+    log = read(
+        "Initializing an LLM engine (v0.7.2) with config\n[INFO] DeepSpeed info: version=0.14.2, git-hash=x\n"
+        "Successfully installed trl-0.15.2 torch-2.5.1+cu124 trlx-9.9.9\nneeds version transformers>=4.40.0\n"
+    )
+    found = {name: seen.version for name, seen in versions_in(log).items()}
+    assert found == {"vllm": "0.7.2", "deepspeed": "0.14.2", "trl": "0.15.2", "torch": "2.5.1"}
+
+
+@pytest.mark.parametrize("noise", ["progress", "one line", "failures", "streams", "long lines"])
+def test_memory_is_bounded(noise: str, tmp_path: Path):
+    path = tmp_path / "big.log"
+    with path.open("wb") as stream:
+        for number in range(60_000):
+            if noise == "progress":
+                stream.write(b"{'loss': 0.1, 'grad_norm': 0.3} UserWarning: %d\n" % number * 4)
+            elif noise == "one line":
+                stream.write(b"\r %d%%|####    | error rate 12/1000 [00:12<10:00, 1.01s/it]" % number * 4)
+            elif noise == "failures":
+                stream.write(TRACE.format(message=str(number)).encode())
+            elif noise == "streams":
+                stream.write(b"[rank%d]: Traceback (most recent call last):\n" % (number % 50_000))
+            else:
+                stream.write(b"error " + b"x" * 400 + (b"\n" if number % 20_000 == 0 else b""))
+        stream.write(TRACE.format(message="the end").replace("loss.py", "z.py").encode())
+    tracemalloc.start()
+    with path.open("rb") as stream:
+        log = read_log(stream)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 60 << 20
+    assert log.size == path.stat().st_size
+    assert log.failures
+
+
+def test_packed_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    from trl_lint.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    Path("run.log.gz").write_bytes(gzip.compress(TRACE.format(message="No CUDA GPUs are available").encode()))
+    assert main(["diagnose", "run.log.gz", "--output-format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["causes"][0]["code"] == "LOG505"
+    Path("bad.gz").write_bytes(b"no gzip at all")
+    assert main(["diagnose", "bad.gz"]) == 2

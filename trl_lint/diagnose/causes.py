@@ -1,0 +1,344 @@
+"""The causes a failure may have, most likely first, and what is not the cause.
+
+A finding of a rule in the project comes first, then what the frames, values and releases of the log fit, then what
+would need something that nobody knows. Nothing is called likely on the strength of a message that has several causes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.diagnose import dating
+from trl_lint.diagnose.failures import Failure, Note, Part
+from trl_lint.diagnose.first import first_failure, why_it_follows
+from trl_lint.diagnose.judging import Context, Match, match
+from trl_lint.diagnose.project import Place, ProjectEvidence
+from trl_lint.diagnose.versions import versions_in
+from trl_lint.knowledge import api
+from trl_lint.knowledge.symptoms import Cause, causes, myths
+
+if TYPE_CHECKING:
+    from trl_lint.diagnose.reader import Log
+    from trl_lint.finding import Finding
+
+_MOST = 5
+_NAMED = ("key", "name", "flag", "file")
+# The codes of what the histories tell without any table: the installed release is not the one the code is written for.
+_ARGUMENT, _NAME = "TRL301", "TRL302"
+_PAIR, _OTHER_RELEASE = "LOG211", "LOG200"
+
+
+class Evidence(NamedTuple):
+    path: str
+    line: int
+    text: str
+
+
+class Diagnosed(NamedTuple):
+    """One possible cause. `likelihood` is "likely" or "possible"."""
+
+    code: str
+    name: str
+    title: str
+    likelihood: str
+    why: str
+    evidence: tuple[Evidence, ...]
+    advice: str
+    rank: tuple[int, ...] = ()
+    family: str = ""
+
+
+class NotTheCause(NamedTuple):
+    claim: str
+    why: str
+
+
+class Diagnosis(NamedTuple):
+    failure: Failure | None
+    consequence: str
+    causes: tuple[Diagnosed, ...]
+    not_the_cause: tuple[NotTheCause, ...]
+    dated: str
+
+
+def diagnose(log: Log, path: str, project: str | None = None, targets: Mapping[str, str] | None = None) -> Diagnosis:
+    """The causes of the first failure of a log; `path` is the log as evidence names it. Raises SettingsError."""
+    failure = first_failure(log)
+    named = {name: seen.version for name, seen in versions_in(log).items()}
+    return _Diagnoser(log, path, failure, named, project, dict(targets or {})).run()
+
+
+class _Diagnoser:
+    def __init__(
+        self,
+        log: Log,
+        path: str,
+        failure: Failure | None,
+        versions: dict[str, str],
+        project: str | None,
+        targets: dict[str, str],
+    ) -> None:
+        self.log = log
+        self.path = path
+        self.failure = failure
+        self.wording = dating.wording(failure) if failure is not None else None
+        self.drift = dating.drift(failure) if failure is not None else None
+        self.project: ProjectEvidence | None = None
+        if project is not None:
+            asked = failure or _nothing()
+            self.project = ProjectEvidence(project, asked, versions, targets)
+            self._judge_what_ran(versions, targets)
+        # What other ranks report afterwards tells something about the run, too.
+        others = [Note(one.number, one.rank, one.text) for one in log.failures if one is not failure]
+        self.context = Context(failure, [*log.notes, *others], versions, self.project)
+
+    def _judge_what_ran(self, versions: dict[str, str], targets: dict[str, str]) -> None:
+        """Have the rules judge the releases that printed the log, where those are not the pinned ones."""
+        assert self.project is not None
+        ran = {name: version for name, version in versions.items() if name in dating.PACKAGES}
+        if self.wording is not None and self._is_other_release(self.wording):
+            ran.setdefault(self.wording.package, self.wording.spans[-1][1])
+        changed = {name: version for name, version in ran.items() if name not in targets}
+        differing = {name: version for name, version in changed.items() if self.project.package_excludes(name, version)}
+        if differing:
+            self.project = ProjectEvidence(self.project.root, self.project.failure, versions, {**targets, **differing})
+
+    def _is_other_release(self, dated: dating.Dated) -> bool:
+        """Whether none of the releases that the project allows can have printed the message."""
+        if self.project is None or not dated.spans:
+            return False
+        package = self.project.declared(dated.package)
+        if package.source not in ("pin", "lock", "target") or not package.allowed:
+            return False
+        known = api.releases(dated.package)
+        if not all(str(version) in known for version in package.allowed):
+            return False
+        at = {version: number for number, version in enumerate(known)}
+        return not any(
+            at[first] <= at[str(version)] <= at[last] for version in package.allowed for first, last in dated.spans
+        )
+
+    # -- causes ---------------------------------------------------------------------------------------------------
+
+    def run(self) -> Diagnosis:
+        found: list[tuple[Cause, Match]] = []
+        excluded: list[tuple[Cause, Match]] = []
+        for cause in causes():
+            best = self._best(cause)
+            if best is not None:
+                (excluded if best.against else found).append((cause, best))
+        codes = [cause.code for cause, _ in found if cause.is_rule]
+        diagnosed = [
+            one for order, (cause, best) in enumerate(found) if (one := self._judge(cause, best, codes, order))
+        ]
+        diagnosed += self._by_the_histories({one.code for one in diagnosed if one.rank[0] == 0})
+        ranked = self._ranked(diagnosed)
+        return Diagnosis(
+            self.failure,
+            why_it_follows(self.failure) if self.failure is not None else "",
+            tuple(ranked),
+            tuple(self._not_the_cause(ranked, found, excluded)),
+            self._dated(),
+        )
+
+    def _best(self, cause: Cause) -> Match | None:
+        """The symptom of a cause that fits best; one that something speaks against only if no other fits."""
+        matches = [found for symptom in cause.symptoms if (found := match(symptom, self.context)) is not None]
+        matches.sort(key=lambda found: (bool(found.against), len(found.open), -found.weight))
+        return matches[0] if matches else None
+
+    def _judge(self, cause: Cause, best: Match, codes: list[str], order: int) -> Diagnosed | None:
+        evidence = [Evidence(self.path, seen.number, seen.text) for seen in best.seen]
+        reasons = [*best.reasons]
+        findings = self._findings(cause, codes)
+        if findings:
+            finding, where = findings[0]
+            evidence += [self._evidence(place) for place in where]
+            tells = best.symptom.frames or best.symptom.last or best.symptom.log or best.symptom.family
+            why = _sentence(_capital(finding.message), best.symptom.note if tells else "")
+            strength = 0 if self._is_proof(cause, best, finding) else 1
+            likelihood = "likely" if strength == 0 else "possible"
+            rank = (strength, 0, -best.weight, order)
+        else:
+            symptom = best.symptom
+            is_told_apart = symptom.likelihood == "likely" or symptom.packages or symptom.frames or symptom.last
+            if cause.is_rule and self.project is not None and not is_told_apart:
+                return None  # the rule has looked, and found nothing
+            evidence += [self._evidence(place) for place in best.places]
+            likelihood = best.symptom.likelihood if not best.open else "possible"
+            needs = [f"it would need: {'; '.join(best.open)}"] if best.open else []
+            why = _sentence(best.symptom.note, *map(_capital, reasons), *map(_capital, needs))
+            rank = (1 if likelihood == "likely" else 2, len(best.open), -best.weight, order)
+        failure = self.failure
+        if failure is not None and best.symptom.kind == "failure":
+            evidence.insert(0, self._failure_line())
+        return Diagnosed(
+            cause.code, cause.name, cause.title, likelihood, why or cause.title, tuple(dict.fromkeys(evidence)),
+            cause.advice or f"`trl-lint rule {cause.code}` tells more", rank, best.symptom.family or cause.family,
+        )  # fmt: skip
+
+    def _findings(self, cause: Cause, codes: list[str]) -> list[tuple[Finding, list[Place]]]:
+        """The findings of a rule that are about this failure, with their places; those at a frame first."""
+        if not cause.is_rule or self.project is None:
+            return []
+        mine = []
+        matches = [
+            found
+            for symptom in cause.symptoms
+            if (found := match(symptom, self.context)) is not None and not found.against
+        ]
+        for finding in self.project.findings(cause.code, codes):
+            fits = [found for found in matches if self._concerns(finding, found)]
+            if not fits or not self.project.is_of_the_run(finding):
+                continue
+            places = [self.project.place(finding.location.path, finding.location.start)]
+            places += [self.project.place(place.path, place.start) for place in finding.related[:3]]
+            order = (not self.project.is_near(finding), ("error", "warning", "info").index(finding.severity))
+            mine.append((order, finding, places))
+        mine.sort(key=lambda one: one[0])
+        return [(finding, places) for _, finding, places in mine]
+
+    def _concerns(self, finding: Finding, found: Match) -> bool:
+        """Whether a finding is about what the log names."""
+        assert self.project is not None
+        wanted = found.symptom.finding
+        if wanted and not re.search(wanted, finding.message):
+            return False
+        if found.symptom.near and not self.project.is_near(finding):
+            return False
+        values = [os.path.basename(found.values[name]) for name in _NAMED if name in found.values]
+        places = self.project.place(finding.location.path, finding.location.start)
+        return all(value in finding.message or value in places.text for value in values)
+
+    def _is_proof(self, cause: Cause, best: Match, finding: Finding) -> bool:
+        """Whether a finding makes its rule the likely cause: nothing else is missing, and a hint is told apart."""
+        symptom = best.symptom
+        is_told_apart = bool(symptom.frames or symptom.last or symptom.log or symptom.without or symptom.finding)
+        is_hint = finding.severity == "info" and not is_told_apart
+        return not is_hint and "the log has no traceback to tell by" not in best.open
+
+    def _by_the_histories(self, proved: set[str]) -> list[Diagnosed]:
+        """What the recorded releases tell alone: an argument or a name that the installed release has not."""
+        found = []
+        drift = self.drift
+        assert self.failure is not None or drift is None
+        importer = "" if self.failure is None else dating.package_of(self.failure)
+        code = _ARGUMENT if drift is not None and " takes " in drift.what else _PAIR if importer else _NAME
+        if drift is not None and drift.spans and code not in proved:
+            page = next(cause for cause in causes() if cause.code == code)
+            why = _sentence(_capital(drift.sentence), "The installed release is another one")
+            evidence = [self._failure_line(), *self._pins(drift.package)]
+            advice = page.advice or (
+                f"install one of those releases of {drift.package}, or write the code for the installed one: "
+                f"`trl-lint rule {code}`"
+            )
+            rank = (1, 0, 0 if code == _PAIR else -5, 0)
+            found.append(Diagnosed(code, page.name, page.title, "likely", why, tuple(evidence), advice, rank))
+        other = self.wording if self.wording is not None and self._is_other_release(self.wording) else None
+        if other is not None and self.project is not None:
+            package = self.project.declared(other.package)
+            why = _sentence(
+                f"{_capital(other.sentence)} only, but the project pins {other.package} {package.specifier}",
+                "The environment that ran is not the one the project describes",
+            )
+            page = next(cause for cause in causes() if cause.code == _OTHER_RELEASE)
+            found.append(
+                Diagnosed(
+                    page.code, page.name, page.title, "likely", why,
+                    (self._failure_line(), *self._pins(other.package)), page.advice, (1, 9, 0, 0),
+                )
+            )  # fmt: skip
+        return found
+
+    def _pins(self, package: str) -> list[Evidence]:
+        if self.project is None:
+            return []
+        pins = self.project.declared(package).pins[:2]
+        return [self._evidence(self.project.place(pin.location.path, pin.location.start)) for pin in pins]
+
+    def _ranked(self, diagnosed: list[Diagnosed]) -> list[Diagnosed]:
+        """Most likely first; each code once.
+
+        Only what a finding in the project proves may be likely beside another likely cause, and of the causes of one
+        message only one.
+        """
+        diagnosed.sort(key=lambda one: one.rank)
+        ranked: list[Diagnosed] = []
+        families: set[str] = set()
+        for one in diagnosed:
+            if any(one.code == known.code for known in ranked):
+                continue
+            has_likely = any(known.likelihood == "likely" for known in ranked)
+            if has_likely and one.code != _OTHER_RELEASE and (one.rank[0] > 0 or one.family in families):
+                one = one._replace(likelihood="possible")
+            if one.likelihood == "likely" and one.family:
+                families.add(one.family)
+            ranked.append(one)
+        if ranked and ranked[0].likelihood == "likely":
+            # What a message may mean elsewhere is of no use where something explains it.
+            top = ranked[0]
+            ranked = [
+                one
+                for one in ranked
+                if one.likelihood == "likely" or one.rank[0] < 2 or (one.family and one.family == top.family)
+            ]
+            if top.rank[0] == 0:
+                ranked = [one for one in ranked if one.likelihood == "likely" or one.rank[0] < 2]
+        ranked.sort(key=lambda one: one.likelihood != "likely")
+        return ranked[:_MOST]
+
+    # -- what is not the cause ------------------------------------------------------------------------------------
+
+    def _not_the_cause(
+        self, ranked: list[Diagnosed], found: list[tuple[Cause, Match]], excluded: list[tuple[Cause, Match]]
+    ) -> list[NotTheCause]:
+        told = [
+            NotTheCause(myth.claim, myth.why)
+            for myth in myths()
+            if (fit := match(myth.symptom, self.context)) is not None and not fit.against
+            and (not fit.open or myth.symptom.likelihood == "likely")
+        ]  # fmt: skip
+        families = {fit.symptom.family or cause.family for cause, fit in found} - {""}
+        for cause, fit in excluded:
+            if (fit.symptom.family or cause.family) in families and all(cause.code != one.code for one in ranked):
+                told.append(NotTheCause(fit.symptom.note or cause.title, _sentence(_capital(fit.against))))
+        return told[:6]
+
+    def _dated(self) -> str:
+        if self.wording is None or not self.wording.spans or len(self.wording.spans) > 3:
+            return ""
+        newest = api.releases(self.wording.package)
+        if self.wording.spans == ((newest[0], newest[-1]),):
+            return ""
+        return self.wording.sentence
+
+    # -- evidence -------------------------------------------------------------------------------------------------
+
+    def _failure_line(self) -> Evidence:
+        failure = self.failure
+        assert failure is not None
+        text = failure.main.text.partition("\n")[0]
+        return Evidence(self.path, failure.main.number or failure.number, text[:200])
+
+    def _evidence(self, place: Place) -> Evidence:
+        return Evidence(place.path, place.line, place.text)
+
+
+def _nothing() -> Failure:
+    """A failure of which nothing is known."""
+    failure = Failure(0, None, "", 0)
+    failure.parts.append(Part())
+    return failure
+
+
+def _sentence(*parts: str) -> str:
+    """Parts as sentences, each with its full stop."""
+    kept = [part.strip() for part in parts if part.strip()]
+    return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in kept)
+
+
+def _capital(text: str) -> str:
+    return text if not text or text[0] == "`" else text[0].upper() + text[1:]

@@ -1,0 +1,188 @@
+"""Which releases can have printed a message, and which take an argument or have a name: that alone dates what ran."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+from trl_lint.diagnose.failures import Failure
+from trl_lint.knowledge import api
+from trl_lint.knowledge.histories import text_of
+
+PACKAGES = ("trl", "transformers", "accelerate", "deepspeed", "vllm", "openrlhf", "verl", "peft")
+_FEWEST_LETTERS = 24
+_FRAME_PACKAGE = re.compile(rf"(?:^|/)({'|'.join(PACKAGES)})/")
+_UNEXPECTED = re.compile(r"(?P<owner>\w+)\.__init__\(\) got an unexpected keyword argument '(?P<key>\w+)'")
+_OLD_UNEXPECTED = re.compile(r"__init__\(\) got an unexpected keyword argument '(?P<key>\w+)'")
+_CANNOT_IMPORT = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<module>[\w.]+)'")
+_NO_MODULE = re.compile(r"No module named '(?P<module>[\w.]+)'")
+
+
+class Dated(NamedTuple):
+    """`spans` are the releases of `package` for which `what` holds: [(first, last), …], oldest first."""
+
+    package: str
+    what: str
+    spans: tuple[tuple[str, str], ...]
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.what} {shown(self.package, self.spans)}"
+
+
+def shown(package: str, spans: tuple[tuple[str, str], ...]) -> str:
+    """`trl 0.14.0 to 0.17.0 and 0.19.0`; an end that is the newest recorded release is open."""
+    newest = api.releases(package)[-1]
+    parts = []
+    for first, last in spans[-4:]:
+        if last == newest:
+            parts.append(f"{first} or later" if first != last else first)
+        else:
+            parts.append(first if first == last else f"{first} to {last}")
+    return f"{package} " + (" and ".join(parts) if len(parts) < 3 else f"{', '.join(parts[:-1])} and {parts[-1]}")
+
+
+def wording(failure: Failure) -> Dated | None:
+    """The releases that have the template of the message; None if no template fits, or it tells nothing."""
+    package = package_of(failure)
+    for part in reversed(failure.parts):
+        for name in (package,) if package else PACKAGES:
+            best: api.MessageRecord | None = None
+            for pattern, letters, record in _templates(name):
+                is_kind = record.kind in ("warning", "error", part.exception.rpartition(".")[2])
+                is_telling = letters >= _FEWEST_LETTERS or bool(package)
+                is_longer = best is None or len(record.text) > len(best.text)
+                if is_kind and is_telling and is_longer and pattern.match(part.message):
+                    best = record
+            if best is not None:
+                spans = _joined(name, best.text, best.kind)
+                return Dated(name, "this wording exists in", spans)
+    return None
+
+
+def _joined(package: str, text: str, kind: str) -> tuple[tuple[str, str], ...]:
+    """All releases in which the same text stands, wherever."""
+    known = api.releases(package)
+    at = {version: number for number, version in enumerate(known)}
+    found: set[str] = set()
+    for record in api.messages(package):
+        if record.text == text and record.kind == kind:
+            for first, last in record.releases:
+                found.update(known[at[first] : at[last] + 1])
+    return tuple(api.spans(package, found))
+
+
+@cache
+def _templates(package: str) -> tuple[tuple[re.Pattern[str], int, api.MessageRecord], ...]:
+    return tuple(
+        (pattern, letters, record)
+        for record in api.messages(package)
+        for pattern, letters in (template_pattern(record.text),)
+        if letters >= 12
+    )
+
+
+def template_pattern(text: str) -> tuple[re.Pattern[str], int]:
+    """A recorded template as a pattern from the start of a message, and how many fixed letters it has.
+
+    Templates are recorded with {} for what is filled in, one blank for white space, and cut off behind `…`.
+    """
+    cut = text.endswith("…")
+    pieces = text.removesuffix("…").strip().split("{}")
+    letters = sum(len(re.sub(r"\W", "", piece)) for piece in pieces)
+    body = ".{1,400}?".join(r"\s+".join(map(re.escape, re.split(r"\s+", piece))) for piece in pieces)
+    body = body.replace("%s", ".{1,200}?").replace("¦", r"\|")
+    return re.compile(body + ("" if cut else r"\s*$" if not pieces[-1] else ""), re.DOTALL), letters
+
+
+def package_of(failure: Failure) -> str:
+    """The recorded package whose code raised, "" if it was other code or is not known."""
+    frame = failure.innermost
+    if frame is None:
+        return ""
+    match = _FRAME_PACKAGE.search(frame.path.replace("\\", "/").rpartition("site-packages/")[2])
+    return match[1] if match else ""
+
+
+def drift(failure: Failure) -> Dated | None:
+    """The releases that take the argument or have the name that was missing; None if that is not what failed.
+
+    Empty spans: the owner is recorded and never had it.
+    """
+    text = failure.text
+    if match := _UNEXPECTED.search(text):
+        return _argument(match["owner"], match["key"])
+    if match := _CANNOT_IMPORT.search(text):
+        return _name(match["module"], match["name"])
+    if match := _NO_MODULE.search(text):
+        return _module(match["module"])
+    return None
+
+
+def _argument(owner: str, key: str) -> Dated | None:
+    for symbol in recorded_classes(owner):
+        package = symbol.partition(".")[0]
+        changes = api.timeline(symbol, key)
+        if not changes:
+            continue
+        # The message says that the base, which may take it in other releases, does not.
+        changes = [change._replace(value=None) if change.value == api.INHERITED else change for change in changes]
+        home = _package_of_changes(changes, package)
+        return Dated(home, f"{owner} takes `{key}` in", _spans_of(home, changes))
+    return None
+
+
+def _package_of_changes(changes: list[api.Change], package: str) -> str:
+    """A parameter that only the base of another package has is told in that package's releases."""
+    if all(change.version in api.releases(package) for change in changes):
+        return package
+    return next(name for name in PACKAGES if all(change.version in api.releases(name) for change in changes))
+
+
+def _spans_of(package: str, changes: list[api.Change]) -> tuple[tuple[str, str], ...]:
+    known = api.releases(package)
+    spans: list[tuple[str, str]] = []
+    for number, change in enumerate(changes):
+        if change.value is None:
+            continue
+        end = known.index(changes[number + 1].version) - 1 if number + 1 < len(changes) else len(known) - 1
+        first = change.version
+        if spans and known.index(spans[-1][1]) + 1 == known.index(first):
+            spans[-1] = (spans[-1][0], known[end])
+        else:
+            spans.append((first, known[end]))
+    return tuple(spans)
+
+
+def _name(module: str, name: str) -> Dated | None:
+    package = module.partition(".")[0]
+    if package not in PACKAGES:
+        return None
+    changes = api.name_timeline(module, name)
+    return (
+        Dated(package, f"`{name}` can be imported from {module} in", _spans_of(package, changes)) if changes else None
+    )
+
+
+def _module(module: str) -> Dated | None:
+    from trl_lint.knowledge.histories import block
+
+    package = module.partition(".")[0]
+    if package not in PACKAGES or "." not in module:
+        return None
+    found = block(package, f"module {module}")
+    if found is None:
+        return None
+    known = api.releases(package)
+    changes = [api.Change(known[at], None if value == "-" else "module") for at, value in found.life]
+    return Dated(package, f"the module {module} exists in", _spans_of(package, changes))
+
+
+@cache
+def recorded_classes(name: str) -> tuple[str, ...]:
+    """The recorded classes of a name, as `module:Name`."""
+    found = []
+    for package in PACKAGES:
+        found += re.findall(rf"^class ([\w.]+:{re.escape(name)})\b", text_of(package), re.MULTILINE)
+    return tuple(found)

@@ -1,0 +1,77 @@
+"""Which of the failures in a log is the one that ended the run."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from trl_lint.diagnose.failures import Failure
+from trl_lint.diagnose.reader import Log
+from trl_lint.knowledge.symptoms import consequences
+
+# Training steps that are logged after an exception: it was caught, or belongs to a run before this one.
+_SURVIVED = 3
+# Processes that may print the same exception without a prefix before it must be one that is caught again and again.
+_MOST_PROCESSES = 64
+
+
+def first_failure(log: Log) -> Failure | None:
+    """The failure that the others follow from, None if the log reports none.
+
+    What only follows from another failure counts where there is nothing else; so does what training went on after.
+    """
+    failures = log.failures
+    if not failures:
+        return None
+    ended = [failure for failure in failures if log.progress - failure.progress < _SURVIVED] or failures[-1:]
+    caught = _caught(ended)
+    ended = [failure for failure in ended if id(failure) not in caught] or ended
+    real = [failure for failure in ended if not follows(failure)]
+    chosen = real or ended
+    traces = [failure for failure in chosen if failure.kind == "trace" and failure.exception]
+    # A traceback says more than the line that a program prints besides; a shell's or scheduler's own words come first
+    # only where they stand before it.
+    first = chosen[0]
+    if first.kind != "trace" and traces and _is_report_of(first, traces[0]):
+        first = traces[0]
+    if log.root_rank is not None and first.rank is not None and first.rank != log.root_rank:
+        of_root = next((failure for failure in real if failure.rank == log.root_rank), None)
+        first = of_root or first
+    return first
+
+
+def _caught(failures: list[Failure]) -> set[int]:
+    """Failures that cannot have ended their process, because it reported the same one again; by `id`."""
+    groups: dict[tuple[object, ...], list[Failure]] = {}
+    for failure in failures:
+        if failure.kind == "trace" and failure.innermost is not None:
+            groups.setdefault((failure.stream, failure.exception, failure.innermost[:3]), []).append(failure)
+    caught: set[int] = set()
+    for (stream, *_), members in groups.items():
+        if len(members) > (1 if stream else _MOST_PROCESSES):
+            caught.update(map(id, members[:-1] if stream else members))
+    return caught
+
+
+def _is_report_of(words: Failure, trace: Failure) -> bool:
+    """Whether a line announces the traceback that follows at once, or repeats its message."""
+    return trace.number - words.number <= 40 or (bool(words.message) and words.message in trace.text)
+
+
+def follows(failure: Failure) -> bool:
+    """Whether a failure follows from another one."""
+    return why_it_follows(failure) != ""
+
+
+def why_it_follows(failure: Failure) -> str:
+    """Why a failure is the consequence of another one, "" if it is not."""
+    main = failure.main
+    for pattern, why in _patterns():
+        if pattern.search(main.text):
+            return why
+    return ""
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(pattern), why) for pattern, why in consequences())

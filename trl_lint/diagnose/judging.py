@@ -1,0 +1,151 @@
+"""Whether a symptom fits a failure: its message, its frames, the rest of the log, and what ran."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from trl_lint.diagnose.failures import Failure, Note
+from trl_lint.diagnose.project import Answer, Place, ProjectEvidence, version_answer
+from trl_lint.knowledge.symptoms import Symptom
+
+
+class Context(NamedTuple):
+    """What is known when symptoms are judged. `failure` is None where the log reports none."""
+
+    failure: Failure | None
+    notes: list[Note]
+    versions: dict[str, str]
+    project: ProjectEvidence | None
+
+
+class Seen(NamedTuple):
+    """A line of the log."""
+
+    number: int
+    text: str
+
+
+class Match(NamedTuple):
+    """A symptom that fits as far as is known.
+
+    `open` says what would have to be true besides; `against` what speaks against it: then it is not the cause.
+    """
+
+    symptom: Symptom
+    values: dict[str, str]
+    seen: tuple[Seen, ...]
+    reasons: tuple[str, ...]
+    places: tuple[Place, ...]
+    open: tuple[str, ...]
+    against: str
+
+    @property
+    def weight(self) -> int:
+        """How much of the failure the symptom explains; among equals the more particular one is better."""
+        return len(self.reasons) + len(self.symptom.frames) + bool(self.symptom.last) + len(self.symptom.log)
+
+
+@lru_cache(maxsize=2048)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def match(symptom: Symptom, context: Context) -> Match | None:
+    """How a symptom fits, None if its pattern or its frames do not."""
+    found = _find(symptom, context)
+    if found is None:
+        return None
+    values, seen = found
+    failure = context.failure
+    lines = [note.text for note in context.notes]
+    missing: list[str] = []
+    reasons: list[str] = []
+    if failure is not None:
+        frames = [frame.text for frame in failure.frames]
+        everything = [*frames, failure.text, *lines]
+        for pattern in symptom.frames:
+            if not any(_compiled(pattern).search(frame) for frame in frames):
+                if frames:
+                    return None
+                missing.append("the log has no traceback to tell by")
+        if symptom.last:
+            innermost = failure.innermost
+            if innermost is None:
+                missing.append("the log has no traceback to tell by")
+            elif not _compiled(symptom.last).search(innermost.text):
+                return None
+    else:
+        everything = lines
+    if any(_compiled(pattern).search(text) for pattern in symptom.without for text in everything):
+        return None
+    for pattern in symptom.log:
+        note = next((n for n in context.notes if _compiled(pattern).search(n.text)), None)
+        if note is not None:
+            seen.append(Seen(note.number, note.text))
+        elif not any(_compiled(pattern).search(text) for text in everything):
+            return None
+    places: list[Place] = []
+    against = ""
+    for answer in _answers(symptom, context):
+        if answer.held == "yes":
+            reasons.append(answer.text)
+            places.extend(answer.places)
+        elif answer.held == "no":
+            against = against or answer.text
+            places.extend(answer.places)
+        else:
+            missing.append(answer.text)
+    return Match(symptom, values, tuple(seen), tuple(reasons), tuple(places), tuple(dict.fromkeys(missing)), against)
+
+
+def _find(symptom: Symptom, context: Context) -> tuple[dict[str, str], list[Seen]] | None:
+    pattern = _compiled(symptom.pattern)
+    failure = context.failure
+    if symptom.kind == "note":
+        for note in context.notes:
+            if found := pattern.search(note.text):
+                return _values(found), [Seen(note.number, note.text)]
+        return None
+    if failure is None:
+        return None
+    found = pattern.search(failure.text) or next(
+        (hit for frame in failure.frames if (hit := pattern.search(frame.text))), None
+    )
+    if found is None:
+        return None
+    values = _values(found)
+    if symptom.recorded:
+        from trl_lint.diagnose.dating import recorded_classes
+
+        if not recorded_classes(values.get("owner", "")):
+            return None
+    return values, []
+
+
+def _values(found: re.Match[str]) -> dict[str, str]:
+    return {name: value for name, value in found.groupdict().items() if value}
+
+
+def _answers(symptom: Symptom, context: Context) -> list[Answer]:
+    project = context.project
+    answers = []
+    for name, specifier in symptom.packages.items():
+        if project is not None:
+            answers.append(project.package(name, specifier))
+        elif name in context.versions:
+            answers.append(version_answer(name, context.versions[name], specifier, "the log names"))
+        else:
+            answers.append(Answer("unknown", f"it needs {name}{specifier}"))
+    for name, options in symptom.settings.items():
+        if project is not None:
+            answers.append(project.setting(name, options))
+        else:
+            answers.append(Answer("unknown", f"it needs `{name}` = {' or '.join(options)}"))
+    if symptom.project:
+        if project is None:
+            answers.append(Answer("unknown", "it needs a look at the project"))
+        else:
+            answers.append(project.mentions(symptom.project))
+    return answers

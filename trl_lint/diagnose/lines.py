@@ -1,0 +1,101 @@
+"""One line of a log, freed from what launchers, schedulers and terminals put around it.
+
+The prefixes are those of torch (`[rank3]:`), torchrun (`[default3]:`), `srun --label` (`3: `), Open MPI, Ray, vLLM,
+containers and the usual loggers. At most one blank goes with a prefix: what stands behind it may be indented code.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+MAX_LINE = 4000
+
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[@-Z\\-_])"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+)
+_LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)"
+# Alternatives in the order in which they are tried; a line may begin with several of them.
+_PREFIX = re.compile(
+    rf"""
+    \[(?:rank|default)_?(?P<torch>\d{{1,5}})\]:?[ ]?
+    | [ ]{{0,4}}(?P<slurm>\d{{1,5}}):(?:[ ]|$)
+    | \[\d+,(?P<mpi>\d+)\]<std(?:err|out)>:[ ]?
+    | \((?P<actor>[\w.:-]+(?:[ ]\w+)*?(?:[ ](?:pid|rank)=\d+)+(?:,[ ]ip=[\d.]+)?)\)[ ]?
+    | (?P<container>[\w.-]+)[ ]+\|[ ]
+    | \d{{4}}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)[ ]std(?:out|err)[ ][FP][ ]
+    | \[{_LEVEL}\|[\w.]+:\d+\][ ][\d-]+[ ][\d:.,]+[ ]>>[ ]
+    | (?P<level>{_LEVEL})[ ]\d\d-\d\d[ ]\d\d:\d\d:\d\d[ ](?:\[[\w./-]+:\d+\]|[\w./-]+:\d+\])[ ]?
+    | [IWEF]\d{{4}}[ ]\d\d:\d\d:\d\d\.\d+[ ]+(?:\d+[ ])?[\w./-]+:\d+\](?:[ ]\[\d+\])?[ ]?
+    | (?P<stamp>\[?(?:\d{{4}}[-/]\d\d[-/]\d\d|\d\d/\d\d/\d{{4}})[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?
+        (?:[ ]?[-|:]?[ ]?\[?{_LEVEL}\]?[ ]?[-|:]?)?)[ ]?
+    | \[\d\d:\d\d:\d\d(?:\.\d+)?\](?:[ ]{_LEVEL})?[ ]?
+    """,
+    re.VERBOSE,
+)
+_TEXT_KEYS = ("message", "msg", "log", "text", "line", "data", "content", "exc_info", "exception", "traceback", "stack")
+_RANK_KEYS = ("rank", "global_rank", "local_rank", "RANK", "LOCAL_RANK")
+
+
+class Line(NamedTuple):
+    """`number` counts from 1; `stream` tells apart writers that were mixed; `is_stamped`: a logger wrote it."""
+
+    number: int
+    stream: str
+    rank: int | None
+    text: str
+    is_stamped: bool = False
+
+
+def read_lines(raw: bytes, number: int) -> Iterator[Line]:
+    """What one physical line says: the parts between carriage returns, or the text inside a JSON record."""
+    text = raw.decode("utf-8", "replace")
+    if text[:1] == "{" and text.rstrip().endswith("}") and (inner := _of_json(text)) is not None:
+        rank, parts = inner
+        for part in parts:
+            line = read_line(part, number)
+            yield line if line.rank is not None or rank is None else line._replace(rank=rank, stream=f"rank {rank}")
+        return
+    for part in text.split("\r") if "\r" in text else (text,):
+        if part:
+            yield read_line(part, number)
+
+
+def read_line(text: str, number: int) -> Line:
+    """A line without escape sequences and prefixes."""
+    text = _ESCAPES.sub("", text[: 4 * MAX_LINE])[:MAX_LINE]
+    rank: int | None = None
+    stream = ""
+    is_stamped = False
+    for _ in range(6):
+        match = _PREFIX.match(text)
+        if match is None or not match.group():
+            break
+        found = match["torch"] or match["mpi"] or match["slurm"]
+        if found is not None:
+            rank = int(found)
+        stream = match["actor"] or match["container"] or stream
+        is_stamped = is_stamped or bool(match["level"] or match["stamp"])
+        text = text[match.end() :]
+    if rank is not None:
+        stream = f"rank {rank} {stream}"
+    return Line(number, stream, rank, text.rstrip(), is_stamped)
+
+
+def _of_json(text: str) -> tuple[int | None, list[str]] | None:
+    """Rank and lines of a record that carries text; None if it is not one."""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict):
+        return None
+    texts = [value for key in _TEXT_KEYS if isinstance(value := record.get(key), str)]
+    if not texts:
+        return None
+    ranks = (record.get(key) for key in _RANK_KEYS)
+    rank = next((rank for rank in ranks if isinstance(rank, int) and not isinstance(rank, bool)), None)
+    return rank, [line for value in texts for line in re.split(r"[\r\n]+", value) if line]

@@ -1,0 +1,245 @@
+"""Reading a log of any size once, in bounded memory.
+
+Most of a log is progress. A block of it is searched for the words that failures are reported with, and only the lines
+that hold one, and those of an open traceback, are read as text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from trl_lint.diagnose.failures import Failure, Note
+from trl_lint.diagnose.lines import Line, read_lines
+from trl_lint.diagnose.tracer import Tracer
+
+_BLOCK = 1 << 18
+# A line that never ends (a progress bar without line ends) is read in pieces of this size.
+_LONGEST = 1 << 20
+_FIRST = 300
+_LAST = 300
+_FLOOD = 4000
+_TAIL = 8 << 20
+_STALE = 4000
+_MAX_STREAMS = 2048
+# Every one of them costs about 0.8 ms for a megabyte of log.
+WORDS = (
+    b"Traceback", b"rror", b"xception", b'  File "', b"ssert", b"illed", b"Signal ", b"CANCELLED", b"oom", b"bort",
+    b"Segmentation", b"not found", b"No such", b"nan", b"arning", b"ersion", b"LLM engine", b"Could not", b"Cannot ",
+    b"No solution", b"Xid", b"timeout", b"Duplicate", b"Successfully installed",
+)  # fmt: skip
+_STEPS = (b"'loss':", b'"loss":', b"step:")
+_ROOT_CAUSE = re.compile(r"Root Cause \(first observed failure\)")
+_TABLE_RANK = re.compile(r"\s*rank\s+: (\d+) \(local_rank: \d+\)")
+_DIGITS = re.compile(r"[\d.]+")
+
+
+class Log:
+    """What was found in a log. Failures and notes are in the order of their lines, the first and the last of many."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.lines = 0
+        self.progress = 0
+        self.root_rank: int | None = None
+        self._first: list[Failure] = []
+        self._last: deque[Failure] = deque(maxlen=_LAST)
+        self._first_notes: list[Note] = []
+        self._last_notes: deque[Note] = deque(maxlen=_LAST)
+        self._seen: set[str] = set()
+        self.count = 0
+
+    @property
+    def failures(self) -> list[Failure]:
+        return sorted([*self._first, *self._last], key=lambda failure: failure.number)
+
+    @property
+    def notes(self) -> list[Note]:
+        return [*self._first_notes, *self._last_notes]
+
+    def add(self, failure: Failure) -> None:
+        self.count += 1
+        if len(self._first) < _FIRST:
+            self._first.append(failure)
+        else:
+            self._last.append(failure)
+
+    def note(self, line: Line) -> None:
+        """Keep a line that is not part of a failure, once for all that differ in numbers only."""
+        key = _DIGITS.sub("0", line.text[:200])
+        if not key or key in self._seen:
+            return
+        if len(self._seen) < 20_000:
+            self._seen.add(key)
+        note = Note(line.number, line.rank, line.text[:1000])
+        if len(self._first_notes) < _FIRST:
+            self._first_notes.append(note)
+        else:
+            self._last_notes.append(note)
+
+
+def read_log(stream: BinaryIO, tick: Callable[[int], None] = lambda size: None) -> Log:
+    """Read a log to its end. `tick` is told how many bytes were read. Raises OSError."""
+    scanner = _Scanner()
+    blocks = _blocks(stream, tick)
+    for block in blocks:
+        scanner.scan(block)
+        if scanner.log.count > _FLOOD:
+            # Nothing but failures: the first ones are known, and what ended the run stands at the end.
+            for rest in _tail(scanner, blocks):
+                scanner.scan(rest)
+            break
+    scanner.finish()
+    return scanner.log
+
+
+def _tail(scanner: _Scanner, blocks: Iterator[bytes]) -> list[bytes]:
+    kept: deque[bytes] = deque()
+    size = 0
+    for block in blocks:
+        kept.append(block)
+        size += len(block)
+        while size - len(kept[0]) > _TAIL:
+            gone = kept.popleft()
+            size -= len(gone)
+            scanner.skip(gone)
+    scanner.close_all()
+    return list(kept)
+
+
+def _blocks(stream: BinaryIO, tick: Callable[[int], None]) -> Iterator[bytes]:
+    """The log in pieces that end with a line, as UTF-8."""
+    first = stream.read(_BLOCK)
+    decoder = None
+    if first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):  # PowerShell's `>` and `Tee-Object`
+        decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    size = 0
+    carry = b""
+    piece = first
+    while piece:
+        size += len(piece)
+        tick(size)
+        data = carry + (decoder.decode(piece).encode("utf-8", "replace") if decoder else piece)
+        end = data.rfind(b"\n") + 1
+        if not end and len(data) > _LONGEST:
+            end = data.rfind(b"\r") + 1 or len(data)
+        if end:
+            yield data[:end]
+        carry = data[end:]
+        piece = stream.read(_BLOCK)
+    if carry:
+        yield carry
+
+
+class _Scanner:
+    def __init__(self) -> None:
+        self.log = Log()
+        self._tracers: dict[str, Tracer] = {}
+        self._open: set[str] = set()
+        self._table = 0
+
+    def skip(self, block: bytes) -> None:
+        self.log.size += len(block)
+        self.log.lines += block.count(b"\n")
+        if self.log.count or self._open:
+            self.log.progress += _steps(block)
+
+    def scan(self, block: bytes) -> None:
+        present = [word for word in WORDS if word in block]
+        if not present and not self._open:
+            self.skip(block)
+            return
+        log = self.log
+        log.size += len(block)
+        marks = _positions(block, present)
+        base = log.lines
+        progress = log.progress
+        at = counted = steps_at = number = 0
+        index = 0
+        while at < len(block):
+            if not self._open:
+                while index < len(marks) and marks[index] < at:
+                    index += 1
+                if index == len(marks):
+                    break
+                at = max(at, block.rfind(b"\n", at, marks[index]) + 1)
+            number += block.count(b"\n", counted, at)
+            counted = at
+            end = block.find(b"\n", at)
+            end = len(block) if end < 0 else end
+            if self.log.count or self._open:  # what was trained before the first failure says nothing
+                progress += _steps(block[steps_at:at])
+            steps_at = at
+            self._feed(block[at:end], base + number + 1, progress)
+            at = end + 1
+        log.progress = progress + (_steps(block[steps_at:]) if log.count or self._open else 0)
+        log.lines = base + block.count(b"\n")
+
+    def _feed(self, raw: bytes, number: int, progress: int) -> None:
+        if len(raw) > 4 * _LONGEST:
+            raw = raw[:_LONGEST]
+        if b"\r" in raw and len(raw) > 20_000:
+            # Many states of a progress bar in one line; the few parts that say something else are kept.
+            raw = b"\r".join(part for part in raw.split(b"\r") if any(word in part for word in WORDS))
+        for line in read_lines(raw, number):
+            tracer = self._tracers.get(line.stream)
+            if tracer is None:
+                if len(self._tracers) > _MAX_STREAMS:
+                    self.close_all()
+                    self._tracers.clear()
+                tracer = self._tracers[line.stream] = Tracer(self.log.add)
+            is_part = tracer.feed(line, progress)
+            if tracer.is_open:
+                self._open.add(line.stream)
+            else:
+                self._open.discard(line.stream)
+            if not self._is_of_a_table(line) and not is_part:
+                self.log.note(line)
+        if self._open and number % 64 == 0:
+            self._close_stale(number)
+
+    def _is_of_a_table(self, line: Line) -> bool:
+        """Read the table with which torchrun ends: it knows which rank failed first."""
+        if _ROOT_CAUSE.search(line.text):
+            self._table = line.number
+        elif self._table and line.number - self._table < 12 and (rank := _TABLE_RANK.match(line.text)):
+            self.log.root_rank = int(rank[1])
+            self._table = 0
+        else:
+            return False
+        return True
+
+    def _close_stale(self, number: int) -> None:
+        for name in [name for name in self._open if number - self._tracers[name].last > _STALE]:
+            self._tracers[name].close()
+            self._open.discard(name)
+
+    def close_all(self) -> None:
+        for tracer in self._tracers.values():
+            tracer.close()
+        self._open.clear()
+
+    def finish(self) -> None:
+        self.close_all()
+
+
+def _positions(block: bytes, words: list[bytes]) -> list[int]:
+    """Where any of the words stands, once for every line at most a few times."""
+    found: list[int] = []
+    for word in words:
+        at = block.find(word)
+        while at >= 0:
+            found.append(at)
+            end = block.find(b"\n", at)
+            if end < 0:
+                break
+            at = block.find(word, end)
+    found.sort()
+    return found
+
+
+def _steps(block: bytes) -> int:
+    return sum(block.count(mark) for mark in _STEPS) if block else 0

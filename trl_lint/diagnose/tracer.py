@@ -1,0 +1,270 @@
+"""The lines of one writer, put together to failures: Python's tracebacks, IPython's, rich's and Ray's, and last words.
+
+A traceback may be cut off at either end, may be mixed with progress bars, and may be one of a chain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from trl_lint.diagnose.failures import Failure, Frame, Part
+from trl_lint.diagnose.lines import Line
+
+_HEADER = re.compile(r"(?P<original>Original )?Traceback \(most recent call last\)")
+_FRAME = re.compile(r'\s*File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.*))?$')
+_CELL_FRAME = re.compile(
+    r"(?:File |Cell )?(?P<path>In ?\[\d+\]|[~/\w.<][^\s:]*(?:\.py|>|\]))(?:[:,] ?(?:line )?(?P<line>\d+))?,?"
+    r" in (?P<function>[\w.<>]+)?\(?.*$"
+)
+_RICH_FRAME = re.compile(r"(?P<path>\S+\.py):(?P<line>\d+) in (?P<function>\S+)$")
+_CHAINED = re.compile(r"(?:During handling of|The above exception was the direct cause)")
+_EXCEPTION = re.compile(r"(?P<type>[A-Za-z_][\w.]*(?:\([\w.]+\))?)(?:: ?(?P<message>.*))?$")
+_NAMED = re.compile(
+    r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Timeout|Expired|Iteration|Killed|Group|Missing\w*|Invalid\w*"
+    r"|Unavailable|Disconnect\w*|Refused|NotFound|Mismatch)(?:\([\w.]+\))?$"
+)
+_LOOSE = re.compile(
+    r"(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt)(?:\([\w.]+\))?)(?:: (?P<message>.+)|:?$)"
+)
+_NOISE = re.compile(
+    r"\s*\d{1,3}%\||.*\d+/\d+ \[\d\d:|wandb:|.*(?:it/s|s/it)\]|srun: |slurmstepd: |\[[WEIF]\d* |\{'|.*: FutureWarning:"
+    r"|Sending process|/\S+\.py:\d+: \w*Warning|Exception ignored in|Sampling |Processed prompts|Loading |usage: "
+)
+_CARETS = re.compile(r"\s*[~^|\s]+$")
+_MAX_NOISE = 40
+_MAX_MESSAGE_LINES = 40
+
+# Lines with which a program or a scheduler ends without a traceback.
+LAST_WORDS = re.compile(
+    r"""
+    (?P<argparse>[\w./-]+:[ ]error:[ ](?:argument|unrecognized|the[ ]following|ambiguous|invalid|expected|one[ ]of
+        |No[ ]such)[ ]?.*)
+    | (?P<shell>(?:-?(?:ba|z|da)?sh|/\S+|[\w./-]+\.(?:sh|slurm|sbatch|bash)|slurm_script)
+        (?::[ ](?:line[ ])?\d+)?:[ ].{1,300}?:[ ](?:command[ ]not[ ]found|not[ ]found
+        |No[ ]such[ ]file[ ]or[ ]directory|Permission[ ]denied
+        |syntax[ ]error.*|unbound[ ]variable))
+    | (?P<python>\S*python[\d.]*:[ ](?:can't[ ]open[ ]file|No[ ]module[ ]named|Error[ ]while[ ]finding).*)
+    | (?P<slurm>(?:slurmstepd|srun|sbatch):[ ]error:[ ].*(?:CANCELLED[ ]AT|oom.kill|DUE[ ]TO|Out[ ]Of[ ]Memory
+        |Node[ ]failure|Unable[ ]to|Invalid|not[ ]available).*)
+    | (?P<killed>(?:.*:[ ]line[ ]\d+:[ ]+\d+[ ])?
+        (?:Killed|Segmentation[ ]fault|Bus[ ]error|Aborted|Illegal[ ]instruction)
+        (?:[ ]+\(core[ ]dumped\))?(?:[ ]+.{0,300})?)
+    | (?P<fatal>Fatal[ ]Python[ ]error:.*)
+    | (?P<pip>(?:ERROR:[ ])?(?:Cannot[ ]install[ ].*because.*conflicting|ResolutionImpossible.*
+        |Could[ ]not[ ]find[ ]a[ ]version[ ]that[ ]satisfies.*|No[ ]matching[ ]distribution[ ]found.*))
+    | (?P<uv>\s*(?:×|x)[ ]No[ ]solution[ ]found.*|error:[ ]Failed[ ]to[ ](?:build|download|fetch).*)
+    | (?P<hydra>Could[ ]not[ ](?:override|append[ ]to[ ]config|delete[ ]from[ ]config).*|Missing[ ]mandatory[ ]value.*
+        |In[ ]'[^']+':[ ]Could[ ]not[ ]find[ ].*|mismatched[ ]input[ ].*expecting.*|Error[ ]merging[ ]override.*
+        |Cannot[ ]find[ ]primary[ ]config.*|Multiple[ ]values[ ]for[ ].*|You[ ]must[ ]specify[ ].*)
+    | (?P<nccl>.*(?:Watchdog[ ]caught[ ]collective[ ]operation[ ]timeout
+        |NCCL[ ]WARN[ ].*(?:Duplicate[ ]GPU|Cuda[ ]failure)|ProcessGroupNCCL.*taking[ ]the[ ]entire[ ]process[ ]down).*)
+    | (?P<terminate>terminate[ ]called[ ]after[ ]throwing.*|[ ]+what\(\):[ ]+.*)
+    | (?P<xid>.*NVRM:[ ]Xid.*)
+    | (?P<signal>.*(?:exitcode[ ]*:?[ ]+-\d+|Signal[ ]\d+[ ]\(SIG\w+\)[ ]received|exit[ ]code[ ]137).*)
+    """,
+    re.VERBOSE,
+)
+
+
+class Tracer:
+    """Reads the lines of one writer and hands over each failure when it is complete."""
+
+    def __init__(self, done: Callable[[Failure], None]) -> None:
+        self._done = done
+        self._failure: Failure | None = None
+        self._part: Part | None = None
+        self._state = ""  # "", frames, message, after
+        self._count = 0
+        self._is_stamped = False
+        self._box = False
+        self._indent = False
+        self.last = 0
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._state)
+
+    def feed(self, line: Line, progress: int) -> bool:
+        """Take one line; whether it belonged to a failure."""
+        self.last = line.number
+        text = line.text
+        if self._box or "╭" in text or "│" in text or "╰" in text:
+            text = self._unboxed(text)
+        header = _HEADER.search(text)
+        if header is not None:
+            self._begin(line, progress, bool(header["original"]))
+            return True
+        if self._state == "frames":
+            return self._in_frames(line, text)
+        if self._state == "message":
+            return self._in_message(line, text, progress)
+        if self._state == "after":
+            if self._is_between(text):
+                return True
+            self.close()
+        return self._outside(line, text, progress)
+
+    def _unboxed(self, text: str) -> str:
+        """A line of rich's box as plain text."""
+        stripped = text.strip()
+        if stripped.startswith("╭"):
+            self._box = "Traceback" in stripped
+        elif stripped.startswith("╰"):
+            self._box = False
+            return ""
+        elif self._box:
+            return stripped.strip("│").strip()
+        return text
+
+    def _begin(self, line: Line, progress: int, is_original: bool) -> None:
+        if self._failure is not None and self._state == "frames" and self._part is not None:
+            if not self._part.frames:
+                return  # two ranks printed their headers one after the other
+            if not is_original and len(self._part.frames) < 3 and not self._box:
+                return  # the same, a little later
+        if self._failure is not None and (is_original or self._state in ("frames",) or self._chain):
+            pass  # goes on in the same failure
+        else:
+            self.close()
+            self._failure = Failure(line.number, line.rank, line.stream, progress)
+        self._chain = False
+        self._is_stamped = line.is_stamped
+        self._new_part(is_original)
+
+    _chain = False
+
+    def _new_part(self, is_original: bool) -> None:
+        assert self._failure is not None
+        self._part = Part(is_original)
+        self._failure.parts.append(self._part)
+        self._state = "frames"
+        self._count = 0
+        if len(self._failure.parts) > 12:
+            del self._failure.parts[6]
+
+    def _in_frames(self, line: Line, text: str) -> bool:
+        assert self._part is not None
+        frame = _read_frame(text, line.number, self._box)
+        if frame is not None:
+            self._part.add_frame(frame)
+            self._indent = True
+            return True
+        stripped = text.strip()
+        if not stripped or (stripped[0] in "~^" and _CARETS.match(stripped)):
+            return True
+        if self._box:
+            if stripped.startswith("❱") and self._part.frames and not self._part.frames[-1].code:
+                code = stripped.lstrip("❱ 0123456789").strip("│ ")
+                self._part.frames[-1] = self._part.frames[-1]._replace(code=code)
+            return True
+        if text[0] in " \t-" or self._is_cell_code(text):
+            frames = self._part.frames
+            arrow = re.match(r"-+>\s*\d+\s(?P<code>.*)", stripped)
+            if frames and not frames[-1].code and (arrow or text[0] in " \t") and not stripped[0].isdigit():
+                code = arrow["code"].strip() if arrow else stripped
+                frames[-1] = frames[-1]._replace(code=code[:300])
+            return True
+        if (found := _read_exception(text)) is not None:
+            self._part.exception, self._part.message = found
+            self._part.number = line.number
+            self._state = "message"
+            self._count = 0
+            return True
+        self._count += 1
+        if self._count > _MAX_NOISE:
+            self.close()
+        return False
+
+    def _is_cell_code(self, text: str) -> bool:
+        return re.match(r"\s*\d+ ", text) is not None or text.startswith("---")
+
+    def _in_message(self, line: Line, text: str, progress: int) -> bool:
+        assert self._part is not None and self._failure is not None
+        if not text.strip():
+            self._state = "after"
+            self._count = 0
+            return True
+        if _CHAINED.match(text):
+            self._chain = True
+            self._state = "after"
+            self._count = 0
+            return True
+        frame = _read_frame(text, line.number, False)
+        if frame is not None and text[:1] in " \t":  # Ray prints the frames of the worker below the message
+            self._new_part(True)
+            self._part.add_frame(frame)
+            return True
+        is_other = (line.is_stamped and not self._is_stamped) or _NOISE.match(text) or LAST_WORDS.match(text)
+        self._count += 1
+        if is_other or self._count > _MAX_MESSAGE_LINES:
+            self.close()
+            return self._outside(line, text, progress)
+        if text != self._part.text.partition("\n")[0]:  # ranks without prefixes repeat each other
+            self._part.add_message(text)
+        return True
+
+    def _is_between(self, text: str) -> bool:
+        """Whether a line may stand between two exceptions of a chain."""
+        self._count += 1
+        if _CHAINED.match(text):
+            self._chain = True
+            return True
+        return self._count <= 3 and (not text.strip() or self._chain)
+
+    def _outside(self, line: Line, text: str, progress: int) -> bool:
+        frame = _FRAME.match(text)
+        if frame is not None and text[:1] in " \t" and not text.strip().startswith('File "<string>'):
+            # The beginning of the log, or of the traceback, was lost.
+            self._failure = Failure(line.number, line.rank, line.stream, progress)
+            self._is_stamped = line.is_stamped
+            self._new_part(False)
+            return self._in_frames(line, text)
+        words = LAST_WORDS.match(text)
+        loose = None if words is not None else _LOOSE.match(text)
+        if words is None and loose is None:
+            return False
+        failure = Failure(line.number, line.rank, line.stream, progress)
+        part = Part()
+        part.number = line.number
+        failure.parts.append(part)
+        if loose is not None:
+            part.exception, part.message = loose["type"], loose["message"] or ""
+        else:
+            part.message = text.strip()
+        failure.kind = "loose" if loose is not None else "words"
+        self._failure, self._part, self._state, self._count = failure, part, "message", 0
+        self._is_stamped = line.is_stamped
+        return True
+
+    def close(self) -> None:
+        """End what is open."""
+        if self._failure is not None and (self._failure.frames or self._failure.text.strip()):
+            self._done(self._failure)
+        self._failure = self._part = None
+        self._state = ""
+        self._chain = False
+        self._box = False
+
+
+def _read_frame(text: str, number: int, box: bool) -> Frame | None:
+    match = _FRAME.match(text)
+    if match is None and box:
+        match = _RICH_FRAME.match(text)
+    if match is None and not box and text[:1] not in " \t":
+        match = _CELL_FRAME.match(text)
+    if match is None:
+        return None
+    return Frame(match["path"], int(match["line"] or 0), (match["function"] or "").strip(), "", number)
+
+
+def _read_exception(text: str) -> tuple[str, str] | None:
+    """Type and message of the line that ends a traceback."""
+    match = _EXCEPTION.match(text)
+    if match is None:
+        return None
+    name = match["type"]
+    short = name.rpartition(".")[2]
+    if not _NAMED.search(name) and not ("." in name and short[:1].isupper()) and not re.match(r"[A-Z]\w*$", name):
+        return None
+    return name, match["message"] or ""

@@ -1,0 +1,135 @@
+"""A diagnosis for people and for programs."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from typing import TYPE_CHECKING, Any, TextIO
+
+from trl_lint.paths import relative_to
+from trl_lint.reports import counted, visible
+
+if TYPE_CHECKING:
+    from trl_lint.diagnose.causes import Diagnosed, Diagnosis
+    from trl_lint.diagnose.failures import Failure
+    from trl_lint.diagnose.reader import Log
+    from trl_lint.reports.colors import Palette
+
+_WIDTH = 100
+_FRAMES = 6
+_MESSAGE_LINES = 6
+
+
+def write_json(found: Diagnosis, stream: TextIO, cwd: str) -> None:
+    """Write one document, version 1. `failure` is null where the log reports none."""
+    failure = found.failure
+    document: dict[str, Any] = {
+        "version": 1,
+        "failure": None
+        if failure is None
+        else {
+            "exception": failure.exception or None,
+            "message": failure.message,
+            "rank": failure.rank,
+            "frames": [
+                {"path": frame.path, "line": frame.line, "function": frame.function} for frame in failure.frames
+            ],
+        },
+        "causes": [
+            {
+                "code": cause.code,
+                "name": cause.name,
+                "likelihood": cause.likelihood,
+                "why": cause.why,
+                "evidence": [
+                    {"path": _path(one.path, cwd), "line": one.line, "text": one.text} for one in cause.evidence
+                ],
+            }
+            for cause in found.causes
+        ],
+        "not_the_cause": [{"claim": one.claim, "why": one.why} for one in found.not_the_cause],
+    }
+    json.dump(document, stream, indent=2)
+    stream.write("\n")
+
+
+def write_text(found: Diagnosis, log: Log, path: str, stream: TextIO, cwd: str, palette: Palette) -> None:
+    """Write the failure, its causes with their evidence, and what is not the cause."""
+    failure = found.failure
+    if failure is None:
+        stream.write(f"{visible(path)}: no failure found in {counted(log.lines, 'line')}\n")
+    else:
+        _write_failure(failure, found, path, stream, palette)
+    for cause in found.causes:
+        _write_cause(cause, stream, cwd, palette)
+    if not found.causes:
+        stream.write("\nThe cause is unknown: nothing that is known explains this failure.\n")
+        if failure is not None and (place := _own_place(failure)):
+            stream.write(f"Look at {visible(place)} first.\n")
+    if found.not_the_cause:
+        stream.write(f"\n{palette.bold('not the cause')}\n")
+        for one in found.not_the_cause:
+            _write_wrapped(f"* {visible(one.claim)}: {visible(one.why)}", stream, "  ", "    ")
+
+
+def _write_failure(failure: Failure, found: Diagnosis, path: str, stream: TextIO, palette: Palette) -> None:
+    name = failure.exception or "the program ended"
+    rank = "" if failure.rank is None else f" on rank {failure.rank}"
+    place = f"{visible(path)}:{failure.main.number or failure.number}"
+    stream.write(f"{place}: {palette.red(visible(name))}{rank}\n")
+    lines = failure.message.splitlines()
+    for line in lines[:_MESSAGE_LINES]:
+        stream.write(f"  {visible(line.rstrip())[:300]}\n")
+    if len(lines) > _MESSAGE_LINES:
+        stream.write(f"  ... {counted(len(lines) - _MESSAGE_LINES, 'more line')}\n")
+    frames = failure.frames
+    shown = [*frames[:1], None, *frames[1 - _FRAMES :]] if len(frames) > _FRAMES else frames
+    for frame in shown:
+        if frame is None:
+            stream.write("    ...\n")
+        else:
+            where = f" in {visible(frame.function)}" if frame.function else ""
+            stream.write(f"    {palette.cyan(f'{visible(_short(frame.path))}:{frame.line}')}{where}\n")
+    if found.dated:
+        _write_wrapped(f"{found.dated[:1].upper()}{visible(found.dated[1:])}.", stream, "  ", "  ")
+    if found.consequence and not any(cause.likelihood == "likely" for cause in found.causes):
+        text = f"Such an end mostly follows from another failure, and the log has none: {found.consequence}."
+        _write_wrapped(text, stream, "  ", "  ")
+
+
+def _write_cause(cause: Diagnosed, stream: TextIO, cwd: str, palette: Palette) -> None:
+    level = "error" if cause.likelihood == "likely" else "warning"
+    stream.write(f"\n{palette.level(cause.likelihood, level)}: {palette.bold(cause.code)} {visible(cause.title)}\n")
+    _write_wrapped(visible(cause.why), stream, "  ", "  ")
+    for one in cause.evidence:
+        place = palette.cyan(f"{visible(_path(one.path, cwd))}:{one.line}")
+        stream.write(f"    {place}: {visible(one.text)[:160]}\n")
+    _write_wrapped(f"Next: {visible(cause.advice)}", stream, "  ", "  ")
+
+
+def _write_wrapped(text: str, stream: TextIO, first: str, rest: str) -> None:
+    for line in textwrap.wrap(
+        text, _WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    ):
+        stream.write(f"{line}\n")
+
+
+def _own_place(failure: Failure) -> str:
+    """The innermost frame outside of installed packages."""
+    for frame in reversed(failure.frames):
+        if "site-packages" not in frame.path and "dist-packages" not in frame.path and "/lib/python" not in frame.path:
+            return f"{frame.path}:{frame.line}"
+    return ""
+
+
+def _short(path: str) -> str:
+    """A path without the way to the installed packages."""
+    plain = path.replace("\\", "/")
+    for folder in ("/site-packages/", "/dist-packages/"):
+        if folder in plain:
+            return plain.rpartition(folder)[2]
+    return plain
+
+
+def _path(path: str, cwd: str) -> str:
+    return relative_to(path, cwd) if path.startswith(("/", "\\")) or path[1:3] == ":\\" else path
