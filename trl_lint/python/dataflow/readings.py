@@ -36,6 +36,12 @@ def is_tensor_annotation(node: ast.expr | None) -> bool:
     return text.rpartition(".")[2] in ("Tensor", "LongTensor", "FloatTensor", "BoolTensor", "HalfTensor")
 
 
+def is_list_annotation(node: ast.expr | None) -> bool:
+    """`list`, `List[...]`, `Sequence[...]`: what `torch.tensor` makes a tensor with dimensions of."""
+    text = ast.unparse(node).strip("'\"") if node is not None else ""
+    return text.partition("[")[0].rpartition(".")[2] in ("list", "List", "Sequence")
+
+
 def is_foreign_annotation(node: ast.expr | None) -> bool:
     """An annotation that says the value is no torch tensor."""
     return node is not None and any(word in ast.unparse(node) for word in ("ndarray", "jax", "tf.", "jnp", "np."))
