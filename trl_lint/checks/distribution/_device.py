@@ -7,8 +7,11 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from trl_lint.checks.rule import Site
+from trl_lint.finding import Fix
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import call_sites
+from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FunctionNode, PythonModule
 
 if TYPE_CHECKING:
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 _CPU_BY_DESIGN = re.compile(
     r"collat|dataset|tokeniz|process(?:or|ing)|sampler|rollout_worker|_on_cpu|to_cpu|pack|dataloader", re.I
 )
+# A mixin of a trainer may be about packing or sampling without the trainer being a loader of data.
+_CPU_BASES = re.compile(r"collat|dataset|tokeniz|process(?:or|ing)|sampler$|dataloader", re.I)
 # The front of an inference engine gets and gives lists of tokens.
 _TOKEN_ENGINE = re.compile(r"vllm|sglang", re.I)
 _DEFAULT_DEVICE = re.compile(
@@ -88,7 +93,16 @@ def is_cpu_by_design(module: PythonModule, function: FunctionNode) -> bool:
     while owner is not None:
         if _TOKEN_ENGINE.search(owner.name):
             return True
+        if any(_CPU_BASES.search(ast.unparse(base)) for base in owner.bases):
+            return True
         names.append(owner.name)
-        names.extend(ast.unparse(base) for base in owner.bases)
         owner = module.class_of(owner)
     return function.name == "__init__" or any(_CPU_BY_DESIGN.search(name) for name in names)
+
+
+def edit_device(site: Site, mix: Mix) -> Fix | None:
+    """Give the factory the device it lacks; none where no name in scope is certain to have it."""
+    if not mix.remedy:
+        return None
+    edit = rewrite(site.module, site.call, lambda call: with_keyword(call, "device", mix.remedy))
+    return Fix(f"Add `device={mix.remedy}`", "safe", (edit,)) if edit is not None else None

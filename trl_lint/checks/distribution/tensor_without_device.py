@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.distribution._device import is_for_accelerators, meetings_of
+from trl_lint.checks.distribution._device import edit_device, is_for_accelerators, meetings_of
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Fix, Severity
+from trl_lint.finding import Finding, Severity
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
-from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.values import UNKNOWN, argument
 
 if TYPE_CHECKING:
@@ -56,14 +55,6 @@ def describe_other(mix: Mix) -> str:
     if mix.tier == "param":
         return "one that came in as an argument"
     return "a tensor, on a device that nothing here names"
-
-
-def edit_device(site: Site, mix: Mix) -> Fix | None:
-    """Give the factory the device it lacks; none where no name in scope is certain to have it."""
-    if not mix.remedy:
-        return None
-    edit = rewrite(site.module, site.call, lambda call: with_keyword(call, "device", mix.remedy))
-    return Fix(f"Add `device={mix.remedy}`", "safe", (edit,)) if edit is not None else None
 
 
 rule = TensorWithoutDevice()

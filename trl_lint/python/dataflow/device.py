@@ -30,14 +30,16 @@ from trl_lint.python.dataflow.places import (
     with_part,
 )
 from trl_lint.python.dataflow.readings import (
+    is_accelerator,
     is_foreign_annotation,
+    is_gathered,
     is_list_annotation,
     is_model_call,
     is_tensor_annotation,
     keeps_rank,
     proven_tensors,
 )
-from trl_lint.python.dataflow.torch_facts import TENSOR_ONLY
+from trl_lint.python.dataflow.torch_facts import ACCELERATOR_COLLECTIVES, TENSOR_ONLY
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import UNKNOWN as NOT_LITERAL
@@ -128,8 +130,10 @@ class DeviceDomain(TorchCalls):
     def part(self, value: Value, index: int, count: int) -> Value:
         return part(value, index) if value.kind != "record" or len(value.items) == count else UNKNOWN
 
-    def returns(self, value: Value) -> None:
+    def returns(self, node: ast.expr, value: Value) -> None:
         self._returned.append(value)
+        if is_gathered(self.module, self.function):
+            self.communicates(node, value)
 
     def assigned(self, target: ast.expr, value: Value, env: Env[Value]) -> None:
         """`x.data = …` may move x; `a[i] = b` copies across devices and changes nothing, unless `a` is a container."""
@@ -300,6 +304,10 @@ class DeviceDomain(TorchCalls):
         if summary is not None:
             return summary
         self._lose(node, env)
+        if isinstance(func, ast.Attribute) and func.attr in ACCELERATOR_COLLECTIVES and is_accelerator(func.value):
+            for given in (*arguments, *keywords.values()):
+                self.communicates(node, given)
+            return arguments[0] if arguments and arguments[0].kind in TENSORS else UNKNOWN
         if isinstance(func, ast.Attribute):
             value = self.evaluate(func.value, env)
             known = func.attr in ("to", "cuda", "cpu", "size", "type_as", "numel", "item", "tolist")

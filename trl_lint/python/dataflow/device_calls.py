@@ -10,6 +10,7 @@ from trl_lint.python.dataflow.meetings import Meetings
 from trl_lint.python.dataflow.places import (
     CONTAINERS,
     HOST,
+    ON_CPU,
     TENSOR,
     TENSORS,
     UNKNOWN,
@@ -23,6 +24,7 @@ from trl_lint.python.dataflow.readings import (
     has_rank,
     is_bound_device,
     is_cpu,
+    is_cpu_argument,
     is_dtype,
     is_plain_list,
     is_scalar_data,
@@ -56,17 +58,21 @@ class TorchCalls:
     ) -> Value:
         last = name.rpartition(".")[2]
         if last in torch.FACTORIES or last in torch.DATA_FACTORIES:
+            if self._origin(node.func) != f"torch.{last}":
+                return TENSOR  # `torch.cuda.FloatTensor`, `torch.sparse.…`
             return self._factory(node, last, arguments, env)
         if last.endswith("_like") and arguments and argument(node, "device") is ABSENT:
             return arguments[0] if arguments[0].kind not in CONTAINERS else UNKNOWN
         if last in torch.COLLECTIVES and ".distributed" in f".{self._origin(node.func)}":
-            return self._collective(node, last, arguments, keywords)
+            return self._collective(node, arguments, keywords)
         if last in ("stack", "cat", "concat", "hstack", "vstack"):
             return self._joined_tensors(node, last, arguments, keywords, env)
         if last in torch.MIXING_FUNCTIONS:
             values = [value for value in (*arguments, *keywords.values()) if value.kind not in CONTAINERS]
             found = self.meet(node, values)
             return found if found.kind not in ("unknown", "host") else TENSOR
+        if last == "from_numpy" or (last == "load" and is_cpu_argument(node, "map_location")):
+            return ON_CPU
         if last in torch.SAME_DEVICE_FUNCTIONS and arguments:
             return self._same_device(last, arguments[0])
         return UNKNOWN
@@ -102,15 +108,19 @@ class TorchCalls:
             return strays[0]._replace(rank="some")
         return joined(others) if others else TENSOR
 
-    def _collective(self, node: ast.Call, last: str, arguments: list[Value], keywords: Keywords) -> Value:
+    def _collective(self, node: ast.Call, arguments: list[Value], keywords: Keywords) -> Value:
         group = argument(node, "group")
         if isinstance(group, ast.expr) and any(word in ast.unparse(group).lower() for word in ("gloo", "cpu")):
             return UNKNOWN
         for value in (*arguments, *keywords.values()):
-            for stray in (value, *value.members):
-                if stray.kind == "cpu":
-                    self.meetings.note(node, stray, UNKNOWN, "collective")
+            self.communicates(node, value)
         return UNKNOWN
+
+    def communicates(self, node: ast.expr, value: Value) -> None:
+        """A value is handed to the backend of the process group, a container with all that is in it."""
+        for stray in (value, *value.members):
+            if stray.kind == "cpu":
+                self.meetings.note(node, stray, UNKNOWN, "collective")
 
     def _factory(self, node: ast.Call, last: str, arguments: list[Value], env: Env[Value]) -> Value:
         place = argument(node, "device")
@@ -144,12 +154,12 @@ class TorchCalls:
             return made
         if data.kind in CONTAINERS and data.items:
             return made  # of tensors without dimensions in a list it takes the numbers
-        return UNKNOWN
+        return made._replace(rank="unsure", is_doubtful=True) if data.kind == "unknown" and node.args else UNKNOWN
 
     def _placed_at(self, place: ast.expr, env: Env[Value]) -> Value:
         text = ast.unparse(place)
         if is_cpu(place) or self._is_name_of_cpu(place):
-            return UNKNOWN  # somebody wanted it there
+            return ON_CPU  # somebody wanted it there
         if isinstance(place, ast.Attribute) and place.attr == "device":
             owner = self.evaluate(place.value, env)
             if owner.kind == "cpu":
@@ -182,7 +192,7 @@ class TorchCalls:
         if name in ("cuda", "type_as", "to_device"):
             return Value("placed", device=self.anchor(func.value, value) and f"{dotted(func.value)}.device")
         if name == "cpu":
-            return UNKNOWN  # wanted on the CPU: not the kind of accident this looks for
+            return ON_CPU  # wanted there: not the kind of accident this looks for
         if name in torch.SIZE_METHODS:
             return Value("host", anchor=self.anchor(func.value, value))
         if name in ("item", "numpy"):

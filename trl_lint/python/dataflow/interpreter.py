@@ -27,7 +27,7 @@ class Domain(Protocol[V]):
         ...
 
     def unknown(self) -> V: ...
-    def returns(self, value: V) -> None:
+    def returns(self, node: ast.expr, value: V) -> None:
         """Called with the value of every `return`."""
         ...
 
@@ -70,8 +70,8 @@ class Interpreter(Generic[V]):
         elif isinstance(node, (ast.Expr, ast.Return)):
             result = evaluate(node.value, env) if node.value is not None else None
             if isinstance(node, ast.Return):
-                if result is not None:
-                    self.domain.returns(result)
+                if node.value is not None and result is not None:
+                    self.domain.returns(node.value, result)
                 return None
         elif isinstance(node, (ast.Raise, ast.Continue, ast.Break)):
             return None

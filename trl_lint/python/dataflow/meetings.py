@@ -19,8 +19,8 @@ _STRENGTH = ("placed", "model", "param", "anchor", "sibling")
 class Mix(NamedTuple):
     """A CPU tensor made by `factory` meets, at `node`, a value that lives elsewhere.
 
-    `remedy` is the device expression the factory should have been given, "" if none is certain. Of a tensor that a
-    collective gets, `is_certain` tells whether it was made from plain numbers.
+    `remedy` is the device expression the factory should have been given, "" if none is certain. `is_certain` unless the
+    factory may have been given a tensor, whose device it would have taken over.
     """
 
     factory: ast.Call
@@ -59,8 +59,7 @@ class Meetings:
         key = (factory.lineno, factory.col_offset, node.lineno, node.col_offset, sort)
         known = self._found.get(key)
         if known is None or _STRENGTH.index(tier) < _STRENGTH.index(known.tier):
-            certain = sort != "collective" or stray.rank != "unsure"
-            self._found[key] = Mix(factory, node, other.device, tier, remedy, sort, certain)
+            self._found[key] = Mix(factory, node, other.device, tier, remedy, sort, not stray.is_doubtful)
 
     def meet(self, node: ast.expr, values: list[Value], *, scalars: bool = False) -> None:
         """Note every CPU tensor among the operands with every tensor that lives elsewhere.
@@ -69,7 +68,11 @@ class Meetings:
         """
         others = [value for value in values if value.kind in TENSORS]
         for stray in values:
-            if stray.kind == "cpu" and (stray.rank == "some" or (scalars and stray.rank == "none")):
+            if (
+                stray.kind == "cpu"
+                and not stray.is_doubtful
+                and (stray.rank == "some" or (scalars and stray.rank == "none"))
+            ):
                 for other in others:
                     if stray.known or other.kind != "tensor" or stray.anchor:
                         self.note(node, stray, other)

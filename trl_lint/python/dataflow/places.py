@@ -25,7 +25,8 @@ class Value(NamedTuple):
 
     `factory` is the call that made a CPU tensor, `known` the names bound when it ran (none are, once the tensor has
     left its function), `remedy` the device it should have been given, if that is certain where it is made. `items` are
-    the members of a container, with the key None where it is not known.
+    the members of a container, with the key None where it is not known. A CPU tensor without a factory was put there on
+    purpose; one that `is_doubtful` was made of data nobody knows, which, if it was a tensor, kept its device.
     """
 
     kind: Kind
@@ -35,6 +36,7 @@ class Value(NamedTuple):
     known: frozenset[str] = frozenset()
     remedy: str = ""
     rank: Rank = "some"
+    is_doubtful: bool = False
     items: tuple[tuple[object, Value], ...] = ()
 
     @property
@@ -46,6 +48,7 @@ UNKNOWN = Value("unknown")
 HOST = Value("host")
 MODEL = Value("model")
 TENSOR = Value("tensor")
+ON_CPU = Value("cpu", rank="unsure")
 
 
 def join(left: Value, right: Value) -> Value:
@@ -59,6 +62,8 @@ def join(left: Value, right: Value) -> Value:
             # A loop that appends makes the longer one of the shorter. Two different lists are of different branches.
             longer, shorter = (left, right) if len(left.items) >= len(right.items) else (right, left)
             return longer if set(shorter.items) <= set(longer.items) else UNKNOWN
+        if left.kind == "cpu" and left.factory is not right.factory:
+            return left._replace(factory=None, rank="unsure")  # which of the two it is decides what to say
         return left._replace(
             anchor=left.anchor if left.anchor == right.anchor else "",
             device=left.device if left.device == right.device else "",

@@ -60,6 +60,8 @@ COLLECTIVES = words("""
     all_gather all_gather_into_tensor all_reduce all_to_all_single broadcast irecv isend recv reduce reduce_scatter
     reduce_scatter_tensor send
 """)
+# `accelerate.Accelerator` hands these to the same backend (utils/operations.py, `_gpu_gather`, `reduce`).
+ACCELERATOR_COLLECTIVES = words("gather gather_for_metrics reduce")
 DTYPES = words("""
     bfloat16 bool complex64 double float float16 float32 float64 half int int16 int32 int64 int8 long short
     uint8
