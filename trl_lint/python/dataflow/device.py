@@ -26,6 +26,7 @@ from trl_lint.python.dataflow.places import (
     joined,
     listed,
     part,
+    place_of,
     record,
     with_part,
 )
@@ -92,6 +93,7 @@ class DeviceDomain(TorchCalls):
         self.function = function
         self.meetings = Meetings(module.function)
         self.given_from_cpu: set[tuple[FunctionNode, str]] = set()
+        self.given_names = frozenset()
         self._tensors = proven_tensors(function)
         self._returned: list[Value] = []
         self._calling: tuple[FunctionNode, ...] = (function,)
@@ -218,6 +220,8 @@ class DeviceDomain(TorchCalls):
             return value
         if isinstance(node, ast.Attribute):
             base = self.evaluate(node.value, env)
+            if node.attr == "device" and base.kind not in ("unknown", "model", "host"):
+                return place_of(base, name or "")
             if node.attr in ("shape", "ndim", "dtype"):
                 return Value("host", anchor=self.anchor(node.value, base)) if base.kind != "unknown" else HOST
             if node.attr in ("T", "mT", "data", "grad", "real") and base.kind != "unknown":
@@ -364,18 +368,20 @@ class DeviceDomain(TorchCalls):
         given = {name: abroad(value) for name, value in bound.items() if value.kind != "unknown"}
         if isinstance(node.func, ast.Attribute):
             given.update((name, abroad(value)) for name, value in env.items() if name.startswith("self."))
-        key = (callee, tuple(sorted(given.items(), key=lambda pair: pair[0])))
+        key = (callee, frozenset(bound), tuple(sorted(given.items(), key=lambda pair: pair[0])))
         if key not in self._summaries:
-            self._summaries[key] = self._summary(callee, given)
+            self._summaries[key] = self._summary(callee, given, frozenset(bound))
         self._lose(node, env)
         return self._summaries[key]
 
-    def _summary(self, callee: FunctionNode, given: Env[Value]) -> Value:
+    def _summary(self, callee: FunctionNode, given: Env[Value], names: frozenset[str]) -> Value:
         self.given_from_cpu |= {(callee, f"{name}.device") for name, value in given.items() if value.kind == "cpu"}
         outer = (self.function, self._tensors, self._returned, self._calling)
+        names, self.given_names = self.given_names, names
         self.function, self._tensors, self._returned = callee, proven_tensors(callee), []
         self._calling = (*self._calling, callee)
         Interpreter(self).run(callee.body, {**self.start(), **given})
         result = joined(self._returned)
         self.function, self._tensors, self._returned, self._calling = outer
+        self.given_names = names
         return abroad(result)

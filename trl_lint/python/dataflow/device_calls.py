@@ -32,7 +32,7 @@ from trl_lint.python.dataflow.readings import (
 )
 from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import FunctionNode, PythonModule
-from trl_lint.python.values import ABSENT, argument, default_of
+from trl_lint.python.values import ABSENT, argument, default_of, is_none
 
 Keywords = dict[str | None, Value]
 
@@ -43,6 +43,7 @@ class TorchCalls:
     module: PythonModule
     function: FunctionNode
     meetings: Meetings
+    given_names: frozenset[str]  # the parameters that the caller gives, where one is known
 
     def evaluate(self, node: ast.expr, env: Env[Value]) -> Value:
         raise NotImplementedError
@@ -118,7 +119,7 @@ class TorchCalls:
 
     def communicates(self, node: ast.expr, value: Value) -> None:
         """A value is handed to the backend of the process group, a container with all that is in it."""
-        for stray in (value, *value.members):
+        for stray in (value, *value.members) if value.kind in CONTAINERS else (value,):
             if stray.kind == "cpu":
                 self.meetings.note(node, stray, UNKNOWN, "collective")
 
@@ -160,11 +161,18 @@ class TorchCalls:
         text = ast.unparse(place)
         if is_cpu(place) or self._is_name_of_cpu(place):
             return ON_CPU  # somebody wanted it there
-        if isinstance(place, ast.Attribute) and place.attr == "device":
-            owner = self.evaluate(place.value, env)
-            if owner.kind == "cpu":
-                return owner
+        known = self.evaluate(place, env)
+        if known.kind == "place" and known.members[0].kind == "cpu":
+            return known.members[0]
+        if known.kind != "place" and self._may_be_none(place):
+            return TENSOR
         return Value("placed", device=text)
+
+    def _may_be_none(self, place: ast.expr) -> bool:
+        """Whether a device is a parameter that is None, the CPU that is, unless the caller gives it."""
+        if not isinstance(place, ast.Name) or place.id in self.given_names:
+            return False
+        return is_none(default_of(self.function, place.id))
 
     def _is_name_of_cpu(self, place: ast.expr) -> bool:
         """Whether everything that the module binds to a name, a parameter's default included, is the CPU."""

@@ -2,7 +2,8 @@
 
 A tensor on the CPU (`cpu`, with its `rank`), one on a stated device (`placed`), an output of a model (`model`), one
 that the caller passed (`param`), a tensor of an unknown place (`tensor`), a thing that mixes with every device
-(`host`: numbers, strings, sizes), containers of these (`record` with known keys, `list` without), or unknown.
+(`host`: numbers, strings, sizes), the device of something (`place`), containers of these (`record` with known keys,
+`list` without), or unknown.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import ast
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-Kind = Literal["cpu", "placed", "model", "param", "tensor", "host", "record", "list", "unknown"]
+Kind = Literal["cpu", "placed", "model", "param", "tensor", "host", "place", "record", "list", "unknown"]
 # Whether a CPU tensor has dimensions: one that has none meets every device in arithmetic.
 Rank = Literal["some", "none", "unsure"]
 
@@ -58,10 +59,10 @@ def join(left: Value, right: Value) -> Value:
     if left.kind == right.kind:
         if left.kind == "record":
             return _join_records(left, right)
+        if left.kind == "place":
+            return UNKNOWN
         if left.kind == "list":
-            # A loop that appends makes the longer one of the shorter. Two different lists are of different branches.
-            longer, shorter = (left, right) if len(left.items) >= len(right.items) else (right, left)
-            return longer if set(shorter.items) <= set(longer.items) else UNKNOWN
+            return _join_lists(left.members, right.members)
         if left.kind == "cpu" and left.factory is not right.factory:
             return left._replace(factory=None, rank="unsure")  # which of the two it is decides what to say
         return left._replace(
@@ -69,6 +70,8 @@ def join(left: Value, right: Value) -> Value:
             device=left.device if left.device == right.device else "",
             rank=left.rank if left.rank == right.rank else "unsure",
         )
+    if {left.kind, right.kind} == CONTAINERS:
+        return _join_lists(left.members, right.members)
     return TENSOR if {left.kind, right.kind} <= TENSORS else UNKNOWN
 
 
@@ -77,6 +80,17 @@ def _join_records(left: Value, right: Value) -> Value:
         return UNKNOWN
     pairs = zip(left.items, right.items, strict=True)
     return record((key, join(one, other)) for (key, one), (_, other) in pairs)
+
+
+def _join_lists(left: tuple[Value, ...], right: tuple[Value, ...]) -> Value:
+    """A loop that appends makes the longer one of the shorter. Two different lists are of different branches."""
+    longer, shorter = (left, right) if len(left) >= len(right) else (right, left)
+    return listed(longer) if set(shorter) <= set(longer) else UNKNOWN
+
+
+def place_of(value: Value, device: str) -> Value:
+    """`value.device`, written as `device`."""
+    return Value("place", device=device, items=((None, value),))
 
 
 def joined(values: Iterable[Value]) -> Value:
@@ -125,8 +139,9 @@ def element(value: Value) -> Value:
 
 def abroad(value: Value) -> Value:
     """A value as another function sees it: the names it speaks of are not bound there."""
-    if value.kind in CONTAINERS:
-        return value._replace(items=tuple((key, abroad(item)) for key, item in value.items))
+    if value.kind in CONTAINERS or value.kind == "place":
+        items = tuple((key, abroad(item)) for key, item in value.items)
+        return value._replace(items=items, device="")
     if value.kind == "cpu":
         return value._replace(known=frozenset())
     return value._replace(anchor="", device="")
