@@ -15,6 +15,7 @@ from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FunctionNode, PythonModule
 
 if TYPE_CHECKING:
+    from trl_lint.python.dataflow.device import Found
     from trl_lint.python.dataflow.meetings import Mix, Sort
 
 # Code that prepares data on the CPU by design; the loader or the trainer moves the batch later.
@@ -38,9 +39,10 @@ def meetings_of(module: PythonModule, factory: ast.Call, sort: Sort) -> list[Mix
     function = module.function(factory)
     if function is None:
         return []
-    found: list[Mix] = []
-    for root in [function, *_callers(module, function)]:
-        found.extend(mix for mix in function_meetings(module, root) if mix.factory is factory and mix.sort == sort)
+    from trl_lint.python.dataflow.device import certain
+
+    analyses = [function_meetings(module, root) for root in [function, *_callers(module, function)]]
+    found = [mix for mix in certain(module, analyses) if mix.factory is factory and mix.sort == sort]
     return [mix for mix in found if not _is_prepared(module, mix)]
 
 
@@ -62,7 +64,7 @@ def _callers(module: PythonModule, function: FunctionNode) -> list[FunctionNode]
     return found
 
 
-def function_meetings(module: PythonModule, function: FunctionNode) -> list[Mix]:
+def function_meetings(module: PythonModule, function: FunctionNode) -> Found:
     """The meetings in a function, computed once for all its factory calls."""
     cached = module.memo.get(("device", function))
     if cached is None:

@@ -7,6 +7,7 @@ its caller. Semantics of torch are in `device_calls.py`, the values in `places.p
 from __future__ import annotations
 
 import ast
+from typing import NamedTuple
 
 from trl_lint.python.dataflow import callees
 from trl_lint.python.dataflow.device_calls import Keywords, TorchCalls
@@ -61,10 +62,17 @@ def device_mixes(module: PythonModule, function: FunctionNode) -> list[Mix]:
 
     None in a function too intricate to be followed to its end.
     """
-    return [mix for mix in device_meetings(module, function) if mix.sort == "mix"]
+    return [mix for mix in certain(module, [device_meetings(module, function)]) if mix.sort == "mix"]
 
 
-def device_meetings(module: PythonModule, function: FunctionNode) -> list[Mix]:
+class Found(NamedTuple):
+    """The meetings of an analysis, and the parameters that got a CPU tensor in it, as (function, device expression)."""
+
+    meetings: list[Mix]
+    given_from_cpu: frozenset[tuple[ast.AST, str]]
+
+
+def device_meetings(module: PythonModule, function: FunctionNode) -> Found:
     """The mixes, and the CPU tensors that are communicated or indexed from elsewhere; in source order.
 
     Where the functions that it calls are too much to follow, the function is looked at alone.
@@ -75,14 +83,15 @@ def device_meetings(module: PythonModule, function: FunctionNode) -> list[Mix]:
             Interpreter(domain).run(function.body, domain.start())
         except RecursionError:
             continue
-        return [mix for mix in domain.meetings.found() if not _is_met_on_the_cpu(domain, mix)]
-    return []
+        return Found(domain.meetings.found(), frozenset(domain.given_from_cpu))
+    return Found([], frozenset())
 
 
-def _is_met_on_the_cpu(domain: DeviceDomain, mix: Mix) -> bool:
-    """Whether the parameter that is met gets a CPU tensor from this very caller."""
-    home = domain.module.function(mix.node)
-    return mix.tier == "param" and home is not None and (home, mix.other) in domain.given_from_cpu
+def certain(module: PythonModule, analyses: list[Found]) -> list[Mix]:
+    """The meetings of some analyses, without those where a parameter is met that one of them gave a CPU tensor."""
+    given = frozenset[tuple[ast.AST, str]]().union(*(found.given_from_cpu for found in analyses))
+    meetings = dict.fromkeys(mix for found in analyses for mix in found.meetings)
+    return [mix for mix in meetings if mix.tier != "param" or (module.function(mix.node), mix.other) not in given]
 
 
 class DeviceDomain(TorchCalls):
@@ -92,7 +101,7 @@ class DeviceDomain(TorchCalls):
         self.module = module
         self.function = function
         self.meetings = Meetings(module.function)
-        self.given_from_cpu: set[tuple[FunctionNode, str]] = set()
+        self.given_from_cpu: set[tuple[ast.AST, str]] = set()
         self.given_names = frozenset()
         self._tensors = proven_tensors(function)
         self._returned: list[Value] = []
