@@ -102,6 +102,16 @@ def is_cpu_by_design(module: PythonModule, function: FunctionNode) -> bool:
     return function.name == "__init__" or any(_CPU_BY_DESIGN.search(name) for name in names)
 
 
+def describe_other(mix: Mix) -> str:
+    if mix.tier == "placed":
+        return f"one on `{mix.other}`" if mix.other else "one on an accelerator"
+    if mix.tier == "model":
+        return "the output of a model"
+    if mix.tier == "param":
+        return "one that came in as an argument"
+    return "a tensor, on a device that nothing here names"
+
+
 def edit_device(site: Site, mix: Mix) -> Fix | None:
     """Give the factory the device it lacks; none where no name in scope is certain to have it."""
     if not mix.remedy:

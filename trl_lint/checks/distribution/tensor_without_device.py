@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.distribution._device import edit_device, is_for_accelerators, meetings_of
+from trl_lint.checks.distribution._device import describe_other, edit_device, is_for_accelerators, meetings_of
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Severity
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
@@ -45,16 +45,6 @@ def read_mix(site: Site) -> Mix | None:
     if argument(site.call, "device") is UNKNOWN or not is_for_accelerators(site.module):
         return None
     return next(iter(meetings_of(site.module, site.call, "mix")), None)
-
-
-def describe_other(mix: Mix) -> str:
-    if mix.tier == "placed":
-        return f"one on `{mix.other}`" if mix.other else "one on an accelerator"
-    if mix.tier == "model":
-        return "the output of a model"
-    if mix.tier == "param":
-        return "one that came in as an argument"
-    return "a tensor, on a device that nothing here names"
 
 
 rule = TensorWithoutDevice()
