@@ -121,6 +121,7 @@ def module_mixes(body: str):
          ("param", "torch.ones(n)")),
         ("return [m * x for m in [torch.ones(n)]]", ("param", "torch.ones(n)")),
         ("return torch.stack([x.sum(), torch.tensor(0.0)])", ("param", "torch.tensor(0.0)")),
+        ("if n:\n    a = torch.ones(3)\nelse:\n    a = torch.zeros_like(x)\nreturn a * x", ("param", "torch.ones(3)")),
         ("rows = torch.tensor(n.item()).repeat(3)\nreturn rows * x", ("param", "torch.tensor(n.item())")),
     ],
 )  # fmt: skip
@@ -140,6 +141,8 @@ def test_what_helpers_and_containers_hold_is_followed(body, found):
         "d = {'a': torch.ones(n)}\nd['a'] = d['a'].to(device)\nreturn d['a'] * x",
         "found = [torch.ones(n)]\nif n:\n    found = [x]\nreturn x * found[0]",
         "a, b = torch.ones(n), x\na, b = b, a\nreturn a * x",
+        "if n:\n    a = torch.ones(3)\nelse:\n    a = x\nif not n:\n    return a * x",
+        "parts = [x]\nparts.append(torch.ones(n))\nreturn parts[0] * x",
         "return torch.tensor(n).view(-1) * x",
         "return torch.tensor(1.0) * x",
         "return torch.load('m.pt', map_location='cpu').long() * torch.ones(n)",

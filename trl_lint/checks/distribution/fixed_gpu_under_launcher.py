@@ -110,7 +110,7 @@ def is_of_one_process(site: Site) -> bool:
 
 def read_started(site: Site) -> Started | None:
     """The first run that certainly starts several processes of this script on one machine."""
-    for run in site.project.runs_using(site.module.path):
+    for run in site.project.runs_with(site.module.path):
         launch = run.launch
         if launch.script_path != site.module.path or launch.launcher not in _LAUNCHERS or launch.is_documentation:
             continue

@@ -7,6 +7,7 @@ its caller. Semantics of torch are in `device_calls.py`, the values in `places.p
 from __future__ import annotations
 
 import ast
+from functools import reduce
 from typing import NamedTuple
 
 from trl_lint.python.dataflow import callees
@@ -23,9 +24,8 @@ from trl_lint.python.dataflow.places import (
     Value,
     abroad,
     element,
-    join,
-    joined,
     listed,
+    merge,
     part,
     place_of,
     record,
@@ -100,7 +100,7 @@ class DeviceDomain(TorchCalls):
     def __init__(self, module: PythonModule, function: FunctionNode, depth: int = _MOST_CALLS_DEEP) -> None:
         self.module = module
         self.function = function
-        self.meetings = Meetings(module.function)
+        self.meetings = Meetings(module)
         self.given_from_cpu: set[tuple[ast.AST, str]] = set()
         self.given_names = frozenset()
         self._tensors = proven_tensors(function)
@@ -133,7 +133,7 @@ class DeviceDomain(TorchCalls):
         return UNKNOWN
 
     def join(self, left: Value, right: Value) -> Value:
-        return join(left, right)
+        return merge(left, right)
 
     def element(self, value: Value) -> Value:
         return element(value)
@@ -190,7 +190,7 @@ class DeviceDomain(TorchCalls):
             return self._subscript(node, env)
         if isinstance(node, ast.IfExp):
             self.evaluate(node.test, env)
-            return join(self.evaluate(node.body, env), self.evaluate(node.orelse, env))
+            return merge(self.evaluate(node.body, env), self.evaluate(node.orelse, env))
         if isinstance(node, ast.NamedExpr):
             value = self.evaluate(node.value, env)
             env[node.target.id] = value
@@ -390,7 +390,7 @@ class DeviceDomain(TorchCalls):
         self.function, self._tensors, self._returned = callee, proven_tensors(callee), []
         self._calling = (*self._calling, callee)
         Interpreter(self).run(callee.body, {**self.start(), **given})
-        result = joined(self._returned)
+        result = reduce(merge, self._returned) if self._returned else UNKNOWN
         self.function, self._tensors, self._returned, self._calling = outer
         self.given_names = names
         return abroad(result)

@@ -196,9 +196,11 @@ class TorchCalls:
         if value.kind in CONTAINERS:
             return self._container_call(func, value, arguments, env)
         if name == "to":
-            return self._to(node, value, env)
+            moved = self._to(node, value, env)
+            return moved._replace(factory=value.factory) if moved.kind in TENSORS else moved
         if name in ("cuda", "type_as", "to_device"):
-            return Value("placed", device=self.anchor(func.value, value) and f"{dotted(func.value)}.device")
+            device = self.anchor(func.value, value) and f"{dotted(func.value)}.device"
+            return Value("placed", device=device, factory=value.factory)
         if name == "cpu":
             return ON_CPU  # wanted there: not the kind of accident this looks for
         if name in torch.SIZE_METHODS:
@@ -219,7 +221,9 @@ class TorchCalls:
         """The methods of lists and dicts; one that is not known here leaves nothing known of the container."""
         name, owner = func.attr, dotted(func.value)
         if name == "append" and owner is not None and arguments:
-            env[owner] = listed([*value.members, arguments[0]])
+            is_literal = all(key == index for index, (key, _) in enumerate(value.items)) and len(value.items) < 8
+            grown = [*value.members, arguments[0]]
+            env[owner] = record(enumerate(grown)) if value.kind == "record" and is_literal else listed(grown)
             return HOST
         if name == "values":
             return listed(value.members)

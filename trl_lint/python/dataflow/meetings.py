@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from trl_lint.python.dataflow.places import TENSORS, Value
 from trl_lint.python.dataflow.readings import is_bound_device
+from trl_lint.python.module import PythonModule
 
 Tier = Literal["placed", "model", "param", "anchor", "sibling"]
 # mix: two tensors of one operation. collective: communicated by NCCL. index: a CPU tensor indexed from elsewhere.
@@ -35,10 +35,10 @@ class Mix(NamedTuple):
 class Meetings:
     """The meetings of an analysis, each place once, with the strongest evidence for it."""
 
-    def __init__(self, function_of: Callable[[ast.AST], object]) -> None:
+    def __init__(self, module: PythonModule) -> None:
         self._found: dict[tuple[int, int, int, int, Sort], Mix] = {}
         self._placing: list[ast.Call] = []
-        self._function_of = function_of
+        self._module = module
 
     def places(self, factory: ast.Call) -> None:
         """A factory call that says where its tensor goes."""
@@ -49,6 +49,9 @@ class Meetings:
         """A CPU tensor and what it meets: another tensor, or for a collective, itself."""
         factory = stray.factory
         if factory is None:
+            return
+        # The same test may have led to both, or to only one of them.
+        if stray.is_partial and self._names_tested(factory) & self._names_tested(node):
             return
         tier: Tier = "anchor" if stray.anchor else "sibling"
         if other.kind in ("placed", "model", "param"):
@@ -83,5 +86,10 @@ class Meetings:
         return [mix for mix in ordered if mix.tier != "sibling" or mix.sort != "mix" or self._has_sibling(mix.factory)]
 
     def _has_sibling(self, factory: ast.Call) -> bool:
-        home = self._function_of(factory)
-        return any(other is not factory and self._function_of(other) is home for other in self._placing)
+        home = self._module.function(factory)
+        return any(other is not factory and self._module.function(other) is home for other in self._placing)
+
+    def _names_tested(self, node: ast.AST) -> set[str]:
+        """The names in the tests of the branches around a node."""
+        tests = [parent.test for parent in self._module.ancestors(node) if isinstance(parent, (ast.If, ast.IfExp))]
+        return {part.id for test in tests for part in ast.walk(test) if isinstance(part, ast.Name)}

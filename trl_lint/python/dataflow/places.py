@@ -27,7 +27,8 @@ class Value(NamedTuple):
     `factory` is the call that made a CPU tensor, `known` the names bound when it ran (none are, once the tensor has
     left its function), `remedy` the device it should have been given, if that is certain where it is made. `items` are
     the members of a container, with the key None where it is not known. A CPU tensor without a factory was put there on
-    purpose; one that `is_doubtful` was made of data nobody knows, which, if it was a tensor, kept its device.
+    purpose; one that `is_partial` is there on one of several ways; one that `is_doubtful` was made of data nobody
+    knows, which, if it was a tensor, kept its device. A `placed` one with a factory was moved from the CPU.
     """
 
     kind: Kind
@@ -38,6 +39,7 @@ class Value(NamedTuple):
     remedy: str = ""
     rank: Rank = "some"
     is_doubtful: bool = False
+    is_partial: bool = False
     items: tuple[tuple[object, Value], ...] = ()
 
     @property
@@ -75,9 +77,24 @@ def join(left: Value, right: Value) -> Value:
     return TENSOR if {left.kind, right.kind} <= TENSORS else UNKNOWN
 
 
+def merge(left: Value, right: Value) -> Value:
+    """What a name holds after two ways through a function of which either may have been taken.
+
+    A tensor that is on the CPU on one of them stays one. Where the other way moved that same tensor, a test about the
+    device may have chosen, and nothing is known.
+    """
+    for stray, other in ((left, right), (right, left)):
+        if stray.kind == "cpu" and stray.factory is not None and other.kind in TENSORS:
+            is_other = other.factory is None and not stray.is_doubtful
+            return stray._replace(known=frozenset(), is_partial=True) if is_other else UNKNOWN
+    return join(left, right)
+
+
 def _join_records(left: Value, right: Value) -> Value:
-    if [key for key, _ in left.items] != [key for key, _ in right.items]:
-        return UNKNOWN
+    keys = [[key for key, _ in value.items] for value in (left, right)]
+    if keys[0] != keys[1]:
+        is_list = all(isinstance(key, int) for key in keys[0] + keys[1])
+        return _join_lists(left.members, right.members) if is_list else UNKNOWN
     pairs = zip(left.items, right.items, strict=True)
     return record((key, join(one, other)) for (key, one), (_, other) in pairs)
 
