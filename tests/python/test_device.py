@@ -84,6 +84,74 @@ def test_what_torch_allows_or_nobody_knows_is_silent(body):
     assert mixes(body) == []
 
 
+HELPER = """
+import torch
+
+def ramp(n, device=None):
+    return torch.arange(n, device=device) / n
+
+def mask_of(n):
+    return torch.zeros(n, 2).bool(), n
+
+def over(a, b):
+    return a * b
+
+def apply(mask: torch.Tensor, n):
+    return mask + torch.ones(n, 2)
+"""
+
+
+def module_mixes(body: str):
+    lines = "".join(f"    {line}\n" for line in body.strip("\n").split("\n"))
+    text = f"{HELPER}\ndef f(x: torch.Tensor, n, device):\n{lines}"
+    parsed = PythonModule(Source(SourceFile("/p/train.py", text.encode()), "python"))
+    return [(mix.tier, parsed.segment(mix.factory)) for mix in device_mixes(parsed, parsed.functions[-1])]
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("mask, _ = mask_of(n)\nreturn x.masked_fill(mask, 0)", ("param", "torch.zeros(n, 2)")),
+        ("return x * mask_of(n)[0]", ("param", "torch.zeros(n, 2)")),
+        ("return over(torch.ones(n), x)", ("param", "torch.ones(n)")),
+        ("return over(a=torch.ones(n), b=x.to(device))", ("placed", "torch.ones(n)")),
+        ("return torch.ones(n) * ramp(n, device)", ("placed", "torch.ones(n)")),
+        ("d = {'a': torch.ones(n), 'b': x}\nreturn d['a'] * d['b']", ("param", "torch.ones(n)")),
+        ("found = []\nfor i in range(n):\n    found.append(torch.ones(n))\nfound.append(x)\nreturn torch.cat(found)",
+         ("param", "torch.ones(n)")),
+        ("return [m * x for m in [torch.ones(n)]]", ("param", "torch.ones(n)")),
+        ("return torch.stack([x.sum(), torch.tensor(0.0)])", ("param", "torch.tensor(0.0)")),
+        ("if n:\n    a = torch.ones(3)\nelse:\n    a = torch.zeros_like(x)\nreturn a * x", ("param", "torch.ones(3)")),
+        ("rows = torch.tensor(n.item()).repeat(3)\nreturn rows * x", ("param", "torch.tensor(n.item())")),
+    ],
+)  # fmt: skip
+def test_what_helpers_and_containers_hold_is_followed(body, found):
+    assert module_mixes(body) == [found]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return torch.ones(n) * ramp(n)",
+        "return apply(torch.zeros(n, 2), n)",
+        "here = torch.zeros(n).device\nreturn torch.zeros(n) * ramp(n, here)",
+        "mask, _ = mask_of(n)\nreturn x.masked_fill(mask.to(device), 0)",
+        "d = {'a': torch.ones(n), 'b': x}\nfor k in d:\n    d[k] = d[k].to(device)\nreturn d['a'] * d['b']",
+        "d = {'a': torch.ones(n), 'b': x}\nmove(d)\nreturn d['a'] * d['b']",
+        "d = {'a': torch.ones(n)}\nd['a'] = d['a'].to(device)\nreturn d['a'] * x",
+        "found = [torch.ones(n)]\nif n:\n    found = [x]\nreturn x * found[0]",
+        "a, b = torch.ones(n), x\na, b = b, a\nreturn a * x",
+        "if n:\n    a = torch.ones(3)\nelse:\n    a = x\nif not n:\n    return a * x",
+        "parts = [x]\nparts.append(torch.ones(n))\nreturn parts[0] * x",
+        "return torch.tensor(n).view(-1) * x",
+        "return torch.tensor(1.0) * x",
+        "return torch.load('m.pt', map_location='cpu').long() * torch.ones(n)",
+    ],
+)
+def test_what_a_container_or_a_helper_may_have_moved_is_silent(body):
+    assert module_mixes(body) == []
+
+
 def test_a_sibling_with_a_device_makes_an_unknown_meeting_worth_a_warning():
     body = "a = torch.zeros(n, 2, device=device)\nb = torch.zeros(n, 2)\nreturn b * y.unsqueeze(0)"
     assert mixes(body) == [("sibling", "y.device")]

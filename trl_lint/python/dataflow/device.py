@@ -1,75 +1,60 @@
-"""The device lattice: where the tensors of one function live, and where two that may not meet do meet.
+"""The device analysis: where the tensors of a function live, and where two that may not meet do meet.
 
-A value is a CPU tensor with one or more dimensions (`cpu`), a tensor on a stated device (`placed`), an output of a
-model (`model`), a tensor the caller passed (`param`), some tensor of an unknown place (`tensor`), a thing that mixes
-with every device (`host`: numbers, sizes, 0-dim CPU tensors), or unknown.
+Calls of functions of the same module are followed with the values that they are given, so a helper's tensor is seen by
+its caller. Semantics of torch are in `device_calls.py`, the values in `places.py`.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import Literal, NamedTuple
+from functools import reduce
+from typing import NamedTuple
 
-from trl_lint.python.dataflow import torch_facts as torch
+from trl_lint.python.dataflow import callees
+from trl_lint.python.dataflow.device_calls import Keywords, TorchCalls
 from trl_lint.python.dataflow.interpreter import Env, Interpreter, dotted
+from trl_lint.python.dataflow.meetings import Meetings, Mix
+from trl_lint.python.dataflow.places import (
+    CONTAINERS,
+    HOST,
+    MODEL,
+    TENSOR,
+    TENSORS,
+    UNKNOWN,
+    Value,
+    abroad,
+    element,
+    listed,
+    merge,
+    part,
+    place_of,
+    record,
+    with_part,
+)
 from trl_lint.python.dataflow.readings import (
-    has_rank,
-    is_bound_device,
-    is_cpu,
-    is_dtype,
+    is_accelerator,
     is_foreign_annotation,
+    is_gathered,
+    is_list_annotation,
     is_model_call,
-    is_scalar_data,
     is_tensor_annotation,
     keeps_rank,
-    parts,
     proven_tensors,
 )
-from trl_lint.python.guards import bindings, key_of, last_name
+from trl_lint.python.dataflow.torch_facts import ACCELERATOR_COLLECTIVES, TENSOR_ONLY
+from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode, PythonModule
-from trl_lint.python.values import ABSENT, argument, default_of
+from trl_lint.python.values import UNKNOWN as NOT_LITERAL
+from trl_lint.python.values import literal
 
-Kind = Literal["cpu", "placed", "model", "param", "tensor", "host", "unknown"]
-
-
-class Value(NamedTuple):
-    """`anchor` is the tensor (as written) a size or a factory took its size from; `device` a device expression.
-
-    `factory` is the call that made a CPU tensor, `known` the names bound when it ran.
-    """
-
-    kind: Kind
-    anchor: str = ""
-    device: str = ""
-    factory: ast.Call | None = None
-    known: frozenset[str] = frozenset()
-
-
-_PLAIN_BUILTINS = frozenset({"len", "int", "float", "max", "min", "sum", "range", "bool", "str"})
-
-# Some expressions are looked at twice, so nesting them doubles the work each time; the longest functions of the
-# projects in docs/validation.md take a thirtieth of this.
+# The longest functions of the projects in docs/validation.md take a thirtieth of this.
 _MOST_STEPS = 100_000
+_MOST_CALLS_DEEP = 3
 
-UNKNOWN = Value("unknown")
-HOST = Value("host")
-MODEL = Value("model")
-TENSOR = Value("tensor")
-
-Tier = Literal["placed", "model", "param", "anchor", "sibling"]
-
-
-class Mix(NamedTuple):
-    """A CPU tensor made by `factory` meets, at `node`, a value that lives elsewhere.
-
-    `remedy` is the device expression the factory should have been given, "" if none is certain.
-    """
-
-    factory: ast.Call
-    node: ast.expr
-    other: str
-    tier: Tier
-    remedy: str
+_SIZES = frozenset({"len", "int", "float", "range", "bool", "str"})
+_HARMLESS = frozenset(
+    {"len", "print", "isinstance", "sorted", "list", "tuple", "dict", "set", "zip", "enumerate", "repr"}
+)
 
 
 def device_mixes(module: PythonModule, function: FunctionNode) -> list[Mix]:
@@ -77,24 +62,52 @@ def device_mixes(module: PythonModule, function: FunctionNode) -> list[Mix]:
 
     None in a function too intricate to be followed to its end.
     """
-    domain = DeviceDomain(module, function)
-    try:
-        Interpreter(domain).run(function.body, domain.start())
-    except RecursionError:
-        return []
-    mixes = sorted(domain.mixes.values(), key=lambda mix: (mix.node.lineno, mix.node.col_offset))
-    return [mix for mix in mixes if mix.tier != "sibling" or domain.has_sibling(mix.factory)]
+    return [mix for mix in certain(module, [device_meetings(module, function)]) if mix.sort == "mix"]
 
 
-class DeviceDomain:
-    """Evaluates expressions to device values and notes the mixes on the way."""
+class Found(NamedTuple):
+    """The meetings of an analysis, and the parameters that got a CPU tensor in it, as (function, device expression)."""
 
-    def __init__(self, module: PythonModule, function: FunctionNode) -> None:
+    meetings: list[Mix]
+    given_from_cpu: frozenset[tuple[ast.AST, str]]
+
+
+def device_meetings(module: PythonModule, function: FunctionNode) -> Found:
+    """The mixes, and the CPU tensors that are communicated or indexed from elsewhere; in source order.
+
+    Where the functions that it calls are too much to follow, the function is looked at alone.
+    """
+    for depth in (_MOST_CALLS_DEEP, 0):
+        domain = DeviceDomain(module, function, depth)
+        try:
+            Interpreter(domain).run(function.body, domain.start())
+        except RecursionError:
+            continue
+        return Found(domain.meetings.found(), frozenset(domain.given_from_cpu))
+    return Found([], frozenset())
+
+
+def certain(module: PythonModule, analyses: list[Found]) -> list[Mix]:
+    """The meetings of some analyses, without those where a parameter is met that one of them gave a CPU tensor."""
+    given = frozenset[tuple[ast.AST, str]]().union(*(found.given_from_cpu for found in analyses))
+    meetings = dict.fromkeys(mix for found in analyses for mix in found.meetings)
+    return [mix for mix in meetings if mix.tier != "param" or (module.function(mix.node), mix.other) not in given]
+
+
+class DeviceDomain(TorchCalls):
+    """Evaluates expressions to device values and notes the meetings on the way."""
+
+    def __init__(self, module: PythonModule, function: FunctionNode, depth: int = _MOST_CALLS_DEEP) -> None:
         self.module = module
         self.function = function
-        self.mixes: dict[tuple[int, int, int, int], Mix] = {}
+        self.meetings = Meetings(module)
+        self.given_from_cpu: set[tuple[ast.AST, str]] = set()
+        self.given_names = frozenset()
         self._tensors = proven_tensors(function)
-        self._placing_factories: list[ast.Call] = []
+        self._returned: list[Value] = []
+        self._calling: tuple[FunctionNode, ...] = (function,)
+        self._summaries: dict[object, Value] = {}
+        self._depth = depth
         self._steps = 0
 
     def start(self) -> Env[Value]:
@@ -103,15 +116,16 @@ class DeviceDomain:
         for arg in [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]:
             if is_tensor_annotation(arg.annotation):
                 env[arg.arg] = Value("param")
+            elif is_list_annotation(arg.annotation):
+                env[arg.arg] = listed([UNKNOWN])
             elif arg.arg in self._tensors and not is_foreign_annotation(arg.annotation):
                 env[arg.arg] = TENSOR
             else:
                 env[arg.arg] = UNKNOWN
+        for extra in (spec.vararg, spec.kwarg):
+            if extra is not None:
+                env[extra.arg] = UNKNOWN
         return env
-
-    def has_sibling(self, factory: ast.Call) -> bool:
-        """Whether another factory call of the function says where its tensor goes."""
-        return any(other is not factory for other in self._placing_factories)
 
     # -- the domain protocol --------------------------------------------------------------------------------------
 
@@ -119,22 +133,32 @@ class DeviceDomain:
         return UNKNOWN
 
     def join(self, left: Value, right: Value) -> Value:
-        if left.kind == right.kind:
-            return left._replace(
-                anchor=left.anchor if left.anchor == right.anchor else "",
-                device=left.device if left.device == right.device else "",
-            )
-        tensors = {"placed", "model", "param", "tensor"}
-        return TENSOR if {left.kind, right.kind} <= tensors else UNKNOWN
+        return merge(left, right)
 
     def element(self, value: Value) -> Value:
-        return value if value.kind in ("model", "placed", "tensor") else UNKNOWN
+        return element(value)
+
+    def part(self, value: Value, index: int, count: int) -> Value:
+        return part(value, index) if value.kind != "record" or len(value.items) == count else UNKNOWN
+
+    def returns(self, node: ast.expr, value: Value) -> None:
+        self._returned.append(value)
+        if is_gathered(self.module, self.function):
+            self.communicates(node, value)
 
     def assigned(self, target: ast.expr, value: Value, env: Env[Value]) -> None:
-        """`x.data = …` may move x; `a[i] = b` copies across devices and changes nothing."""
-        owner = dotted(target.value) if isinstance(target, ast.Attribute) and target.attr == "data" else None
-        if owner is not None:
-            env[owner] = UNKNOWN
+        """`x.data = …` may move x; `a[i] = b` copies across devices and changes nothing, unless `a` is a container."""
+        if isinstance(target, ast.Attribute) and target.attr == "data":
+            owner = dotted(target.value)
+            if owner is not None:
+                env[owner] = UNKNOWN
+        if isinstance(target, ast.Subscript):
+            owner = dotted(target.value)
+            if owner is None or owner not in env or env[owner].kind not in CONTAINERS:
+                return
+            key = literal(target.slice)
+            is_known = key is not NOT_LITERAL and env[owner].kind == "record"
+            env[owner] = with_part(env[owner], key, value) if is_known else UNKNOWN
 
     def enters(self, test: ast.expr) -> bool:
         """Skip what only runs where everything is on the CPU (or is not), or under symbolic tracing."""
@@ -153,38 +177,43 @@ class DeviceDomain:
         if kind is ast.Call:
             return self._call(node, env)  # type: ignore[arg-type]
         if isinstance(node, ast.BinOp):
-            return self._meet(node, [self.evaluate(node.left, env), self.evaluate(node.right, env)], env)
+            return self._binary(node, env)
         if isinstance(node, ast.Compare):
+            values = [self.evaluate(operand, env) for operand in (node.left, *node.comparators)]
             if all(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
                 return HOST
-            return self._meet(node, [self.evaluate(part, env) for part in (node.left, *node.comparators)], env)
+            return self.meet(node, values)
         if isinstance(node, ast.UnaryOp):
             value = self.evaluate(node.operand, env)
             return HOST if isinstance(node.op, ast.Not) else value
         if isinstance(node, ast.Subscript):
-            value = self.evaluate(node.value, env)
-            self.evaluate(node.slice, env)
-            if value.kind == "cpu":
-                # One item of a 1-d tensor is 0-dim; only a slice keeps the rank for certain.
-                return value if keeps_rank(node.slice) else UNKNOWN
-            return value if value.kind in ("placed", "model", "param", "tensor", "host") else self._proven(node)
+            return self._subscript(node, env)
         if isinstance(node, ast.IfExp):
             self.evaluate(node.test, env)
-            return self.join(self.evaluate(node.body, env), self.evaluate(node.orelse, env))
+            return merge(self.evaluate(node.body, env), self.evaluate(node.orelse, env))
         if isinstance(node, ast.NamedExpr):
             value = self.evaluate(node.value, env)
             env[node.target.id] = value
             return value
         if isinstance(node, (ast.Await, ast.Starred)):
             return self.evaluate(node.value, env)
-        if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Lambda)):
+        if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+            values = [self.evaluate(item, env) for item in node.elts]
+            if any(isinstance(item, ast.Starred) for item in node.elts):
+                return UNKNOWN
+            return record(enumerate(values))
+        if isinstance(node, ast.Dict):
+            return self._dict(node, env)
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+            return self._comprehension(node, env)
+        if isinstance(node, ast.Lambda):
             # A scope of its own: its names are not followed, and what `:=` binds out of it is unknown.
             env.update((n.target.id, UNKNOWN) for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
             return UNKNOWN
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.evaluate(child, env)
-        return HOST if isinstance(node, (ast.JoinedStr, ast.BoolOp)) else UNKNOWN
+        return HOST if isinstance(node, ast.JoinedStr) else UNKNOWN
 
     # -- expressions ----------------------------------------------------------------------------------------------
 
@@ -195,176 +224,173 @@ class DeviceDomain:
         name = dotted(node)
         if name is not None and name in env:
             value = env[name]
-            if value.kind in ("placed", "model", "param", "tensor") and not value.device:
+            if value.kind in TENSORS and not value.device:
                 return value._replace(device=f"{name}.device")
             return value
         if isinstance(node, ast.Attribute):
             base = self.evaluate(node.value, env)
+            if node.attr == "device" and base.kind not in ("unknown", "model", "host"):
+                return place_of(base, name or "")
             if node.attr in ("shape", "ndim", "dtype"):
-                return Value("host", anchor=self._anchor(node.value, base)) if base.kind != "unknown" else HOST
+                return Value("host", anchor=self.anchor(node.value, base)) if base.kind != "unknown" else HOST
             if node.attr in ("T", "mT", "data", "grad", "real") and base.kind != "unknown":
                 return base
             if base.kind == "model":
                 return MODEL
+            if base.kind == "record":
+                return part(base, node.attr)
         return self._proven(node)
 
-    def _anchor(self, node: ast.expr, value: Value) -> str:
-        """The tensor to take a device from, as written; "" if it is no name or lives on the CPU itself."""
-        return (dotted(node) or "") if value.kind in ("placed", "model", "param", "tensor") else ""
+    def _binary(self, node: ast.BinOp, env: Env[Value]) -> Value:
+        left, right = self.evaluate(node.left, env), self.evaluate(node.right, env)
+        if left.kind in CONTAINERS or right.kind in CONTAINERS:
+            if isinstance(node.op, ast.Add):  # the items of both; of an unknown one, who knows
+                members = [*left.members, *right.members]
+                return listed(members if left.kind in CONTAINERS and right.kind in CONTAINERS else [*members, UNKNOWN])
+            if isinstance(node.op, ast.Mult):
+                return listed([*left.members, *right.members])
+            return UNKNOWN
+        return self.meet(node, [left, right])
+
+    def _subscript(self, node: ast.Subscript, env: Env[Value]) -> Value:
+        value = self.evaluate(node.value, env)
+        index = self.evaluate(node.slice, env)
+        if value.kind in CONTAINERS:
+            if isinstance(node.slice, ast.Slice):
+                return listed(value.members)
+            key = literal(node.slice)
+            return part(value, key) if key is not NOT_LITERAL else element(value)
+        if value.kind == "cpu":
+            for place in (index, *index.members):
+                if place.kind in ("placed", "model", "param"):
+                    self.meetings.note(node, value, place, "index")
+            # One item of a 1-d tensor is 0-dim; only a slice keeps the rank for certain.
+            return value if keeps_rank(node.slice) else value._replace(rank="unsure")
+        return value if value.kind in TENSORS or value.kind == "host" else self._proven(node)
+
+    def _dict(self, node: ast.Dict, env: Env[Value]) -> Value:
+        items = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            name = literal(key)
+            items.append((name, self.evaluate(value, env)))
+            if name is NOT_LITERAL or not isinstance(name, (str, int)):
+                items.append((None, UNKNOWN))
+        return UNKNOWN if any(name is None for name, _ in items) else record(items)
+
+    def _comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, env: Env[Value]
+    ) -> Value:
+        """A scope of its own, run once. What `:=` binds out of it is unknown."""
+        inside = dict(env)
+        for generator in node.generators:
+            item = element(self.evaluate(generator.iter, inside))
+            targets = generator.target.elts if isinstance(generator.target, (ast.Tuple, ast.List)) else None
+            if targets is None:
+                self._bind(generator.target, item, inside)
+            else:
+                for index, target in enumerate(targets):
+                    self._bind(target, self.part(item, index, len(targets)), inside)
+            for test in generator.ifs:
+                self.evaluate(test, inside)
+        value = self.evaluate(node.value if isinstance(node, ast.DictComp) else node.elt, inside)
+        env.update((n.target.id, UNKNOWN) for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
+        return listed([abroad(value)])
+
+    def _bind(self, target: ast.expr, value: Value, env: Env[Value]) -> None:
+        for node in ast.walk(target):
+            if isinstance(node, ast.Name):
+                env[node.id] = value if node is target else UNKNOWN
+
+    # -- calls ----------------------------------------------------------------------------------------------------
 
     def _call(self, node: ast.Call, env: Env[Value]) -> Value:
         func = node.func
         arguments = [self.evaluate(arg, env) for arg in node.args]
-        keywords = {keyword.arg: self.evaluate(keyword.value, env) for keyword in node.keywords}
+        keywords: Keywords = {keyword.arg: self.evaluate(keyword.value, env) for keyword in node.keywords}
         if self._is_torch(func):
-            return self._torch_call(node, dotted(func) or "", arguments, keywords, env)
+            return self.torch_call(node, dotted(func) or "", arguments, keywords, env)
+        if isinstance(func, ast.Name) and func.id not in env:
+            found = self._builtin(func.id, arguments)
+            if found is not None:
+                return found
+        summary = self._module_call(node, arguments, keywords, env)
+        if summary is not None:
+            return summary
+        self._lose(node, env)
+        if isinstance(func, ast.Attribute) and func.attr in ACCELERATOR_COLLECTIVES and is_accelerator(func.value):
+            for given in (*arguments, *keywords.values()):
+                self.communicates(node, given)
+            return arguments[0] if arguments and arguments[0].kind in TENSORS else UNKNOWN
         if isinstance(func, ast.Attribute):
             value = self.evaluate(func.value, env)
-            if value.kind != "unknown" or func.attr in ("to", "cuda", "cpu", "size", "type_as"):
-                return self._method_call(node, func, value, arguments, keywords, env)
+            known = func.attr in ("to", "cuda", "cpu", "size", "type_as", "numel", "item", "tolist")
+            if value.kind != "unknown" or known or func.attr in TENSOR_ONLY:
+                return self.method_call(node, func, value, arguments, keywords, env)
         if is_model_call(func):
             fed_from_cpu = any(isinstance(arg, ast.Call) and last_name(arg) == "cpu" for arg in node.args)
             return UNKNOWN if fed_from_cpu else MODEL
-        if isinstance(func, ast.Name) and func.id in _PLAIN_BUILTINS:
-            anchors = [value.anchor for value in arguments if value.anchor]
-            return Value("host", anchor=anchors[0] if len(anchors) == 1 else "")
         return self._proven(node)
 
     def _is_torch(self, func: ast.expr) -> bool:
         origins = self.module.names.origins(func)
         return bool(origins) and all(origin.startswith("torch.") for origin in origins)
 
-    def _torch_call(
-        self, node: ast.Call, name: str, arguments: list[Value], keywords: dict[str | None, Value], env: Env[Value]
-    ) -> Value:
-        last = name.rpartition(".")[2]
-        if last in torch.FACTORIES or last in torch.DATA_FACTORIES:
-            return self._factory(node, last, arguments, env)
-        if last.endswith("_like") and arguments and argument(node, "device") is ABSENT:
-            return arguments[0]
-        if last in torch.MIXING_FUNCTIONS:
-            return self._meet(node, [*self._sequence(node, arguments, env), *keywords.values()], env)
-        if last in ("chunk", "split", "stack", "squeeze", "unsqueeze", "flip", "roll", "clone", "reshape", "softmax"):
-            return arguments[0] if arguments else UNKNOWN
-        return self._proven(node)
+    def _builtin(self, name: str, arguments: list[Value]) -> Value | None:
+        if name in _SIZES:
+            anchors = [value.anchor for value in arguments if value.anchor]
+            return Value("host", anchor=anchors[0] if len(anchors) == 1 else "")
+        if name in ("max", "min", "sum"):
+            given = [item for value in arguments for item in (value.members or (value,))]
+            anchors = [value.anchor for value in given if value.anchor]
+            is_number = bool(given) and all(value.kind == "host" for value in given)
+            return Value("host", anchor=anchors[0] if len(anchors) == 1 else "") if is_number else UNKNOWN
+        if name == "enumerate" and arguments:
+            return listed([record([(0, HOST), (1, element(arguments[0]))])])
+        if name == "zip":
+            return listed([record(enumerate(element(value) for value in arguments))])
+        if name in ("list", "tuple", "sorted", "reversed") and len(arguments) == 1:
+            return listed(arguments[0].members) if arguments[0].kind in CONTAINERS else UNKNOWN
+        return None
 
-    def _sequence(self, node: ast.Call, arguments: list[Value], env: Env[Value]) -> list[Value]:
-        """The tensors handed to a function, those inside a literal list or tuple included."""
-        found: list[Value] = []
-        for arg, value in zip(node.args, arguments, strict=True):
-            if isinstance(arg, (ast.List, ast.Tuple)):
-                found.extend(self.evaluate(item, env) for item in arg.elts)
-            else:
-                found.append(value)
-        return found
+    def _lose(self, node: ast.Call, env: Env[Value]) -> None:
+        """A container that is handed to a function nobody knows may have other contents afterwards."""
+        if isinstance(node.func, ast.Name) and node.func.id in _HARMLESS:
+            return
+        for arg in (*node.args, *(keyword.value for keyword in node.keywords)):
+            name = dotted(arg)
+            if name is not None and name in env and env[name].kind in CONTAINERS:
+                env[name] = UNKNOWN
 
-    def _factory(self, node: ast.Call, last: str, arguments: list[Value], env: Env[Value]) -> Value:
-        place = argument(node, "device")
-        if place is not ABSENT:
-            if isinstance(place, ast.expr):
-                self._placing_factories.append(node)
-                return self._placed_at(place, env)
-            return UNKNOWN  # `**kwargs` may hold the device
-        if not has_rank(node, last, self.module):
-            return HOST if last in torch.FACTORIES or is_scalar_data(node) else UNKNOWN
-        anchors = {value.anchor for value in arguments if value.anchor}
-        anchors |= {self.evaluate(part, env).anchor for arg in node.args for part in parts(arg)} - {""}
-        anchor = anchors.pop() if len(anchors) == 1 else ""
-        return Value("cpu", anchor=anchor, factory=node, known=frozenset(env))
+    def _module_call(self, node: ast.Call, arguments: list[Value], keywords: Keywords, env: Env[Value]) -> Value | None:
+        """What a function of this module returns for these arguments; None if that is not to be found out."""
+        if len(self._calling) > self._depth:
+            return None
+        fields = callees.record_fields(self.module, node.func)
+        if fields is not None:
+            return record([*zip(fields, arguments, strict=False), *keywords.items()])
+        callee = callees.callee(self.module, node.func, self.function)
+        if callee is None or callee in self._calling:
+            return None
+        bound = callees.bound(callee, node, arguments, keywords)
+        if bound is None:
+            return None
+        given = {name: abroad(value) for name, value in bound.items() if value.kind != "unknown"}
+        if isinstance(node.func, ast.Attribute):
+            given.update((name, abroad(value)) for name, value in env.items() if name.startswith("self."))
+        key = (callee, frozenset(bound), tuple(sorted(given.items(), key=lambda pair: pair[0])))
+        if key not in self._summaries:
+            self._summaries[key] = self._summary(callee, given, frozenset(bound))
+        self._lose(node, env)
+        return self._summaries[key]
 
-    def _placed_at(self, place: ast.expr, env: Env[Value]) -> Value:
-        text = ast.unparse(place)
-        if is_cpu(place) or self._is_name_of_cpu(place):
-            return UNKNOWN  # somebody wanted it there
-        if isinstance(place, ast.Attribute) and place.attr == "device":
-            owner = self.evaluate(place.value, env)
-            if owner.kind == "cpu":
-                return owner
-        return Value("placed", device=text)
-
-    def _is_name_of_cpu(self, place: ast.expr) -> bool:
-        """Whether everything that the module binds to a name, a parameter's default included, is the CPU."""
-        values = list(bindings(self.module).get(key_of(place), ())) if key_of(place) else []
-        default = default_of(self.function, place.id) if isinstance(place, ast.Name) else None
-        values += [default] if default is not None else []
-        return bool(values) and all(is_cpu(value) for value in values)
-
-    def _method_call(
-        self,
-        node: ast.Call,
-        func: ast.Attribute,
-        value: Value,
-        arguments: list[Value],
-        keywords: dict[str | None, Value],
-        env: Env[Value],
-    ) -> Value:
-        name = func.attr
-        if name == "to":
-            return self._to(node, value, env)
-        if name in ("cuda", "type_as", "to_device"):
-            return Value("placed", device=self._anchor(func.value, value) and f"{dotted(func.value)}.device")
-        if name == "cpu":
-            return UNKNOWN  # wanted on the CPU: not the kind of accident this looks for
-        if name in torch.SIZE_METHODS:
-            return Value("host", anchor=self._anchor(func.value, value))
-        if name in ("item", "tolist", "numpy"):
-            return HOST
-        if value.kind in ("cpu", "placed", "model", "param", "tensor"):
-            if name in torch.MIXING_METHODS:
-                others = [*arguments, *keywords.values()]
-                return self._meet(node, [value, *others], env)
-            if name in torch.SAME_DEVICE_METHODS:
-                if value.kind == "cpu" and name in torch.REDUCTIONS:
-                    return UNKNOWN
-                return value
-            return value if value.kind == "model" else UNKNOWN
-        return UNKNOWN
-
-    def _to(self, node: ast.Call, value: Value, env: Env[Value]) -> Value:
-        place = argument(node, "device", 0)
-        if not isinstance(place, ast.expr):
-            dtype = argument(node, "dtype")
-            return value if isinstance(dtype, ast.expr) else UNKNOWN
-        owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
-        if is_dtype(place) or ast.unparse(place) == f"{ast.unparse(owner)}.device":
-            return value  # `x.to(x.device)` moves nothing
-        if isinstance(place, ast.Name) and dotted(place) not in env and "device" not in place.id.lower():
-            return UNKNOWN
-        known = self.evaluate(place, env)
-        if known.kind in ("placed", "model", "param", "tensor"):  # `.to(other_tensor)`
-            return Value("placed", device=f"{dotted(place)}.device" if dotted(place) else "")
-        return self._placed_at(place, env)
-
-    # -- mixing ---------------------------------------------------------------------------------------------------
-
-    def _meet(self, node: ast.expr, values: list[Value], env: Env[Value]) -> Value:
-        """Note a mix among the operands; the value of the operation."""
-        strays = [value for value in values if value.kind == "cpu" and value.factory is not None]
-        others = [value for value in values if value.kind in ("placed", "model", "param", "tensor")]
-        for stray in strays:
-            for other in others:
-                self._note(node, stray, other)
-        if others:
-            return next((o for o in others if o.kind == "placed"), others[0])
-        if strays:
-            return strays[0]
-        if values and all(value.kind == "host" for value in values):
-            anchors = {value.anchor for value in values if value.anchor}
-            return Value("host", anchor=anchors.pop() if len(anchors) == 1 else "")
-        return UNKNOWN
-
-    def _note(self, node: ast.expr, stray: Value, other: Value) -> None:
-        assert stray.factory is not None
-        tiers: dict[str, Tier] = {"placed": "placed", "model": "model", "param": "param"}
-        tier: Tier = tiers.get(other.kind) or ("anchor" if stray.anchor else "sibling")
-        remedy = ""
-        if is_bound_device(stray.anchor, stray.known):
-            remedy = f"{stray.anchor}.device"
-        elif is_bound_device(other.device, stray.known):
-            remedy = other.device
-        factory = stray.factory
-        key = (factory.lineno, factory.col_offset, node.lineno, node.col_offset)
-        strength = ("placed", "model", "param", "anchor", "sibling")
-        known = self.mixes.get(key)
-        if known is None or strength.index(tier) < strength.index(known.tier):
-            self.mixes[key] = Mix(factory, node, other.device, tier, remedy)
+    def _summary(self, callee: FunctionNode, given: Env[Value], names: frozenset[str]) -> Value:
+        self.given_from_cpu |= {(callee, f"{name}.device") for name, value in given.items() if value.kind == "cpu"}
+        outer = (self.function, self._tensors, self._returned, self._calling)
+        names, self.given_names = self.given_names, names
+        self.function, self._tensors, self._returned = callee, proven_tensors(callee), []
+        self._calling = (*self._calling, callee)
+        Interpreter(self).run(callee.body, {**self.start(), **given})
+        result = reduce(merge, self._returned) if self._returned else UNKNOWN
+        self.function, self._tensors, self._returned, self._calling = outer
+        self.given_names = names
+        return abroad(result)

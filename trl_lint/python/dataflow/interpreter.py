@@ -22,7 +22,15 @@ class Domain(Protocol[V]):
         """The value of one item of an iterable value."""
         ...
 
+    def part(self, value: V, index: int, count: int) -> V:
+        """Item `index` of a value that is unpacked into `count` targets."""
+        ...
+
     def unknown(self) -> V: ...
+    def returns(self, node: ast.expr, value: V) -> None:
+        """Called with the value of every `return`."""
+        ...
+
     def assigned(self, target: ast.expr, value: V, env: Env[V]) -> None:
         """Called for every target that is no plain name (an item, an attribute), after it has got its value."""
         ...
@@ -52,17 +60,18 @@ class Interpreter(Generic[V]):
         if isinstance(node, ast.Assign):
             value = evaluate(node.value, env)
             for target in node.targets:
-                self._assign(target, value, node.value, env)
+                self._assign(target, value, env)
         elif isinstance(node, ast.AnnAssign):
             if node.value is not None:
-                self._assign(node.target, evaluate(node.value, env), node.value, env)
+                self._assign(node.target, evaluate(node.value, env), env)
         elif isinstance(node, ast.AugAssign):
             operation = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
-            self._assign(node.target, evaluate(operation, env), operation, env)
+            self._assign(node.target, evaluate(operation, env), env)
         elif isinstance(node, (ast.Expr, ast.Return)):
-            if node.value is not None:
-                evaluate(node.value, env)
+            result = evaluate(node.value, env) if node.value is not None else None
             if isinstance(node, ast.Return):
+                if node.value is not None and result is not None:
+                    self.domain.returns(node.value, result)
                 return None
         elif isinstance(node, (ast.Raise, ast.Continue, ast.Break)):
             return None
@@ -79,7 +88,7 @@ class Interpreter(Generic[V]):
             for entry in node.items:
                 value = evaluate(entry.context_expr, env)
                 if entry.optional_vars is not None:
-                    self._assign(entry.optional_vars, value, None, env)
+                    self._assign(entry.optional_vars, value, env)
             return self.run(node.body, env)
         elif isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
             return self._try(node, env)  # type: ignore[arg-type]
@@ -108,7 +117,7 @@ class Interpreter(Generic[V]):
         while True:
             inside = dict(current)
             if item is not None:
-                self._assign(node.target, item, None, inside)  # type: ignore[union-attr]
+                self._assign(node.target, item, inside)  # type: ignore[union-attr]
             after = self._joined([dict(current), self.run(node.body, inside)])
             if after is None or after == current:
                 break
@@ -154,17 +163,16 @@ class Interpreter(Generic[V]):
                     first[name] = self.domain.unknown()
         return first
 
-    def _assign(self, target: ast.expr, value: V, source: ast.expr | None, env: Env[V]) -> None:
+    def _assign(self, target: ast.expr, value: V, env: Env[V]) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):
-            values = source.elts if isinstance(source, (ast.Tuple, ast.List)) else ()
+            count = len(target.elts)
+            is_starred = any(isinstance(item, ast.Starred) for item in target.elts)
             for index, item in enumerate(target.elts):
                 if isinstance(item, ast.Starred):
-                    item, part = item.value, self.domain.unknown()
-                elif len(values) == len(target.elts) and not isinstance(values[index], ast.Starred):
-                    part = self.domain.evaluate(values[index], env)
+                    self._assign(item.value, self.domain.unknown(), env)
                 else:
-                    part = self.domain.element(value)
-                self._assign(item, part, None, env)
+                    part = self.domain.element(value) if is_starred else self.domain.part(value, index, count)
+                    self._assign(item, part, env)
             return
         name = dotted(target)
         if name is None:

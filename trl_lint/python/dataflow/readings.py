@@ -24,6 +24,11 @@ def is_cpu(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.partition(":")[0] == "cpu"
 
 
+def is_cpu_argument(call: ast.Call, name: str) -> bool:
+    """Whether a keyword of a call says the CPU."""
+    return any(keyword.arg == name and is_cpu(keyword.value) for keyword in call.keywords)
+
+
 def is_tensor_annotation(node: ast.expr | None) -> bool:
     """`torch.Tensor`, `Tensor`, `torch.LongTensor`, optionally under Optional[...] or `| None`."""
     if node is None:
@@ -34,6 +39,12 @@ def is_tensor_annotation(node: ast.expr | None) -> bool:
             text = text[len(wrapper) : -1]
     text = text.removesuffix(" | None").removeprefix("None | ")
     return text.rpartition(".")[2] in ("Tensor", "LongTensor", "FloatTensor", "BoolTensor", "HalfTensor")
+
+
+def is_list_annotation(node: ast.expr | None) -> bool:
+    """`list`, `List[...]`, `Sequence[...]`: what `torch.tensor` makes a tensor with dimensions of."""
+    text = ast.unparse(node).strip("'\"") if node is not None else ""
+    return text.partition("[")[0].rpartition(".")[2] in ("list", "List", "Sequence")
 
 
 def is_foreign_annotation(node: ast.expr | None) -> bool:
@@ -56,6 +67,19 @@ def is_model_call(func: ast.expr) -> bool:
     if any(word in name for word in _NO_MODELS):
         return False
     return name.endswith(_MODEL_WORDS) and not name.startswith(_MAKERS)
+
+
+def is_accelerator(node: ast.expr) -> bool:
+    """`accelerator`, `self.accelerator`."""
+    return (dotted(node) or "").rpartition(".")[2] == "accelerator"
+
+
+def is_gathered(module: PythonModule, function: FunctionNode) -> bool:
+    """A trainer's `prediction_step`: transformers' evaluation loop gathers what it returns from all processes."""
+    owner = module.parents.get(function)
+    if function.name != "prediction_step" or not isinstance(owner, ast.ClassDef):
+        return False
+    return any((dotted(base) or "").endswith("Trainer") for base in owner.bases)
 
 
 def is_dtype(node: ast.expr) -> bool:

@@ -33,6 +33,8 @@ TENSOR_ONLY = words("""
 REDUCTIONS = words(
     "sum mean std var max min any all argmax argmin prod norm squeeze select unbind dot unique logsumexp"
 )
+# Methods after which a tensor has dimensions.
+GIVE_RANK = words("expand expand_as flatten new_ones new_zeros repeat unsqueeze view view_as")
 SIZE_METHODS = words("dim nelement numel size")
 # Free functions in which all tensor arguments must share a device.
 MIXING_FUNCTIONS = words("""
@@ -46,6 +48,20 @@ MIXING_METHODS = words("""
     masked_fill_ masked_scatter masked_scatter_ masked_select matmul maximum minimum mm mul mul_ ne scatter
     scatter_ scatter_add scatter_add_ sub sub_ take_along_dim where
 """)
+# Free functions whose result lives where their first argument does.
+SAME_DEVICE_FUNCTIONS = words("""
+    abs argmax argmin argsort clamp clip clone cumprod cumsum exp flip gelu log log1p log_softmax logsigmoid logsumexp
+    max mean min nan_to_num norm one_hot pad relu repeat_interleave reshape roll round rsqrt sigmoid softmax softplus
+    sort sqrt square squeeze std sum tanh topk transpose tril triu unique unsqueeze var
+""")
+# `torch.distributed` functions that hand a tensor to the backend. Under NCCL it must be on an accelerator ("No backend
+# type associated with device type cpu"); those for objects are not among them.
+COLLECTIVES = words("""
+    all_gather all_gather_into_tensor all_reduce all_to_all_single broadcast irecv isend recv reduce reduce_scatter
+    reduce_scatter_tensor send
+""")
+# `accelerate.Accelerator` hands these to the same backend (utils/operations.py, `_gpu_gather`, `reduce`).
+ACCELERATOR_COLLECTIVES = words("gather gather_for_metrics reduce")
 DTYPES = words("""
     bfloat16 bool complex64 double float float16 float32 float64 half int int16 int32 int64 int8 long short
     uint8

@@ -1,0 +1,120 @@
+"""What the device rules share: the analysis of a module, run for the functions that a factory call reaches."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.rule import Site
+from trl_lint.finding import Fix
+from trl_lint.paths import is_test_file
+from trl_lint.python.guards import call_sites
+from trl_lint.python.islands import rewrite, with_keyword
+from trl_lint.python.module import FunctionNode, PythonModule
+
+if TYPE_CHECKING:
+    from trl_lint.python.dataflow.device import Found
+    from trl_lint.python.dataflow.meetings import Mix, Sort
+
+# Code that prepares data on the CPU by design; the loader or the trainer moves the batch later.
+_CPU_BY_DESIGN = re.compile(
+    r"collat|dataset|tokeniz|process(?:or|ing)|sampler|rollout_worker|_on_cpu|to_cpu|pack|dataloader", re.I
+)
+# A mixin of a trainer may be about packing or sampling without the trainer being a loader of data.
+_CPU_BASES = re.compile(r"collat|dataset|tokeniz|process(?:or|ing)|sampler$|dataloader", re.I)
+# The front of an inference engine gets and gives lists of tokens.
+_TOKEN_ENGINE = re.compile(r"vllm|sglang", re.I)
+_DEFAULT_DEVICE = re.compile(
+    rb"set_default_device|set_default_tensor_type|with[ \t]+(?:torch\.device\(|[\w.]*device[ \t]*[:,])"
+)
+_ACCELERATOR = re.compile(rb"cuda|accelerat|\bdevice\b|deepspeed|distributed|npu|xpu")
+
+_CALLERS_AWAY = 2
+
+
+def meetings_of(module: PythonModule, factory: ast.Call, sort: Sort) -> list[Mix]:
+    """Where the tensor that a call makes is met in this way, in its own function or in one that got it from there."""
+    function = module.function(factory)
+    if function is None:
+        return []
+    from trl_lint.python.dataflow.device import certain
+
+    analyses = [function_meetings(module, root) for root in [function, *_callers(module, function)]]
+    found = [mix for mix in certain(module, analyses) if mix.factory is factory and mix.sort == sort]
+    return [mix for mix in found if not _is_prepared(module, mix)]
+
+
+def _is_prepared(module: PythonModule, mix: Mix) -> bool:
+    """Whether the tensor is made, or met, where tensors are on the CPU by design."""
+    places = [module.function(mix.factory), module.function(mix.node)]
+    return any(place is None or is_cpu_by_design(module, place) for place in places)
+
+
+def _callers(module: PythonModule, function: FunctionNode) -> list[FunctionNode]:
+    """The functions of the module that call this one, directly or over another."""
+    found: list[FunctionNode] = []
+    level = [function]
+    for _ in range(_CALLERS_AWAY):
+        sites = [site for callee in level for site in call_sites(module, callee)]
+        around = dict.fromkeys(caller for site in sites if (caller := module.function(site)) is not None)
+        level = [caller for caller in around if caller not in found and caller is not function]
+        found.extend(level)
+    return found
+
+
+def function_meetings(module: PythonModule, function: FunctionNode) -> Found:
+    """The meetings in a function, computed once for all its factory calls."""
+    cached = module.memo.get(("device", function))
+    if cached is None:
+        from trl_lint.python.dataflow.device import device_meetings
+
+        cached = module.memo["device", function] = device_meetings(module, function)
+    return cached  # type: ignore[return-value]
+
+
+def is_for_accelerators(module: PythonModule) -> bool:
+    """Whether a file is about accelerators at all, and leaves the default device where it is."""
+    known = module.memo.get(("accelerators", module.tree))
+    if known is None:
+        data = module.source.file.data
+        known = (
+            not is_test_file(module.path)
+            and _ACCELERATOR.search(data) is not None
+            and _DEFAULT_DEVICE.search(data) is None
+        )
+        module.memo["accelerators", module.tree] = known
+    return bool(known)
+
+
+def is_cpu_by_design(module: PythonModule, function: FunctionNode) -> bool:
+    """Collators, datasets, tokenisation: tensors stay on the CPU there, and constructors build modules on it."""
+    names = [function.name, os.path.basename(module.path)]
+    owner = module.class_of(function)
+    while owner is not None:
+        if _TOKEN_ENGINE.search(owner.name):
+            return True
+        if any(_CPU_BASES.search(ast.unparse(base)) for base in owner.bases):
+            return True
+        names.append(owner.name)
+        owner = module.class_of(owner)
+    return function.name == "__init__" or any(_CPU_BY_DESIGN.search(name) for name in names)
+
+
+def describe_other(mix: Mix) -> str:
+    if mix.tier == "placed":
+        return f"one on `{mix.other}`" if mix.other else "one on an accelerator"
+    if mix.tier == "model":
+        return "the output of a model"
+    if mix.tier == "param":
+        return "one that came in as an argument"
+    return "a tensor, on a device that nothing here names"
+
+
+def edit_device(site: Site, mix: Mix) -> Fix | None:
+    """Give the factory the device it lacks; none where no name in scope is certain to have it."""
+    if not mix.remedy:
+        return None
+    edit = rewrite(site.module, site.call, lambda call: with_keyword(call, "device", mix.remedy))
+    return Fix(f"Add `device={mix.remedy}`", "safe", (edit,)) if edit is not None else None

@@ -1,0 +1,81 @@
+"""TRL104: a tensor made on the CPU is handed to a collective of NCCL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.distribution._device import edit_device, is_for_accelerators, meetings_of
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.finding import Finding, Severity
+from trl_lint.paths import is_test_file
+from trl_lint.python.dataflow.torch_facts import (
+    ACCELERATOR_COLLECTIVES,
+    COLLECTIVES,
+    DATA_FACTORIES,
+    FACTORIES,
+)
+from trl_lint.python.values import UNKNOWN, argument
+from trl_lint.sources import SourceError
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.project import Project
+    from trl_lint.python.dataflow.meetings import Mix
+
+# Where one of these stands, tensors on the CPU have a backend of their own, or may have.
+_CPU_BACKEND = re.compile(rb"gloo|[\"']mpi[\"']|[\"']ccl[\"']|[\"']cpu:|init_process_group\(\s*\)")
+_NO_CODE = (".yaml", ".yml", ".json", ".toml", ".txt", ".cfg", ".md", ".ini")
+
+
+class CpuTensorInCollective(Rule):
+    code = "TRL104"
+    triggers = tuple(f"torch.{name}" for name in sorted(FACTORIES | DATA_FACTORIES))
+    needles = (
+        *(f".{name}(".encode() for name in sorted(COLLECTIVES | ACCELERATOR_COLLECTIVES)),
+        b"def prediction_step(",
+    )
+
+    def is_candidate(self, site: Site) -> bool:
+        return read_meeting(site) is not None and not has_cpu_backend(site.project)
+
+    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+        mix = read_meeting(site)
+        if mix is None:
+            return
+        severity: Severity | None = None if mix.is_certain else "warning"
+        yield self.finding(
+            site.location,
+            f"`{site.module.segment(site.call.func)}(…)` makes a tensor on the CPU, which NCCL cannot communicate",
+            severity=severity,
+            related=(site.module.location(mix.node, "it is communicated here"),),
+            fix=edit_device(site, mix),
+        )
+
+
+def read_meeting(site: Site) -> Mix | None:
+    """The first collective that gets the tensor this call makes."""
+    if argument(site.call, "device") is UNKNOWN or not is_for_accelerators(site.module):
+        return None
+    return next(iter(meetings_of(site.module, site.call, "collective")), None)
+
+
+@lru_cache(maxsize=8)
+def has_cpu_backend(project: Project) -> bool:
+    """Whether any code of the project may start a process group whose backend takes CPU tensors.
+
+    `init_process_group()` without a backend starts one for each kind of device since torch 2.0.
+    """
+    for path in project.paths():
+        if not path.endswith(_NO_CODE) and not is_test_file(path):
+            with suppress(OSError, SourceError):
+                if _CPU_BACKEND.search(project.files.get(path).data):
+                    return True
+    return False
+
+
+rule = CpuTensorInCollective()

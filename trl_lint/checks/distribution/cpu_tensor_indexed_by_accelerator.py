@@ -1,0 +1,49 @@
+"""TRL105: a tensor made on the CPU is indexed by one on an accelerator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.distribution._device import describe_other, edit_device, is_for_accelerators, meetings_of
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.finding import Finding
+from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
+from trl_lint.python.values import UNKNOWN, argument
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.python.dataflow.meetings import Mix
+
+
+class CpuTensorIndexedByAccelerator(Rule):
+    code = "TRL105"
+    triggers = tuple(f"torch.{name}" for name in sorted(FACTORIES | DATA_FACTORIES))
+    needles = tuple(f"torch.{name}(".encode() for name in sorted(FACTORIES | DATA_FACTORIES))
+
+    def is_candidate(self, site: Site) -> bool:
+        return read_meeting(site) is not None
+
+    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+        mix = read_meeting(site)
+        if mix is None:
+            return
+        factory = site.module.segment(site.call.func)
+        yield self.finding(
+            site.location,
+            f"`{factory}(…)` makes a tensor on the CPU, whose index is {describe_other(mix)}",
+            related=(site.module.location(mix.node, "it is indexed here"),),
+            fix=edit_device(site, mix),
+        )
+
+
+def read_meeting(site: Site) -> Mix | None:
+    """The first index from elsewhere into the tensor this call makes."""
+    if argument(site.call, "device") is UNKNOWN or not is_for_accelerators(site.module):
+        return None
+    found = meetings_of(site.module, site.call, "index")
+    return next((mix for mix in found if mix.is_certain), None)
+
+
+rule = CpuTensorIndexedByAccelerator()

@@ -1,0 +1,73 @@
+"""TRL306: `torch.load` leaves `weights_only` to a default that unpickles anything."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.finding import Finding, Fix
+from trl_lint.paths import is_test_file
+from trl_lint.project.environment import judge
+from trl_lint.python.islands import rewrite, with_keyword
+from trl_lint.python.module import PythonModule
+from trl_lint.python.values import ABSENT, argument
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.project.environment import Verdict
+
+# The default is True from 2.6.0 on (release notes, "Flip default torch.load to weights_only"); 1.13 has it first.
+_UNPICKLES = {"torch": ">=1.13,<2.6"}
+
+
+class UnpickledCheckpoint(Rule):
+    code = "TRL306"
+    triggers = ("torch.load",)
+
+    def is_candidate(self, site: Site) -> bool:
+        if not is_left_to_default(site.call) or is_test_file(site.module.path):
+            return False
+        verdict = read_releases(site)
+        # Where only some of the releases do it, one hint tells a file's author.
+        return verdict is not None and (verdict.severity != "info" or site.call is first_load(site.module))
+
+    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+        verdict = read_releases(site)
+        if verdict is None:
+            return
+        yield self.finding(
+            site.location,
+            f"`weights_only` is left to its default, which is False {verdict.phrase}: whatever code the file holds is "
+            "run. From 2.6 on, a file with more than tensors is refused",
+            severity=verdict.severity,
+            related=verdict.related,
+            fix=edit_weights_only(site),
+        )
+
+
+def is_left_to_default(call: ast.Call) -> bool:
+    """Another `pickle_module` rules `weights_only` out, and so is a choice as well."""
+    return argument(call, "weights_only") is ABSENT and argument(call, "pickle_module", 2) is ABSENT
+
+
+def first_load(module: PythonModule) -> ast.Call | None:
+    """The first load of a file that leaves the choice to torch."""
+    loads = (call for call in module.calls if "torch.load" in module.names.origins(call.func))
+    return next((call for call in loads if is_left_to_default(call)), None)
+
+
+def read_releases(site: Site) -> Verdict | None:
+    """The releases of torch that may be in use and unpickle anything; None if the pins allow none."""
+    return judge(site.project.environment(site.module.path), _UNPICKLES, "warning")
+
+
+def edit_weights_only(site: Site) -> Fix | None:
+    """What 2.6 does. Not safe: a file that holds an optimiser's or a config's classes is not read any more."""
+    edit = rewrite(site.module, site.call, lambda call: with_keyword(call, "weights_only", "True"))
+    return Fix("Add `weights_only=True`", "unsafe", (edit,)) if edit is not None else None
+
+
+rule = UnpickledCheckpoint()

@@ -1,0 +1,96 @@
+"""TRL605: a fill value that float16, or bfloat16, cannot hold."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.finding import Finding
+from trl_lint.python.dataflow.interpreter import dotted
+from trl_lint.python.values import ABSENT, Missing, argument, literal
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.python.dataflow.dtype import Precision
+    from trl_lint.python.module import PythonModule
+
+# The largest finite values. Those that round down to them are converted as well, but nobody writes such a number.
+_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38}
+_FINFO_OF_FLOAT32 = 3.4028234663852886e38
+# Where the value stands, as (keyword, position), in a method call and in a call of the function in torch.
+# `torch.where`, `torch.tensor` and item assignment round to an infinity instead (tried with torch 2.13).
+_METHODS = {
+    "masked_fill": ("value", 1),
+    "masked_fill_": ("value", 1),
+    "fill_": ("value", 0),
+    "new_full": ("fill_value", 1),
+}
+_FUNCTIONS = {"masked_fill": ("value", 2), "full": ("fill_value", 1), "full_like": ("fill_value", 1)}
+
+
+class Overflow(NamedTuple):
+    """A value that is too large for the precision."""
+
+    node: ast.expr
+    precision: Precision
+
+
+class FillValueOverflow(Rule):
+    code = "TRL605"
+    triggers = (*(f".{name}" for name in _METHODS), *(f"torch.{name}" for name in _FUNCTIONS))
+
+    def is_candidate(self, site: Site) -> bool:
+        return read_overflow(site) is not None
+
+    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+        overflow = read_overflow(site)
+        if overflow is None:
+            return
+        yield self.finding(
+            site.module.location(overflow.node),
+            f"{overflow.precision} cannot hold `{site.module.segment(overflow.node)}`: its largest value is "
+            f"{_LARGEST[overflow.precision]:.6g}",
+        )
+
+
+def read_overflow(site: Site) -> Overflow | None:
+    """The fill value of a call, if its tensor certainly has a precision that is too low for it."""
+    from trl_lint.python.dataflow.dtype import precisions
+
+    function = site.module.function(site.call)
+    value = read_value(site.call, site.module)
+    if function is None or value is None:
+        return None
+    if getattr(site.call.func, "attr", "") == "new_full" and argument(site.call, "dtype") is not ABSENT:
+        return None
+    size = magnitude(value)
+    if size is None or size <= _LARGEST["float16"] or size == float("inf"):
+        return None
+    precision = precisions(site.module, function).get(site.call, "unknown")
+    return Overflow(value, precision) if size > _LARGEST.get(precision, float("inf")) else None
+
+
+def read_value(call: ast.Call, module: PythonModule) -> ast.expr | None:
+    """The argument that is filled in."""
+    name = (dotted(call.func) or "").rpartition(".")[2] or getattr(call.func, "attr", "")
+    is_function = any(origin.startswith("torch.") for origin in module.names.origins(call.func))
+    place = (_FUNCTIONS if is_function else _METHODS).get(name)
+    given: ast.expr | Missing | None = argument(call, *place) if place is not None else None
+    return given if isinstance(given, ast.expr) else None
+
+
+def magnitude(node: ast.expr) -> float | None:
+    """The absolute value of a literal number or of a limit of float32; None for anything else."""
+    if isinstance(node, ast.UnaryOp):
+        return magnitude(node.operand)
+    if isinstance(node, ast.Attribute) and node.attr in ("min", "max"):
+        text = ast.unparse(node.value)
+        return _FINFO_OF_FLOAT32 if text in ("torch.finfo(torch.float32)", "torch.finfo(torch.float)") else None
+    value = literal(node)
+    return abs(float(value)) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+rule = FillValueOverflow()

@@ -1,0 +1,119 @@
+"""TRL603: the mean of a row under a mask, divided by a count that may be zero."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.finding import Finding, Fix, Location
+from trl_lint.paths import is_test_file
+from trl_lint.python.dataflow.interpreter import dotted
+from trl_lint.python.guards import last_name
+from trl_lint.python.islands import rewrite, with_keyword
+from trl_lint.python.module import FunctionNode, PythonModule
+from trl_lint.python.values import argument, literal
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+# What makes a number of the nan that a row without tokens gives.
+_MENDS = frozenset({"nan_to_num", "nan_to_num_", "where", "masked_fill", "masked_fill_", "nanmean", "nansum"})
+_TESTS = (ast.If, ast.IfExp, ast.Assert, ast.While)
+
+
+class UnclampedMaskMean(Rule):
+    code = "TRL603"
+    triggers = (".sum",)
+    needles = (b"mask.sum(", b"masks.sum(")
+
+    def is_candidate(self, site: Site) -> bool:
+        if not is_count_of_rows(site.call, site.module) or is_taken_care_of(site.call, site.module):
+            return False
+        # A completion has one token at least. Which tokens have a loss is for the data to say.
+        return "loss" in mask_of(site.call).lower() or read_labels(site.call, site.module) is not None
+
+    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+        labels = read_labels(site.call, site.module)
+        yield self.finding(
+            site.location,
+            f"a row of `{mask_of(site.call)}` without a single 1 has nan as its mean",
+            severity="warning" if labels is not None else "info",
+            related=() if labels is None else (labels,),
+            fix=edit_clamp(site),
+        )
+
+
+def mask_of(call: ast.Call) -> str:
+    return (dotted(call.func.value) or "") if isinstance(call.func, ast.Attribute) else ""
+
+
+def is_count_of_rows(call: ast.Call, module: PythonModule) -> bool:
+    """`… mask … / mask.sum(dim)`: one divisor for each row, of the mask that the dividend was multiplied with."""
+    mask = mask_of(call)
+    parent = module.parents.get(call)
+    if not mask.lower().endswith(("mask", "masks")) or not isinstance(parent, ast.BinOp):
+        return False
+    if not isinstance(parent.op, ast.Div) or parent.right is not call:
+        return False
+    dim = (
+        argument(call, "axis") if any(keyword.arg == "axis" for keyword in call.keywords) else argument(call, "dim", 0)
+    )
+    return isinstance(literal(dim), int) and mask in names_in(parent.left)
+
+
+def names_in(node: ast.AST) -> set[str]:
+    found = (dotted(part) for part in ast.walk(node) if isinstance(part, (ast.Name, ast.Attribute)))
+    return {name for name in found if name is not None}
+
+
+def is_taken_care_of(call: ast.Call, module: PythonModule) -> bool:
+    """Whether a test of the function is about the mask, or what comes out is mended in the same expression."""
+    if is_test_file(module.path):
+        return True
+    for parent in module.ancestors(call):
+        if isinstance(parent, ast.Call) and last_name(parent.func) in _MENDS:
+            return True
+        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            mask = mask_of(call)
+            tests = [node.test for node in ast.walk(parent) if isinstance(node, _TESTS)]
+            return any(is_about_values(test, mask) for test in tests) or is_rebuilt(parent, mask)
+    return False
+
+
+def is_about_values(test: ast.expr, mask: str) -> bool:
+    """`mask.sum() == 0`, `mask.any()`; not `mask is None` and not a comparison of shapes."""
+    calls = [node for node in ast.walk(test) if isinstance(node, ast.Call)]
+    return any(mask in names_in(node) for node in calls)
+
+
+def is_rebuilt(function: FunctionNode, mask: str) -> bool:
+    """Whether a place is set to 1 whatever it was: `mask[:, 0] = 1`."""
+    targets = [target for node in ast.walk(function) if isinstance(node, ast.Assign) for target in node.targets]
+    return any(isinstance(target, ast.Subscript) and dotted(target.value) == mask for target in targets)
+
+
+def read_labels(call: ast.Call, module: PythonModule) -> Location | None:
+    """Where the mask is made of labels: a row whose answer was cut off then has none that counts."""
+    function, mask = module.function(call), mask_of(call)
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, ast.Assign) and mask in [dotted(target) for target in node.targets]:
+            for part in ast.walk(node.value):
+                if isinstance(part, ast.Compare) and "label" in ast.unparse(part.left):
+                    return module.location(node, "the mask is made of labels")
+    return None
+
+
+def edit_clamp(site: Site) -> Fix | None:
+    """Divide by one at least. Not safe: the sum of weights below one would be raised as well."""
+    import libcst as cst
+
+    def clamped(call: cst.Call) -> cst.Call:
+        return with_keyword(cst.Call(cst.Attribute(call, cst.Name("clamp"))), "min", "1")
+
+    edit = rewrite(site.module, site.call, clamped)
+    return Fix("Add `.clamp(min=1)`", "unsafe", (edit,)) if edit is not None else None
+
+
+rule = UnclampedMaskMean()
