@@ -1,9 +1,10 @@
 """What `--fix --unsafe-fixes` does to whole trees, and to files when it is killed. `make torture`, see README.md.
 
-`python -m benchmarks.fix_safety [--kills N] [--seed N] FOLDER…` copies each tree and repairs the copy: every changed file
-must still parse, keep its encoding, line ends and mode, and differ in lines that a fix covers only; nothing else may
-change or appear; a second run must change nothing. Then it repairs copies of the fixtures and kills each run (SIGKILL) at
-a random moment: every file must be the old one or the new one, whole, with its mode, and nothing may be left over.
+`python -m benchmarks.fix_safety [--kills N] [--seed N] FOLDER…` copies each tree and repairs the copy: every changed
+file must still parse, keep its encoding, line ends and mode, and differ in lines that a fix covers only; nothing else
+may change or appear; a second run must change nothing. Then it repairs copies of the fixtures and kills each run
+(SIGKILL) at a random moment: every file must be the old one or the new one, whole, with its mode, and nothing may be
+left over.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import NamedTuple
 
 _ROOT = Path(__file__).resolve().parent.parent
 _FIX = ["--fix", "--unsafe-fixes", "--select", "ALL", "--isolated", "--quiet"]
+_COPIES = 12  # of each fixture: the more files there are to write, the more moments there are to be killed at
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
@@ -114,7 +116,8 @@ def parses(path: str, data: bytes) -> bool:
 
 def changed_lines(old: bytes, new: bytes) -> set[int]:
     """The 1-based lines of the old file that the new one has not, or that have new ones before them."""
-    matcher = difflib.SequenceMatcher(None, old.splitlines(keepends=True), new.splitlines(keepends=True), autojunk=False)
+    rows = (old.splitlines(keepends=True), new.splitlines(keepends=True))
+    matcher = difflib.SequenceMatcher(None, *rows, autojunk=False)
     lines: set[int] = set()
     for tag, start_line, end_line, _, _ in matcher.get_opcodes():
         if tag != "equal":
@@ -171,7 +174,10 @@ def kill_at_random(kills: int, seed: int) -> tuple[dict[str, int], list[str]]:
     problems: list[str] = []
     with TemporaryDirectory() as made:
         origin = Path(made, "origin")
-        shutil.copytree(_ROOT / "fixtures", origin, ignore=shutil.ignore_patterns("*.fixed", "*.expect"))
+        for case in sorted({path.parent for path in (_ROOT / "fixtures" / "TRL601").rglob("*.fixed")}):
+            for number in range(_COPIES):
+                ignored = shutil.ignore_patterns("*.fixed", "*.expect")
+                shutil.copytree(case, origin / f"{case.name}{number}", ignore=ignored, dirs_exist_ok=True)
         for number, path in enumerate(sorted(origin.rglob("*.py"))):
             path.chmod((0o644, 0o755, 0o600)[number % 3])
         old = read_tree(origin)
@@ -194,17 +200,14 @@ def kill_at_random(kills: int, seed: int) -> tuple[dict[str, int], list[str]]:
             process.send_signal(signal.SIGKILL)
             process.communicate()
             left = read_tree(folder)
-            problems += [f"kill {number}: {path} is neither old nor new" for path in left if not is_either(path, left, old, new)]
+            torn = (path for path in left if left[path] not in (old.get(path), new.get(path)))
+            problems += [f"kill {number}: {path} is neither old nor new" for path in torn]
             problems += [f"kill {number}: {path} went" for path in old.keys() - left.keys()]
             written = sum(left.get(path) == new[path] != old[path] for path in old)
             total = sum(new[path] != old[path] for path in old)
             counts["nothing written" if not written else "everything" if written == total else "a part"] += 1
             shutil.rmtree(folder)
     return counts, problems
-
-
-def is_either(path: str, left: Tree, old: Tree, new: Tree) -> bool:
-    return left[path] in (old.get(path), new.get(path))
 
 
 def writing_time(folder: Path, origin: Path) -> float:

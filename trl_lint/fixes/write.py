@@ -51,12 +51,8 @@ def write_file(path: str, data: bytes, expected: bytes) -> None:
 
 def _replace(target: str, data: bytes, status: os.stat_result) -> None:
     folder = os.path.dirname(target)
-    scratch = _written_nameless(folder, data) or _written(folder, data)
+    scratch = _written_nameless(folder, data, status) or _written(folder, data, status)
     try:
-        if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-            with contextlib.suppress(OSError):  # only an administrator may give files away
-                os.chown(scratch, status.st_uid, status.st_gid)
-        os.chmod(scratch, stat.S_IMODE(status.st_mode))
         os.replace(scratch, target)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -64,8 +60,16 @@ def _replace(target: str, data: bytes, status: os.stat_result) -> None:
         raise
 
 
-def _written_nameless(folder: str, data: bytes) -> str:
-    """A new file with this content that gets its name when all is written, "" where the system has no such files.
+def _dress(file: int | str, status: os.stat_result) -> None:
+    """Give a file, by handle or path, the owner and mode of the one it replaces."""
+    if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+        with contextlib.suppress(OSError):  # only an administrator may give files away
+            os.chown(file, status.st_uid, status.st_gid)
+    os.chmod(file, stat.S_IMODE(status.st_mode))
+
+
+def _written_nameless(folder: str, data: bytes, status: os.stat_result) -> str:
+    """A new file with this content that gets its name when all is done, "" where the system has no such files.
 
     Writing is what takes time: whoever kills us meanwhile leaves nothing behind.
     """
@@ -78,6 +82,7 @@ def _written_nameless(folder: str, data: bytes) -> str:
     scratch = os.path.join(folder, f"{_PREFIX}{os.getpid()}{_SUFFIX}")
     with os.fdopen(handle, "wb") as stream:
         _write(stream, data)
+        _dress(handle, status)
         try:
             # With a folder handle Python asks for the link to be followed, which is what gives the file its name.
             os.link(f"/proc/self/fd/{handle}", scratch, src_dir_fd=handle, follow_symlinks=True)
@@ -86,12 +91,13 @@ def _written_nameless(folder: str, data: bytes) -> str:
     return scratch
 
 
-def _written(folder: str, data: bytes) -> str:
+def _written(folder: str, data: bytes, status: os.stat_result) -> str:
     """A new file with this content."""
     handle, scratch = tempfile.mkstemp(prefix=_PREFIX, suffix=_SUFFIX, dir=folder)
     try:
         with os.fdopen(handle, "wb") as stream:
             _write(stream, data)
+        _dress(scratch, status)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(scratch)
