@@ -214,7 +214,7 @@ def main() -> int:
     args = parser.parse_args()
     Triage.active = every_rule_is_active  # type: ignore[method-assign,assignment]
     library = [] if args.no_library else [sysconfig.get_path("stdlib")]
-    print("| what | files | unreadable | findings | seconds | slowest file | failures |\n|---|---|---|---|---|---|---|")
+    print("| what | files | TRL001 | findings | seconds | slowest file | failures |\n|---|---|---|---|---|---|---|")
     failures: list[Failure] = []
     for folder in (*library, *map(os.path.abspath, args.folders)):
         name = f"Python {sys.version.split()[0]}" if folder in library else os.path.basename(folder)
