@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import tempfile
+import time
 from typing import BinaryIO
 
 _PREFIX = ".trl-lint-"
 _SUFFIX = ".tmp"
+
+
+_LEFT = re.compile(re.escape(_PREFIX) + r"([0-9]+)" + re.escape(_SUFFIX) + r"\Z")
+_OLD = 10.0  # seconds after which a file with our name, whose process is gone, is taken for left over
 
 
 class WriteError(Exception):
@@ -49,8 +55,22 @@ def write_file(path: str, data: bytes, expected: bytes) -> None:
         raise WriteError(f"cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 
+def _sweep(folder: str) -> None:
+    """Remove what a run left that was killed between the two steps that put a file into its place."""
+    for name in os.listdir(folder):
+        match = _LEFT.match(name)
+        if match is None:
+            continue
+        path = os.path.join(folder, name)
+        with contextlib.suppress(OSError):
+            if time.time() - os.lstat(path).st_mtime > _OLD and not os.path.exists(f"/proc/{match[1]}"):
+                os.unlink(path)
+
+
 def _replace(target: str, data: bytes, status: os.stat_result) -> None:
     folder = os.path.dirname(target)
+    if os.path.isdir("/proc/self"):  # only there files get their names late, and processes can be looked up
+        _sweep(folder)
     scratch = _written_nameless(folder, data, status) or _written(folder, data, status)
     try:
         os.replace(scratch, target)
