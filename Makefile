@@ -6,6 +6,8 @@
 #             docs/validation.md for what MIRROR and ORACLE_PYTHON are
 # make bench  measure what the rules cost; ARGS="path/to/a/tree another/one" adds real trees
 # make links  how many of the files that launch commands name are found in TREES="folder folder …"
+# make torture  check and repair everything there is, whole and broken: the standard library, edited fixtures and
+#             TREES="folder folder …"; slow
 #
 # Each sets up .venv when pyproject.toml asks for it, and leaves the system's Python alone.
 
@@ -17,7 +19,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint docs bench oracle links clean
+.PHONY: demo test lint docs bench oracle links torture clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(INSTALLED)
@@ -56,6 +58,10 @@ bench: $(INSTALLED)
 links: $(INSTALLED)
 	@test -n "$(TREES)" || { echo 'make links TREES="folder folder …"' >&2; exit 1; }
 	@$(BIN)/python benchmarks/links.py $(TREES)
+
+torture: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.torture $(TREES)
+	@$(BIN)/python -m benchmarks.fix_safety $(TREES)
 
 $(INSTALLED): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "trl-lint needs Python 3.10 or newer, and none was found on PATH." >&2; \

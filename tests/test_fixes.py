@@ -393,3 +393,16 @@ def test_diff_keeps_carriage_returns_and_missing_line_ends():
 def test_a_diff_for_a_terminal_cannot_steer_it():
     shown = "".join(painted(unified("a.py", "x\n", "\x1b]0;owned\x07\n"), Palette(False)))
     assert "\x1b" not in shown and "\\x1b]0;owned\\x07" in shown
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="only Linux names files late")
+def test_what_a_killed_run_left_is_swept_up(tmp_path: Path):
+    target = tmp_path / "a.yaml"
+    target.write_bytes(b"old")
+    gone, living, fresh = (tmp_path / f".trl-lint-{pid}.tmp" for pid in (2**22 + 1, os.getppid(), 2**22 + 2))
+    for path in (gone, living, fresh):
+        path.write_bytes(b"new")
+    for path in (gone, living):
+        os.utime(path, (0, 0))
+    write_file(str(target), b"new", b"old")
+    assert sorted(tmp_path.iterdir()) == sorted([target, living, fresh]) and target.read_bytes() == b"new"

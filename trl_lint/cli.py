@@ -243,6 +243,12 @@ def _add_files(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--exclude", **patterns, help="leave these out, instead of the usual ones")  # type: ignore[arg-type]
     group.add_argument("--extend-exclude", **patterns, help="leave these out as well")  # type: ignore[arg-type]
     group.add_argument("--force-exclude", action="store_true", help="leave them out even if named on the command line")
+    group.add_argument(
+        "--respect-gitignore",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="leave out what git ignores (default)",
+    )
     group.add_argument("--stdin-filename", metavar="NAME", help="the name of the file that comes from standard input")
 
 

@@ -44,6 +44,7 @@ class Options(NamedTuple):
     exclude: tuple[str, ...] | None = None
     extend_exclude: tuple[str, ...] = ()
     force_exclude: bool = False
+    respect_gitignore: bool | None = None
     targets: Mapping[str, str] = {}
     baseline: str | None = None
     output_format: str | None = None
@@ -70,6 +71,7 @@ class Settings:
         "layers",
         "output_format",
         "per_file_ignores",
+        "respect_gitignore",
         "root",
         "show_fixes",
         "targets",
@@ -92,6 +94,7 @@ class Settings:
         fix: bool = False,
         unsafe_fixes: bool = False,
         show_fixes: bool = False,
+        respect_gitignore: bool = True,
     ) -> None:
         self.root = root or os.getcwd()
         self.config = config
@@ -100,6 +103,7 @@ class Settings:
         self.exclude = None if exclude is None else tuple(exclude)
         self.extend_exclude = tuple(extend_exclude)
         self.force_exclude = force_exclude
+        self.respect_gitignore = respect_gitignore
         self.targets = dict(targets or {})
         # Versions named on the command line ask "what if"; they say nothing about what the project carries today.
         self.is_what_if = is_what_if
@@ -218,6 +222,7 @@ def load(config: str | None, options: Options = NO_OPTIONS) -> Settings:
         fix=_first(options.fix, values.get("fix")),
         unsafe_fixes=_first(options.unsafe_fixes, values.get("unsafe-fixes")),
         show_fixes=_first(options.show_fixes, values.get("show-fixes")),
+        respect_gitignore=_first(options.respect_gitignore, values.get("respect-gitignore"), True),
     )
 
 

@@ -159,6 +159,7 @@ KEYS: dict[str, Callable[[object], Any]] = {
     "ignore": _selectors,
     "output-format": _output_format,
     "per-file-ignores": _per_file_ignores,
+    "respect-gitignore": _boolean,
     "select": _selectors,
     "show-fixes": _boolean,
     "target": _targets,

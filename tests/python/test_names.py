@@ -111,3 +111,18 @@ def test_candidates_come_in_source_order():
     parsed = module("a.backward(b.backward())\nc.backward()\n")
     found = [ast.unparse(c.call.func) for c in Triage([rule]).candidates(parsed, {rule})]
     assert found == ["a.backward", "b.backward", "c.backward"]
+
+
+def test_names_that_are_assigned_to_each_other_are_no_riddle():
+    """Every reading of such names was tried, which took minutes for `inspect.py` of the standard library."""
+    walked = "".join(f"a = b.x{i}\nb = c.x{i}\nc = a.x{i}\na = a.y{i}\n" for i in range(30))
+    parsed = module(f"import a\n{walked}\nd = a.z\nd()\n")
+    assert 1 < len(parsed.names.origins(parsed.calls[-1].func)) < 100_000
+    assert not parsed.names.is_certain(parsed.calls[-1].func)
+
+
+def test_a_name_that_is_defined_through_itself():
+    assert origins("import a\na = a.b\na.c()") == {"a.c", "a.b.c"}
+    assert origins("node = node.parent\nnode()") == {"node.parent"}
+    parsed = module("import a\na = a.b\na.c()")
+    assert not parsed.names.is_certain(parsed.calls[-1].func)

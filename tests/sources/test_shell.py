@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from textwrap import dedent
 
 import pytest
@@ -364,3 +365,20 @@ def test_here_documents_that_are_scripts():
         "Command(python train.py --n ?)",
         "Command(cat)",
     ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["x" * 60_000, "a[" * 30_000, "x{" + "a=1," * 45_000, "$((" * 2_000 + "1", "\\N{" * 20_000, "é" * 60_000],
+    ids=["name", "subscripts", "braces", "arithmetic", "open", "letters"],
+)
+def test_a_very_long_line_takes_no_longer_than_its_length_asks_for(line: str):
+    """Each of these was read again from every one of its places."""
+    start = time.process_time()
+    read(f"python train.py --name {line}\nfor x in <<EOF\n{line}\nEOF\n")
+    assert time.process_time() - start < 5
+
+
+def test_braces_that_make_several_words_are_a_hole():
+    words = [command.words[-1].text for command in read("echo a{b,c}\necho a{1..3}\necho a{b}\necho a{b\n")]
+    assert words == [None, None, "a{b}", "a{b"]

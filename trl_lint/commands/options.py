@@ -48,6 +48,7 @@ def read_options(args: argparse.Namespace) -> Options:
         exclude=_patterns(args.exclude),
         extend_exclude=_patterns(args.extend_exclude) or (),
         force_exclude=args.force_exclude,
+        respect_gitignore=args.respect_gitignore,
         targets=targets,
         baseline=args.baseline,
         output_format=args.output_format,

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import tempfile
+import time
 from typing import BinaryIO
 
 _PREFIX = ".trl-lint-"
 _SUFFIX = ".tmp"
+
+
+_LEFT = re.compile(re.escape(_PREFIX) + r"([0-9]+)" + re.escape(_SUFFIX) + r"\Z")
+_OLD = 10.0  # seconds after which a file with our name, whose process is gone, is taken for left over
 
 
 class WriteError(Exception):
@@ -49,14 +55,24 @@ def write_file(path: str, data: bytes, expected: bytes) -> None:
         raise WriteError(f"cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 
+def _sweep(folder: str) -> None:
+    """Remove what a run left that was killed between the two steps that put a file into its place."""
+    for name in os.listdir(folder):
+        match = _LEFT.match(name)
+        if match is None:
+            continue
+        path = os.path.join(folder, name)
+        with contextlib.suppress(OSError):
+            if time.time() - os.lstat(path).st_mtime > _OLD and not os.path.exists(f"/proc/{match[1]}"):
+                os.unlink(path)
+
+
 def _replace(target: str, data: bytes, status: os.stat_result) -> None:
     folder = os.path.dirname(target)
-    scratch = _written_nameless(folder, data) or _written(folder, data)
+    if os.path.isdir("/proc/self"):  # only there files get their names late, and processes can be looked up
+        _sweep(folder)
+    scratch = _written_nameless(folder, data, status) or _written(folder, data, status)
     try:
-        if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-            with contextlib.suppress(OSError):  # only an administrator may give files away
-                os.chown(scratch, status.st_uid, status.st_gid)
-        os.chmod(scratch, stat.S_IMODE(status.st_mode))
         os.replace(scratch, target)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -64,8 +80,16 @@ def _replace(target: str, data: bytes, status: os.stat_result) -> None:
         raise
 
 
-def _written_nameless(folder: str, data: bytes) -> str:
-    """A new file with this content that gets its name when all is written, "" where the system has no such files.
+def _dress(file: int | str, status: os.stat_result) -> None:
+    """Give a file, by handle or path, the owner and mode of the one it replaces."""
+    if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+        with contextlib.suppress(OSError):  # only an administrator may give files away
+            os.chown(file, status.st_uid, status.st_gid)
+    os.chmod(file, stat.S_IMODE(status.st_mode))
+
+
+def _written_nameless(folder: str, data: bytes, status: os.stat_result) -> str:
+    """A new file with this content that gets its name when all is done, "" where the system has no such files.
 
     Writing is what takes time: whoever kills us meanwhile leaves nothing behind.
     """
@@ -78,6 +102,7 @@ def _written_nameless(folder: str, data: bytes) -> str:
     scratch = os.path.join(folder, f"{_PREFIX}{os.getpid()}{_SUFFIX}")
     with os.fdopen(handle, "wb") as stream:
         _write(stream, data)
+        _dress(handle, status)
         try:
             # With a folder handle Python asks for the link to be followed, which is what gives the file its name.
             os.link(f"/proc/self/fd/{handle}", scratch, src_dir_fd=handle, follow_symlinks=True)
@@ -86,12 +111,13 @@ def _written_nameless(folder: str, data: bytes) -> str:
     return scratch
 
 
-def _written(folder: str, data: bytes) -> str:
+def _written(folder: str, data: bytes, status: os.stat_result) -> str:
     """A new file with this content."""
     handle, scratch = tempfile.mkstemp(prefix=_PREFIX, suffix=_SUFFIX, dir=folder)
     try:
         with os.fdopen(handle, "wb") as stream:
             _write(stream, data)
+        _dress(scratch, status)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(scratch)

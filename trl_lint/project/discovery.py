@@ -9,6 +9,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from trl_lint.project.gitignore import chain_above, entered, is_ignored
+
 if TYPE_CHECKING:
     from trl_lint.settings import Settings
 
@@ -93,13 +95,15 @@ def _is_excluded_anywhere(path: str, settings: Settings) -> bool:
 
 
 def listings(root: str, settings: Settings) -> Iterator[tuple[str, list[os.DirEntry[str]] | None]]:
-    """A folder and every folder below it that is not left out, each with what is in it; None if it cannot be listed.
+    """A folder and every folder below it that neither the settings nor git leave out, each with what git leaves of
+    what is in it; None if it cannot be listed.
 
     Symbolic links are not followed into folders, so there are no loops.
     """
-    waiting = [root]
+    respects = settings.respect_gitignore
+    waiting = [(root, chain_above(root) if respects else ())]
     while waiting:
-        folder = waiting.pop()
+        folder, chain = waiting.pop()
         try:
             with os.scandir(folder) as listing:
                 entries = list(listing)
@@ -108,11 +112,20 @@ def listings(root: str, settings: Settings) -> Iterator[tuple[str, list[os.DirEn
             continue
         if folder != root and any(entry.name == "pyvenv.cfg" for entry in entries):
             continue  # a virtual environment by any other name
+        if respects:
+            chain = entered(chain, folder, {entry.name for entry in entries})
+        if chain:
+            entries = [entry for entry in entries if not is_ignored(chain, entry.path, _is_folder(entry))]
         yield folder, entries
         for entry in entries:
-            with suppress(OSError):  # it vanished while we looked
-                if entry.is_dir(follow_symlinks=False) and not settings.is_excluded(entry.path):
-                    waiting.append(entry.path)
+            if _is_folder(entry) and not settings.is_excluded(entry.path):
+                waiting.append((entry.path, chain))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    with suppress(OSError):  # it vanished while we looked
+        return entry.is_dir(follow_symlinks=False)
+    return False
 
 
 def _walk(root: str, settings: Settings) -> Iterable[str]:

@@ -10,20 +10,26 @@ import ast
 from collections.abc import Collection
 
 _NONE: frozenset[str] = frozenset()
+# Names that are assigned to each other in turn (lists that are walked, trees that are rotated) have more readings than
+# can be counted. Such a name is certain of nothing: it gets two origins that are no names.
+_TANGLED = frozenset(("?", "??"))
+_MOST_STEPS = 200
 
 
 class Names:
     """The import and alias table of a module. All scopes are merged: a second meaning makes a name uncertain."""
 
-    __slots__ = ("_aliases", "_bound", "_imports", "_other")
+    __slots__ = ("_aliases", "_bound", "_imports", "_known", "_other")
 
     def __init__(self) -> None:
         self._imports: dict[str, set[str]] = {}
         self._aliases: dict[str, list[ast.expr]] = {}
         self._other: set[str] = set()
         self._bound: set[str] = set()
+        self._known: dict[str, frozenset[str]] = {}
 
     def add_import(self, node: ast.Import | ast.ImportFrom) -> None:
+        self._known.clear()
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.asname:
@@ -40,6 +46,7 @@ class Names:
         """Record `name = dotted.name` as an alias; any other value makes the name a local one."""
         if not isinstance(target, ast.Name):
             return
+        self._known.clear()
         if isinstance(value, (ast.Name, ast.Attribute)):
             self._aliases.setdefault(target.id, []).append(value)
         else:
@@ -74,20 +81,31 @@ class Names:
 
         A name that is neither imported nor an alias stands for itself: `self.accelerator.prepare` -> itself.
         """
-        return self._origins(node, 0)
-
-    def _origins(self, node: ast.expr, depth: int) -> frozenset[str]:
-        if depth > 16:
+        name, attributes = _split(node)
+        if not name:
             return _NONE
-        if isinstance(node, ast.Name):
-            found = set(self._imports.get(node.id, ()))
-            for value in self._aliases.get(node.id, ()):
-                if not (isinstance(value, ast.Name) and value.id == node.id):
-                    found |= self._origins(value, depth + 1)
-            return frozenset(found) or frozenset((node.id,))
-        if isinstance(node, ast.Attribute):
-            return frozenset(f"{base}.{node.attr}" for base in self._origins(node.value, depth + 1))
-        return _NONE
+        found = self._known.get(name)
+        if found is None:
+            found = self._known[name] = self._expanded(name, (), [_MOST_STEPS])
+        return frozenset(origin + attributes for origin in found) if attributes else found
+
+    def _expanded(self, name: str, around: tuple[str, ...], steps: list[int]) -> frozenset[str]:
+        """The origins of a name inside the definitions of those `around` it.
+
+        `node = node.parent` defines a name through itself: there it stands for what it is without that.
+        """
+        if name in around:
+            return frozenset(self._imports.get(name, (name,)))
+        steps[0] -= 1
+        if steps[0] < 0:
+            return _TANGLED
+        found = set(self._imports.get(name, ()))
+        for value in self._aliases.get(name, ()):
+            first, attributes = _split(value)
+            if first and (first != name or attributes):
+                bases = self._expanded(first, (*around, name), steps)
+                found.update(base + attributes for base in bases)
+        return frozenset(found) or frozenset((name,))
 
     def is_certain(self, node: ast.expr) -> bool:
         """Whether the expression has exactly one origin and no other binding of its first name exists."""
@@ -96,6 +114,17 @@ class Names:
         if not isinstance(node, ast.Name):
             return False
         return node.id not in self._other and len(self.origins(node)) == 1
+
+
+def _split(node: ast.expr) -> tuple[str, str]:
+    """`a.b.c` as ("a", ".b.c"); two empty strings for what is no dotted name."""
+    attributes: list[str] = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return "", ""
+    return node.id, "".join("." + attribute for attribute in reversed(attributes))
 
 
 def is_from(origin: str, dotted: str) -> bool:

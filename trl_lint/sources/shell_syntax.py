@@ -32,7 +32,8 @@ _RUNNERS = frozenset(
 _LONGEST_GROWN_ARRAY = 1_000
 
 NAME = re.compile(r"[A-Za-z_]\w*")
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]\n]*\])?(?:\+\+|--|[-+*/%|&^]?=)")
+# Both bounds keep a long line from being read again from every place of it.
+_ASSIGNED = re.compile(r"(?<!\w)([A-Za-z_]\w*)(?:\[[^\]\n]{0,500}\])?(?:\+\+|--|[-+*/%|&^]?=)")
 _NAMING = re.compile(
     r"\b(read|mapfile|readarray|getopts|unset|printf|let|export|declare|local|typeset|for|select)\b([^\n;|&]*)"
 )

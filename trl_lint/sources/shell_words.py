@@ -17,7 +17,7 @@ _ESCAPE_IN_STRING = re.compile(r"\\([$`\"\\\n])")
 _ANSI_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|[0-7]{1,3}|.)", re.DOTALL)
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _GLOB = re.compile(r"(?<!\\)[*?]")
-_BRACES = re.compile(r"(?<!\\)(?<!\$)\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
+_BRACES = re.compile(r"(?<!\\)(?<!\$)\{([^{}\s]*)\}")
 _EXPANSIONS = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})
 
 
@@ -130,7 +130,7 @@ class WordReader:
         if kind == "ansi_c_string":
             return [Fragment(_ANSI_ESCAPE.sub(_ansi, self.slice(node)[2:-1]))]
         if kind == "concatenation":
-            if _BRACES.search(_without_quotes(self, node)):
+            if _expands_braces(_without_quotes(self, node)):
                 self._visit(node)
                 return [SPLITTING_HOLE]
             return [part for child in node.children for part in self.fragments(child)]
@@ -299,6 +299,11 @@ def _without_quotes(reader: WordReader, node: Node) -> str:
     """The unquoted parts of a concatenation, quoted ones and expansions blanked: braces count only outside of them."""
     hidden = [child.type in _EXPANSIONS or child.type.endswith("string") for child in node.children]
     return "".join("_" if hide else reader.slice(child) for hide, child in zip(hidden, node.children, strict=True))
+
+
+def _expands_braces(text: str) -> bool:
+    """Whether a shell would make several words of `a{b,c}` or `a{1..3}`. In time linear in the text."""
+    return any("," in match[1] or ".." in match[1] for match in _BRACES.finditer(text))
 
 
 def _unescaped(match: re.Match[str]) -> str:

@@ -1,0 +1,74 @@
+"""A little of `make torture`, and that it would notice."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from documents import ROOT
+
+from benchmarks import fix_safety, torture
+from trl_lint.checks.registry import all_rules
+from trl_lint.python.triage import Triage
+
+
+@pytest.fixture(autouse=True)
+def _every_rule_is_active(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Triage, "active", torture.every_rule_is_active)
+
+
+def test_broken_fixtures_break_nothing():
+    toll = torture.summed(torture.break_fixtures(60, seed=2026))
+    assert toll.files == 60 and toll.failures == []
+    assert toll.unreadable > 10  # else nothing was broken
+
+
+def test_a_rule_that_raises_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "train.py").write_text("import trl\ntrl.GRPOConfig()\n", "utf-8")
+    (rule,) = (rule for rule in all_rules() if rule.code == "TRL301")
+    monkeypatch.setattr(rule, "check_module", lambda module, project: [1 / 0])
+    toll = torture.torture(torture.sources_below(str(tmp_path)), str(tmp_path))
+    assert ["ZeroDivisionError" in failure.what for failure in toll.failures] == [True]
+
+
+def test_a_hang_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "train.py").write_text("import trl\ntrl.GRPOConfig()\n", "utf-8")
+    (rule,) = (rule for rule in all_rules() if rule.code == "TRL301")
+    monkeypatch.setattr(rule, "check_module", lambda module, project: time.sleep(60) or [])
+    monkeypatch.setattr(torture, "_SECONDS", 0.2)
+    toll = torture.torture(torture.sources_below(str(tmp_path)), str(tmp_path))
+    assert [failure.what for failure in toll.failures] == ["more than 0 s"]
+
+
+def test_a_tree_is_repaired_without_damage(tmp_path: Path):
+    case = ROOT / "fixtures" / "TRL601" / "bad_config"
+    shutil.copytree(case, tmp_path / "tree", ignore=shutil.ignore_patterns("*.fixed", "*.expect"))
+    outcome = fix_safety.repair_copy(tmp_path / "tree")
+    assert outcome.changed > 0 and outcome.problems == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        (b"a = 1\n", b"a = (1\n", "does not parse any more"),
+        (b"\xef\xbb\xbfa = 1\n", b"a = 2\n", "lost its byte order mark"),
+        (b"a = 1\r\nb = 2\r\n", b"a = 1\r\nb = 3\n", "has line ends of a new kind"),
+        (b"a = 1\n", b"a = 2", "lost its last line end"),
+    ],
+)
+def test_damage_is_noticed(old: bytes, new: bytes, what: str):
+    assert fix_safety.damage_of("a.py", old, new) == [what]
+    assert fix_safety.damage_of("a.py", old, old.replace(b"1", b"2")) == []
+
+
+def test_lost_modes_and_left_overs_are_noticed():
+    before = {"a.py": fix_safety.State(b"", 0o644), "b.py": fix_safety.State(b"", 0o644)}
+    after = {"a.py": fix_safety.State(b"", 0o600), "c.tmp": fix_safety.State(b"", 0o600)}
+    assert sorted(fix_safety.damage(before, after)) == ["a.py: mode 644 became 600", "b.py went", "c.tmp came"]
+
+
+def test_killed_repairs_leave_whole_files():
+    counts, problems = fix_safety.kill_at_random(3, seed=1)
+    assert sum(counts.values()) == 3 and problems == []

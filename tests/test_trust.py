@@ -1,0 +1,156 @@
+"""What reading somebody's project may never do: run it, build its objects, ask the network, drive the terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from documents import ROOT
+
+# Python tells an audit hook of every socket, process and piece of code, whoever asks for it. It cannot be taken off.
+GUARD = """
+import os, sys
+
+project, *arguments = sys.argv[1:]
+FORBIDDEN = (
+    "socket.", "urllib.", "http.client.", "ftplib.", "smtplib.", "subprocess.", "os.system", "os.exec", "os.spawn",
+    "os.posix_spawn", "os.fork", "os.startfile", "ctypes.dlopen", "pty.", "webbrowser.", "shelve.", "pickle.",
+)
+
+def watch(event, details):
+    if event.startswith(FORBIDDEN):
+        sys.stderr.write(f"FORBIDDEN {event} {details!r}\\n")
+        os._exit(99)
+    if event == "exec" and details[0].co_filename.startswith(project):
+        sys.stderr.write(f"EXECUTED {details[0].co_filename}\\n")
+        os._exit(98)
+
+import platform, yaml
+import yaml.constructor
+
+def construct(*arguments):
+    sys.stderr.write("CONSTRUCTED\\n")
+    os._exit(97)
+
+for name in ("construct_document", "construct_object", "get_data", "get_single_data"):
+    setattr(yaml.constructor.BaseConstructor, name, construct)
+sys.addaudithook(watch)
+sys.argv = ["trl-lint", *arguments]
+BAIT
+from trl_lint.cli import main
+sys.exit(main(arguments))
+"""
+COMMANDS = (
+    ["check", ".", "--select", "ALL"],
+    ["check", ".", "--select", "ALL", "--fix", "--unsafe-fixes", "--show-fixes"],
+    ["check", ".", "--diff", "--unsafe-fixes"],
+    ["environment", "."],
+    ["runs", "."],
+)
+YAML = "!!python/object/apply:os.system ['touch owned']"
+ESCAPES = "\x1b]0;owned\x07\x1b[31m\x9b31m\u202e"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Fixtures of every topic, with code that would tell of it if it ran, and YAML that asks for objects."""
+    folder = tmp_path / "project"
+    for topic in ("TRL101", "TRL201", "TRL301", "TRL405", "TRL501", "TRL601"):
+        for case in sorted((ROOT / "fixtures" / topic).glob("bad_*"))[:4]:
+            shutil.copytree(case, folder / topic / case.name, ignore=shutil.ignore_patterns("*.fixed", "*.expect"))
+    for path in list(folder.rglob("*.py")):
+        path.write_text(f"{path.read_text('utf-8')}\nopen('owned', 'w')\n", "utf-8")
+    (folder / "objects.yaml").write_text(f"output_dir: out\nlearning_rate: 1.0e-6\nmax_grad_norm: {YAML}\n", "utf-8")
+    (folder / "conda.yml").write_text(f"name: x\ndependencies:\n  - {YAML}\n  - trl=0.15.2\n", "utf-8")
+    for name in ("conftest.py", "setup.py", "yaml.py", "torch.py", "trl.py", "sitecustomize.py"):
+        (folder / name).write_text("import os\nos.system('touch owned')\n", "utf-8")
+    return folder
+
+
+def guarded(project: Path, arguments: list[str], bait: str = "") -> subprocess.CompletedProcess[str]:
+    script = GUARD.replace("BAIT", bait)
+    return subprocess.run(
+        [sys.executable, "-c", script, os.path.realpath(project), *arguments],
+        cwd=project,
+        # The project is not on the path, and so its yaml.py is not what the guard imports.
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1", "HOME": str(project)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="an older Python puts the project on the path of the guard")
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_nothing_is_run_built_or_asked_of_the_network(arguments: list[str], project: Path):
+    done = guarded(project, arguments)
+    assert done.returncode in (0, 1), done.stderr[-2000:]
+    assert done.stdout.strip()
+    assert not list(project.rglob("owned"))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="an older Python puts the project on the path of the guard")
+@pytest.mark.parametrize(
+    ("bait", "status"),
+    [
+        ("import socket; socket.create_connection(('127.0.0.1', 9))", 99),
+        ("os.system('true')", 99),
+        ("exec(compile('', project + '/setup.py', 'exec'))", 98),
+        ("yaml.safe_load('a: 1')", 97),
+    ],
+)
+def test_the_guard_would_notice(bait: str, status: int, project: Path):
+    assert guarded(project, ["check", "."], bait).returncode == status
+
+
+def on_a_terminal(arguments: list[str], folder: Path) -> bytes:
+    """What a command writes where it believes to face a terminal."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trl_lint", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "NO_COLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    written = b""
+    while True:
+        try:
+            data = os.read(ours, 65536)
+        except OSError:  # how Linux says that the other side is closed
+            break
+        if not data:
+            break
+        written += data
+    os.close(ours)
+    assert process.wait() in (0, 1), written
+    return written
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+@pytest.mark.parametrize(
+    "arguments",
+    [*COMMANDS, ["check", ".", "--output-format", "concise"], ["check", ".", "--output-format", "json"]],
+    ids=" ".join,
+)
+def test_no_file_drives_the_terminal(arguments: list[str], tmp_path: Path):
+    """Names, comments, values and commands of the project are all hostile here; only the tool may move the cursor."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    recipe = f"output_dir: out # {ESCAPES}\nlearning_rate: 1.0e-6\nnum_generations: 8\nmax_grad_norm: 0  # {ESCAPES}\n"
+    (folder / f"re{ESCAPES}cipe.yaml").write_text(f"model_name_or_path: '{ESCAPES}'\n{recipe}", "utf-8")
+    (folder / "requirements.txt").write_text(f"trl==0.15.2 # {ESCAPES}\nvllm==0.9.0\nx{ESCAPES}==1\n", "utf-8")
+    (folder / "run.sh").write_text(f"CUDA_VISIBLE_DEVICES=0,1 python 'tr{ESCAPES}.py' --x '{ESCAPES}'\n", "utf-8")
+    (folder / f"tr{ESCAPES}.py").write_text(f"from trl import GRPOConfig, Nope\nGRPOConfig(x='{ESCAPES}')\n", "utf-8")
+    written = on_a_terminal(arguments, folder)
+    assert written.strip()
+    # What the tool itself writes to a terminal is its line of progress: carriage return and "erase the line".
+    text = written.decode("utf-8").replace("\x1b[K", "")
+    assert not set(text) & set("\x1b\x07\x9b\u202e"), [line for line in text.splitlines() if "\x1b" in line][:3]

@@ -1,0 +1,237 @@
+"""What git leaves out: `.gitignore` on every level and `.git/info/exclude`, with git's own rules of precedence.
+
+Semantics are those of gitignore(5) and of git's wildmatch.c, checked against `git check-ignore` by the tests. As in
+ruff, a file that git tracks although a pattern names it counts as ignored, and outside a repository `.gitignore` files
+count as well. The user's global excludes file does not: the same tree must give the same findings on every machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+_NAME = ".gitignore"
+_CLASSES = {
+    "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": " \t", "cntrl": "\x00-\x1f\x7f", "digit": "0-9", "graph": "!-~",
+    "lower": "a-z", "print": " -~", "punct": "!-/:-@\\[-`{-~", "space": "\\s", "upper": "A-Z", "xdigit": "0-9a-fA-F",
+}  # fmt: skip
+
+
+class Pattern(NamedTuple):
+    """One line: a regular expression for the path below the folder of the file (or, not `anchored`, for the name)."""
+
+    regex: str
+    negated: bool
+    folders_only: bool
+    anchored: bool
+
+
+class Patterns:
+    """The patterns of one file and the folder they are relative to."""
+
+    __slots__ = ("_any", "_compiled", "_patterns", "_prefix")
+
+    def __init__(self, folder: str, patterns: list[Pattern]) -> None:
+        self._prefix = len(os.path.join(folder, ""))
+        self._patterns = patterns
+        self._compiled: list[re.Pattern[str]] | None = None
+        # Most paths match nothing: one look at each of two alternations says so.
+        self._any = tuple(
+            re.compile("|".join(p.regex for p in patterns if p.anchored == anchored) or r"(?!)", re.DOTALL)
+            for anchored in (False, True)
+        )
+
+    def verdict(self, path: str, name: str, is_folder: bool) -> bool | None:
+        """Whether the last pattern that matches leaves a path out; None where none matches."""
+        below = path[self._prefix :].replace(os.sep, "/")
+        names, paths = self._any
+        if not names.match(name) and not paths.match(below):
+            return None
+        if self._compiled is None:
+            self._compiled = [re.compile(pattern.regex, re.DOTALL) for pattern in self._patterns]
+        for pattern, regex in zip(reversed(self._patterns), reversed(self._compiled), strict=True):
+            if (is_folder or not pattern.folders_only) and regex.match(below if pattern.anchored else name):
+                return not pattern.negated
+        return None
+
+
+Chain = tuple[Patterns, ...]
+"""The patterns that hold in a folder; those of inner folders come last and decide."""
+
+
+def is_ignored(chain: Chain, path: str, is_folder: bool) -> bool:
+    """Whether git leaves out a file or folder that stands in a folder which it does not leave out."""
+    name = os.path.basename(path)
+    for patterns in reversed(chain):
+        verdict = patterns.verdict(path, name, is_folder)
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def chain_above(folder: str) -> Chain:
+    """The patterns that the folders around a folder, up to the root of its repository, bring into it."""
+    above: list[str] = []
+    current = folder
+    while not os.path.lexists(os.path.join(current, ".git")):
+        parent = os.path.dirname(current)
+        if parent == current:
+            return ()  # no repository
+        above.append(parent)
+        current = parent
+    chain: Chain = ()
+    for outer in reversed(above):
+        chain = entered(chain, outer, {name for name in (".git", _NAME) if os.path.lexists(os.path.join(outer, name))})
+    return chain
+
+
+def entered(chain: Chain, folder: str, names: set[str]) -> Chain:
+    """The patterns that hold inside a folder with these entries. A repository inside another is one of its own."""
+    if ".git" in names:
+        chain = _added((), folder, os.path.join(_git_folder(os.path.join(folder, ".git")), "info", "exclude"))
+    return _added(chain, folder, os.path.join(folder, _NAME)) if _NAME in names else chain
+
+
+def _added(chain: Chain, folder: str, path: str) -> Chain:
+    try:
+        # git does not read a .gitignore through a link.
+        if os.path.islink(path):
+            return chain
+        with open(path, "rb") as stream:
+            patterns = read_patterns(stream.read())
+    except (OSError, ValueError):
+        return chain
+    return (*chain, Patterns(folder, patterns)) if patterns else chain
+
+
+def _git_folder(path: str) -> str:
+    """The folder with `info/`: `.git` itself, or for a worktree or submodule the one that its `.git` file names."""
+    if not os.path.isfile(path):
+        return path
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+            folder = stream.read(4096).removeprefix("gitdir:").strip()
+        found = os.path.join(os.path.dirname(path), folder)
+        with open(os.path.join(found, "commondir"), encoding="utf-8", errors="surrogateescape") as stream:
+            return os.path.join(found, stream.read(4096).strip())
+    except FileNotFoundError:
+        return found
+    except (OSError, ValueError):
+        return path
+
+
+def read_patterns(data: bytes) -> list[Pattern]:
+    """The patterns of a file, in order; a line that can match nothing is left out."""
+    lines = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape").split("\n")
+    return [pattern for line in lines if (pattern := read_pattern(line.removesuffix("\r"))) is not None]
+
+
+def read_pattern(line: str) -> Pattern | None:
+    """One line of a .gitignore; None for a comment, an empty line and a pattern that git never matches."""
+    if line.startswith("#"):
+        return None
+    line = _without_trailing_spaces(line)
+    negated = line.startswith("!")
+    line = line[negated:]
+    folders_only = line.endswith("/")
+    line = line[: len(line) - folders_only]
+    if not line:
+        return None
+    anchored = "/" in line
+    regex = _regex(line.removeprefix("/"), anchored)
+    return None if regex is None else Pattern(regex, negated, folders_only, anchored)
+
+
+def _without_trailing_spaces(line: str) -> str:
+    """Without the spaces at the end, of which a backslash keeps one."""
+    end, position = 0, 0
+    while position < len(line):
+        step = 2 if line[position] == "\\" else 1
+        if line[position] != " ":
+            end = position + step
+        position += step
+    return line[:end]
+
+
+def _regex(pattern: str, anchored: bool) -> str | None:
+    """A pattern as a regular expression; None where git gives up on it (an open bracket, a backslash at the end)."""
+    out, i = [], 0
+    while i < len(pattern):
+        char = pattern[i]
+        i += 1
+        if char == "*":
+            start = i - 1
+            while pattern.startswith("*", i):
+                i += 1
+            # `**` between slashes stands for any number of folders, elsewhere for what `*` does.
+            crosses = anchored and i - start > 1 and (start == 0 or pattern[start - 1] == "/")
+            if crosses and pattern.startswith("/", i):
+                out.append("(?:.*/)?")
+                i += 1
+            else:
+                out.append(".*" if crosses and (i == len(pattern) or pattern.startswith("\\/", i)) else "[^/]*")
+        elif char == "?":
+            out.append("[^/]")
+        elif char == "[":
+            found = _bracket(pattern, i)
+            if found is None:
+                return None
+            text, i = found
+            out.append(text)
+        elif char == "\\":
+            if i == len(pattern):
+                return None
+            out.append(re.escape(pattern[i]))
+            i += 1
+        else:
+            out.append(re.escape(char))
+    return "".join(out) + r"\Z"
+
+
+def _bracket(pattern: str, i: int) -> tuple[str, int] | None:
+    """A character class from behind its bracket, with the place behind it; None where it is never closed."""
+    negated = pattern.startswith(("!", "^"), i)
+    i += negated
+    items: list[str] = []
+    last = ""  # the start of a range, if a `-` follows
+    first = True
+    while True:
+        if i >= len(pattern):
+            return None
+        char = pattern[i]
+        if char == "]" and not first:
+            break
+        first = False
+        if pattern.startswith("[:", i):
+            end = pattern.find("]", i + 2)
+            if end < 0:
+                return None
+            name = pattern[i + 2 : end - 1] if pattern[end - 1] == ":" and end - 1 >= i + 2 else None
+            if name is not None:
+                if name not in _CLASSES:
+                    return None
+                items.append(_CLASSES[name])
+                last, i = "", end + 1
+                continue
+        if char == "-" and last and i + 1 < len(pattern) and pattern[i + 1] != "]":
+            i += 1
+            upper = pattern[i]
+            if upper == "\\":
+                i += 1
+                if i >= len(pattern):
+                    return None
+                upper = pattern[i]
+            if last <= upper:  # else no character is between them; the first one alone was taken already
+                items.append(f"{re.escape(last)}-{re.escape(upper)}")
+            last, i = "", i + 1
+            continue
+        if char == "\\":
+            i += 1
+            if i >= len(pattern):
+                return None
+            char = pattern[i]
+        items.append(re.escape(char))
+        last, i = char, i + 1
+    body = "".join(items)
+    return f"(?!/)[{'^' * negated}{body}]", i + 1
