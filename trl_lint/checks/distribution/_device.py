@@ -29,7 +29,10 @@ _TOKEN_ENGINE = re.compile(r"vllm|sglang", re.I)
 _DEFAULT_DEVICE = re.compile(
     rb"set_default_device|set_default_tensor_type|with[ \t]+(?:torch\.device\(|[\w.]*device[ \t]*[:,])"
 )
-_ACCELERATOR = re.compile(rb"cuda|accelerat|\bdevice\b|deepspeed|distributed|npu|xpu")
+# Words of accelerators, or the names under which a language model gets its batch: nobody trains one on the CPU.
+_ACCELERATOR = re.compile(
+    rb"cuda|accelerat|\bdevice\b|deepspeed|distributed|(?<![a-z])(?:npu|xpu)|\b(?:input_ids|attention_mask)\b"
+)
 
 _CALLERS_AWAY = 2
 
