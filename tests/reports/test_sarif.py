@@ -83,7 +83,7 @@ def test_the_rules_are_explained_by_their_pages():
     assert rule["name"] == "TensorWithoutDevice"
     assert rule["help"]["markdown"].startswith("# Tensor created without device")
     assert "## Fix safety" in rule["help"]["text"] and rule["helpUri"].endswith("/TRL103-tensor-without-device.md")
-    assert rule["fullDescription"]["text"].startswith("Follows the tensors of one function.")
+    assert rule["fullDescription"]["text"].startswith("Follows the tensors of a function: ")
     assert rule["defaultConfiguration"] == {"enabled": True, "level": "error"}
 
 
