@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from benchmarks.trees import clone_of, tags_of
 from trl_lint.knowledge.api import Missing, requirements
-from trl_lint.knowledge.refresh import fetch, index_url, version_of
+from trl_lint.knowledge.refresher.listing import fetch, index_url, version_of
 from trl_lint.knowledge.releases import parse_specifier
 
 PACKAGES = ("transformers", "accelerate", "peft", "vllm", "deepspeed")

@@ -20,7 +20,7 @@ from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.releases import allowed, installable, known_packages, parse_version
 from trl_lint.knowledge.requirements import providers, requirement, requirements_of
 from trl_lint.project import Project
-from trl_lint.project.pins import read_manifest
+from trl_lint.project.manifests.reader import read_manifest
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 

@@ -11,7 +11,7 @@ from trl_lint.checks.pins import known_bad_release, outside_supported_range, unp
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
 from trl_lint.project import Project
-from trl_lint.project.pins import read_manifest
+from trl_lint.project.manifests.reader import read_manifest
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 

@@ -17,7 +17,7 @@ from trl_lint.knowledge.releases import allowed, known_packages, parse_specifier
 from trl_lint.knowledge.requirements import declared, requirements_of
 from trl_lint.project import Project
 from trl_lint.project.documents import Kind
-from trl_lint.project.pins import read_manifest
+from trl_lint.project.manifests.reader import read_manifest
 from trl_lint.settings import Settings as RunSettings
 from trl_lint.sources import Files
 

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from trl_lint.knowledge.refresh import PACKAGES, read_html_index, read_json_index, render, summarise, version_of
+from trl_lint.knowledge.refresh import PACKAGES, render, summarise
+from trl_lint.knowledge.refresher.listing import read_html_index, read_json_index, version_of
 from trl_lint.knowledge.releases import allowed, installable, known_packages, newest, parse_version, releases, versions
 
 

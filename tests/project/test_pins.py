@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.project.pins import Manifest, is_manifest, read_manifest
+from trl_lint.project.manifests.reader import read_manifest
+from trl_lint.project.pins import Manifest, is_manifest
 from trl_lint.sources import Files, SourceError
 
 

@@ -125,7 +125,7 @@ class Project:
 
     def manifest_in(self, path: str) -> Manifest | None:
         """The pins of one file, None where it holds none. Raises OSError or SourceError."""
-        from trl_lint.project.pins import read_manifest
+        from trl_lint.project.manifests.reader import read_manifest
 
         return self._read("manifest", path, lambda file: read_manifest(file, self.files))
 

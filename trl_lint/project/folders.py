@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from trl_lint.project.pins import Manifest, Pin, kind_of, read_manifest
+from trl_lint.project.manifests.reader import read_manifest
+from trl_lint.project.pins import Manifest, Pin, kind_of
 from trl_lint.sources import Files, SourceError
 
 _COMMAND_KINDS = frozenset(("shell", "makefile", "dockerfile", "readme"))

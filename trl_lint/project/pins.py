@@ -1,7 +1,6 @@
 """Pins: every requirement on a package, where it is written, and how binding it is.
 
-`is_manifest` goes by the name alone; `read_manifest` looks at the bytes before it imports a parser, because most
-Python files, scripts and notebooks of a project pin nothing.
+`is_manifest` goes by the name alone; `manifests.reader` reads.
 """
 
 from __future__ import annotations
@@ -11,11 +10,8 @@ import re
 from typing import Literal, NamedTuple
 
 from trl_lint.finding import Location
-from trl_lint.sources import Files, SourceFile
-from trl_lint.sources.text import MAX_BYTES, refuse_large
 
 LOCKS = ("uv-lock", "poetry-lock", "pylock", "script-lock")
-MAX_LOCK_BYTES = 10_000_000  # the largest of known projects have 3 MB
 
 Kind = Literal["requirement", "constraint", "lock", "extra", "group", "inert", "url", "command"]
 
@@ -74,7 +70,6 @@ _CONDA_NAME = re.compile(r"(?:^|.*[-_.])(?:environment|conda|env)(?:[-_.][^/]*)?
 _DOCKERFILE_NAME = re.compile(r"(?:^|.*[-_.])(?:dockerfile|containerfile)(?:[-_.].*)?$", re.IGNORECASE)
 _README_NAME = re.compile(r"^(?:readme|install|installation|setup)(?:[-_.][^/]*)?\.md$", re.IGNORECASE)
 _SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch")
-_SCRIPT_BLOCK = re.compile(rb"^# /// script[ \t]*\r?$", re.MULTILINE)
 _FIXED_NAMES = {
     "pyproject.toml": "pyproject",
     "setup.py": "setup.py",
@@ -114,59 +109,5 @@ def kind_of(path: str) -> str:
 
 
 def is_manifest(path: str) -> bool:
-    """Whether a file of this name may pin packages; `read_manifest` answers None where it does not."""
+    """Whether a file of this name may pin packages; `manifests.reader` answers None where it does not."""
     return kind_of(path) != ""
-
-
-def read_manifest(file: SourceFile, files: Files) -> Manifest | None:
-    """The pins of a file, None if it holds none. Raises SourceError if it cannot be read as what it claims to be."""
-    kind = kind_of(file.path)
-    if not kind or not _may_hold_pins(kind, file.data):
-        return None
-    if kind != "notebook":  # most of a notebook is output, which nobody parses
-        refuse_large(len(file.data), MAX_LOCK_BYTES if kind in LOCKS else MAX_BYTES)
-    if kind in ("requirements", "constraints"):
-        from trl_lint.project.manifests import requirements
-
-        return requirements.read(file, files, kind)
-    if kind in LOCKS:
-        from trl_lint.project.manifests import locks
-
-        return locks.read(file, kind)
-    if kind == "setup.py":
-        from trl_lint.project.manifests import setup_py
-
-        return setup_py.read(file, files)
-    if kind == "pyproject":
-        from trl_lint.project.manifests import pyproject
-
-        return pyproject.read(file, files)
-    if kind == "setup.cfg":
-        from trl_lint.project.manifests import setup_cfg
-
-        return setup_cfg.read(file, files)
-    if kind == "pep723":
-        from trl_lint.project.manifests import pep723
-
-        return pep723.read(file)
-    if kind == "conda":
-        from trl_lint.project.manifests import conda
-
-        return conda.read(file)
-    from trl_lint.project.manifests import commands
-
-    return commands.read(file, kind)
-
-
-def _may_hold_pins(kind: str, data: bytes) -> bool:
-    if b"\0" in data:
-        return kind in ("requirements", "constraints")  # its reader says what is wrong with it
-    if kind == "pep723":
-        return b"# /// script" in data and _SCRIPT_BLOCK.search(data) is not None
-    if kind in ("shell", "makefile", "readme", "dockerfile", "notebook"):
-        return b"pip" in data and b"install" in data
-    if kind == "setup.py":
-        return b"setup" in data
-    if kind == "conda":
-        return b"dependencies" in data
-    return True

@@ -19,7 +19,7 @@ import zipfile
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from trl_lint.knowledge.refresh import fetch, index_url, version_of
+from trl_lint.knowledge.refresher.listing import fetch, index_url, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

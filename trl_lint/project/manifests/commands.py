@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
-from trl_lint.project.manifests import pin_of
+from trl_lint.project.manifests.collected import pin_of
 from trl_lint.project.pins import Manifest, Pin
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.requirements import RequirementError, is_path_or_url, package_of_url, read_requirement

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from trl_lint.project.manifests import Collected
+from trl_lint.project.manifests.collected import Collected
 from trl_lint.project.pins import Manifest, Pin
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.nodes import Mapping, Scalar, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from trl_lint.project.manifests import Collected
+from trl_lint.project.manifests.collected import Collected
 from trl_lint.project.manifests.pyproject import add_list, mark_sources
 from trl_lint.project.pins import Manifest
 from trl_lint.sources import LineIndex, Source, SourceError, SourceFile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from trl_lint.project.manifests import Collected
+from trl_lint.project.manifests.collected import Collected
 from trl_lint.project.manifests.own_version import find_version, version_in_file
 from trl_lint.project.manifests.poetry import pin_from_poetry
 from trl_lint.project.pins import Kind, Manifest, Pin

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from trl_lint.project.manifests import pin_of
+from trl_lint.project.manifests.collected import pin_of
 from trl_lint.project.pins import Kind, Manifest, Pin
 from trl_lint.sources import Files, Source, SourceError, SourceFile
 from trl_lint.sources.requirements import RequirementsText, read_requirements

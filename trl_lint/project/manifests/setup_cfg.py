@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from trl_lint.project.manifests import Collected
+from trl_lint.project.manifests.collected import Collected
 from trl_lint.project.manifests.own_version import find_version, version_in_file
 from trl_lint.project.pins import Kind, Manifest
 from trl_lint.sources import Files, LineIndex, Source, SourceFile

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import os
 
-from trl_lint.project.manifests import Collected
+from trl_lint.project.manifests.collected import Collected
 from trl_lint.project.manifests.own_version import find_version
 from trl_lint.project.pins import Kind, Manifest
 from trl_lint.python.module import PythonModule
@@ -227,7 +227,7 @@ class _Setup:
             requirement = read_requirement(text)
         except RequirementError:
             return
-        from trl_lint.project.manifests import pin_of
+        from trl_lint.project.manifests.collected import pin_of
 
         place = self.module.source.location(start, end)
         pin = pin_of(self.module.source, requirement._replace(start=start, end=end), kind, group, editable=False)

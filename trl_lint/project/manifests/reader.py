@@ -1,0 +1,70 @@
+"""Read a file that pins packages, with the reader of its notation.
+
+The bytes are looked at before a parser is imported, because most Python files, scripts and notebooks of a project pin
+nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from trl_lint.project.pins import LOCKS, Manifest, kind_of
+from trl_lint.sources import Files, SourceFile
+from trl_lint.sources.text import MAX_BYTES, refuse_large
+
+MAX_LOCK_BYTES = 10_000_000  # the largest of known projects have 3 MB
+_SCRIPT_BLOCK = re.compile(rb"^# /// script[ \t]*\r?$", re.MULTILINE)
+
+
+def read_manifest(file: SourceFile, files: Files) -> Manifest | None:
+    """The pins of a file, None if it holds none. Raises SourceError if it cannot be read as what it claims to be."""
+    kind = kind_of(file.path)
+    if not kind or not _may_hold_pins(kind, file.data):
+        return None
+    if kind != "notebook":  # most of a notebook is output, which nobody parses
+        refuse_large(len(file.data), MAX_LOCK_BYTES if kind in LOCKS else MAX_BYTES)
+    if kind in ("requirements", "constraints"):
+        from trl_lint.project.manifests import requirements
+
+        return requirements.read(file, files, kind)
+    if kind in LOCKS:
+        from trl_lint.project.manifests import locks
+
+        return locks.read(file, kind)
+    if kind == "setup.py":
+        from trl_lint.project.manifests import setup_py
+
+        return setup_py.read(file, files)
+    if kind == "pyproject":
+        from trl_lint.project.manifests import pyproject
+
+        return pyproject.read(file, files)
+    if kind == "setup.cfg":
+        from trl_lint.project.manifests import setup_cfg
+
+        return setup_cfg.read(file, files)
+    if kind == "pep723":
+        from trl_lint.project.manifests import pep723
+
+        return pep723.read(file)
+    if kind == "conda":
+        from trl_lint.project.manifests import conda
+
+        return conda.read(file)
+    from trl_lint.project.manifests import commands
+
+    return commands.read(file, kind)
+
+
+def _may_hold_pins(kind: str, data: bytes) -> bool:
+    if b"\0" in data:
+        return kind in ("requirements", "constraints")  # its reader says what is wrong with it
+    if kind == "pep723":
+        return b"# /// script" in data and _SCRIPT_BLOCK.search(data) is not None
+    if kind in ("shell", "makefile", "readme", "dockerfile", "notebook"):
+        return b"pip" in data and b"install" in data
+    if kind == "setup.py":
+        return b"setup" in data
+    if kind == "conda":
+        return b"dependencies" in data
+    return True
