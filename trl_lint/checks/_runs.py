@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from trl_lint.finding import Severity, lowered
 from trl_lint.python.values import ABSENT, UNKNOWN
@@ -66,17 +66,28 @@ def recipe_launches(document: Document, project: Project) -> list[Launch]:
 
 def naming_launches(document: Document, project: Project) -> list[Launch]:
     """The commands that name a document among their arguments, those shown in documentation too."""
+    by_name = _launches_by_name(project)
+    named = by_name.get(os.path.basename(document.path), {})
     return [
-        launch
-        for launch in project.launches()
-        if any(_is_file((word.text or "").rpartition("=")[2], document, launch, project) for word in launch.args)
+        launch for launch, texts in named.items() if any(_is_file(text, document, launch, project) for text in texts)
     ]
+
+
+def _launches_by_name(project: Project) -> dict[str, dict[Launch, list[str]]]:
+    """The arguments of all commands by their last path component: `DIR/NAME`, or `--flag=DIR/NAME`."""
+    key = ("launches by name",)
+    if key not in project.memo:
+        table: dict[str, dict[Launch, list[str]]] = {}
+        for launch in project.launches():
+            for word in launch.args:
+                text = (word.text or "").rpartition("=")[2]
+                table.setdefault(os.path.basename(text), {}).setdefault(launch, []).append(text)
+        project.memo[key] = table
+    return cast("dict[str, dict[Launch, list[str]]]", project.memo[key])
 
 
 def _is_file(text: str, document: Document, launch: Launch, project: Project) -> bool:
     """Whether a path in a command is the document: from the project's root, the command's file or its script."""
-    if os.path.basename(text) != os.path.basename(document.path):
-        return False
     bases = [project.root, os.path.dirname(launch.source.path)]
     if launch.script_path:
         bases.append(os.path.dirname(launch.script_path))

@@ -118,7 +118,7 @@ class Project:
         if self._folders is None:
             from trl_lint.project.folders import Folders
 
-            self._folders = Folders(self.root, self.files)
+            self._folders = Folders(self.root, self.manifest_around)
         return self._folders
 
     # -- single files, each read once -----------------------------------------------------------------------------
@@ -128,6 +128,13 @@ class Project:
         from trl_lint.project.manifests.reader import read_manifest
 
         return self._read("manifest", path, lambda file: read_manifest(file, self.files))
+
+    def manifest_around(self, path: str) -> Manifest | None:
+        """A manifest read for its surroundings' sake: what is wrong with it is reported where it is checked itself."""
+        with suppress(OSError, SourceError):
+            if self.files.exists(path) and size_of(path) <= _LOCK_FILE_BYTES:
+                return self.manifest_in(path)
+        return None
 
     def launches_in(self, path: str) -> list[Launch]:
         """The launch commands of one file. Raises OSError or SourceError."""
@@ -194,10 +201,8 @@ class Project:
 
             self._manifests = []
             for path in self.paths():
-                if is_manifest(path) and size_of(path) <= _LOCK_FILE_BYTES:
-                    with suppress(OSError, SourceError):  # reported when the file itself is checked
-                        if (manifest := self.manifest_in(path)) is not None:
-                            self._manifests.append(manifest)
+                if is_manifest(path) and (manifest := self.manifest_around(path)) is not None:
+                    self._manifests.append(manifest)
         return self._manifests
 
     def launches(self, word: bytes = b"") -> list[Launch]:

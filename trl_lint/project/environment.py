@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from trl_lint.finding import Location, Severity, lowered
-from trl_lint.project.folders import Folders, read_quietly
+from trl_lint.project.folders import Folders
 from trl_lint.project.pins import Pin, kind_of
 from trl_lint.sources.requirements import normalised
 
@@ -347,10 +347,10 @@ def _neighbours(name: str, specifier: str) -> tuple[Version, ...]:
 def own_pins(path: str, project: Project) -> list[list[Pin]]:
     """The pins that belong to the file at an absolute path itself (a script, a notebook, a manifest), by rank."""
     tiers: list[list[Pin]] = []
-    lock = read_quietly(path + ".lock", project.files) if path.endswith(".py") else None
+    lock = project.manifest_around(path + ".lock") if path.endswith(".py") else None
     if lock is not None:
         tiers.append(list(lock.pins))
-    manifest = read_quietly(path, project.files) if kind_of(path) else None
+    manifest = project.manifest_around(path) if kind_of(path) else None
     if manifest is not None:
         mine = [pin for pin in manifest.pins if pin.package != manifest.project]
         tiers.append([pin for pin in mine if not pin.is_optional])

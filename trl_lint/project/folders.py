@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from trl_lint.project.manifests.reader import read_manifest
 from trl_lint.project.pins import Manifest, Pin, kind_of
-from trl_lint.sources import Files, SourceError
 
 _COMMAND_KINDS = frozenset(("shell", "makefile", "dockerfile", "readme"))
 SCRIPT_KINDS = frozenset(("pep723", "notebook", "script-lock"))
 DOCKER_FOLDERS = ("docker", "dockerfile", "dockerfiles", ".devcontainer")
-# A file above this size is not a hand-written list of requirements, a lock above the other not one of a project.
-_MANIFEST_BYTES = 2_000_000
-_LOCK_BYTES = 50_000_000
 
 
 class Folders:
-    """The manifests of a project's folders, each read once."""
+    """The manifests of a project's folders, each read once by `read`, which takes a path and raises nothing."""
 
-    def __init__(self, root: str, files: Files) -> None:
+    def __init__(self, root: str, read: Callable[[str], Manifest | None]) -> None:
         self.root = root
-        self.files = files
+        self._read = read
         self._manifests: dict[str, list[Manifest]] = {}
         self._tiers: dict[str, list[list[Pin]]] = {}
         self._names: dict[str, list[str]] = {}
         self._commands: dict[str, list[list[Pin]]] = {}
+        self._own_commands: dict[str, list[list[Pin]]] = {}
         self._versions: dict[tuple[str, str], str | None] = {}
 
     def upwards(self, folder: str) -> Iterator[str]:
@@ -58,7 +54,7 @@ class Folders:
             for path in paths:
                 kind = kind_of(path)
                 if kind and kind not in _COMMAND_KINDS and kind not in SCRIPT_KINDS and kind != "constraints":
-                    manifest = read_quietly(path, self.files)
+                    manifest = self._read(path)
                     if manifest is not None:
                         found.append(manifest)
         return found
@@ -99,13 +95,17 @@ class Folders:
         """What install commands bring: per folder upwards Dockerfiles, scripts and Makefiles, then READMEs."""
         found = self._commands.get(folder)
         if found is None:
-            found = self._commands[folder] = []
-            for upper in self.upwards(folder):
-                pins = self._commands_of(upper)
-                found += [tier for tier in pins if tier]
+            tiers = (tier for upper in self.upwards(folder) for tier in self._commands_of(upper))
+            found = self._commands[folder] = [tier for tier in tiers if tier]
         return found
 
-    def _commands_of(self, folder: str) -> tuple[list[Pin], list[Pin]]:
+    def _commands_of(self, folder: str) -> list[list[Pin]]:
+        found = self._own_commands.get(folder)
+        if found is None:
+            found = self._own_commands[folder] = self._read_commands(folder)
+        return found
+
+    def _read_commands(self, folder: str) -> list[list[Pin]]:
         run: list[Pin] = []
         told: list[Pin] = []
         paths = [os.path.join(folder, name) for name in self.names(folder)]
@@ -115,18 +115,7 @@ class Folders:
                 paths += [os.path.join(inner, inner_name) for inner_name in self.names(inner)]
         for path in paths:
             kind = kind_of(path)
-            manifest = read_quietly(path, self.files) if kind in _COMMAND_KINDS else None
+            manifest = self._read(path) if kind in _COMMAND_KINDS else None
             if manifest is not None:
                 (told if kind == "readme" else run).extend(manifest.pins)
-        return run, told
-
-
-def read_quietly(path: str, files: Files) -> Manifest | None:
-    """A manifest read for its surroundings' sake: what is wrong with it is reported where it is checked itself."""
-    limit = _LOCK_BYTES if path.endswith((".lock", ".toml")) else _MANIFEST_BYTES
-    try:
-        if not files.exists(path) or os.path.getsize(path) > limit:
-            return None
-        return read_manifest(files.get(path), files)
-    except (OSError, SourceError):
-        return None
+        return [run, told]

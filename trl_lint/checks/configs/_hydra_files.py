@@ -13,7 +13,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from trl_lint.checks.configs._hydra import MISSING, Tree, read_value
 from trl_lint.python.values import UNKNOWN
@@ -49,18 +49,23 @@ class Entry(NamedTuple):
 
 def read_program(path: str, project: Project) -> Program | None:
     """What `@hydra.main(config_path="config", config_name="x")` of the script at `path` names; None for all else."""
+    key = ("hydra program", path)
+    if key not in project.memo:
+        project.memo[key] = _read_program(path, project)
+    return cast("Program | None", project.memo[key])
+
+
+def _read_program(path: str, project: Project) -> Program | None:
     try:
-        file = project.files.get(path)
-        if b"hydra.main" not in file.data:
+        if b"hydra.main" not in project.files.get(path).data:
             return None
-        tree = project.module_in(path).tree
+        functions = project.module_in(path).functions
     except (OSError, SourceError):
         return None
     found = [
         decorator
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-        for decorator in node.decorator_list
+        for function in functions
+        for decorator in function.decorator_list
         if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "hydra.main"
     ]
     if len(found) != 1 or found[0].args:

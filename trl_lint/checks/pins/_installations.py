@@ -10,7 +10,6 @@ from weakref import WeakKeyDictionary
 
 from trl_lint.checks.pins._closure import Contradiction, Wish, find_contradiction
 from trl_lint.knowledge.requirements import holds, providers
-from trl_lint.project.folders import read_quietly
 from trl_lint.project.pins import kind_of
 
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ def _included(text: str, view: View) -> tuple[Pin, ...]:
     if len(names) != 1:
         return ()  # which of them, a branch may decide
     path = os.path.join(os.path.dirname(view.manifest.path), *names.pop().split("/"))
-    found = read_quietly(path, view.project.files)
+    found = view.project.manifest_around(path)
     return found.pins if found is not None else ()
 
 

@@ -99,11 +99,8 @@ def is_main(manifest: Manifest) -> bool:
 
 def is_library(path: str, project: Project) -> bool:
     """Whether the folder of a manifest builds a package that others install."""
-    from trl_lint.project.folders import read_quietly
-
     folder = os.path.dirname(path)
-    candidates = (os.path.join(folder, name) for name in _PACKAGING)
-    found = (read_quietly(candidate, project.files) for candidate in candidates if project.files.exists(candidate))
+    found = (project.manifest_around(os.path.join(folder, name)) for name in _PACKAGING)
     return any(manifest is not None and manifest.project for manifest in found)
 
 
