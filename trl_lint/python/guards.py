@@ -124,13 +124,21 @@ def _may_leave(statement: ast.stmt, atom: Atom, mentions: Callable[[ast.expr], b
 
 def call_sites(module: PythonModule, function: FunctionNode) -> list[ast.Call]:
     """The calls of a function in its own module: `name(…)`, or `self.name(…)` for a method."""
-    is_method = isinstance(module.parents.get(function), ast.ClassDef)
-    return [
-        call
-        for call in module.calls
-        if (isinstance(call.func, ast.Attribute) and is_method and call.func.attr == function.name)
-        or (isinstance(call.func, ast.Name) and not is_method and call.func.id == function.name)
-    ]
+    kind = ast.Attribute if isinstance(module.parents.get(function), ast.ClassDef) else ast.Name
+    return _calls_by_name(module).get((kind, function.name), [])
+
+
+def _calls_by_name(module: PythonModule) -> dict[tuple[type[ast.expr], str], list[ast.Call]]:
+    cached = module.memo.get(("calls by name", module.tree))
+    if cached is None:
+        table: dict[tuple[type[ast.expr], str], list[ast.Call]] = {}
+        for call in module.calls:
+            func = call.func
+            if isinstance(func, (ast.Name, ast.Attribute)):
+                name = func.id if isinstance(func, ast.Name) else func.attr
+                table.setdefault((type(func), name), []).append(call)
+        cached = module.memo["calls by name", module.tree] = table
+    return cached  # type: ignore[return-value]
 
 
 def exclusive(module: PythonModule, one: ast.AST, other: ast.AST) -> bool:

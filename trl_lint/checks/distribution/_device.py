@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 # Code that prepares data on the CPU by design; the loader or the trainer moves the batch later.
 _CPU_BY_DESIGN = re.compile(
-    r"collat|dataset|tokeniz|process(?:or|ing)|sampler|rollout_worker|_on_cpu|to_cpu|pack|dataloader", re.I
+    r"collat|dataset|tokeniz|process(?:or|ing)|feature_?extract|sampler|rollout_worker|_on_cpu|to_cpu|pack|dataloader",
+    re.I,
 )
 # A mixin of a trainer may be about packing or sampling without the trainer being a loader of data.
-_CPU_BASES = re.compile(r"collat|dataset|tokeniz|process(?:or|ing)|sampler$|dataloader", re.I)
+_CPU_BASES = re.compile(r"collat|dataset|tokeniz|process(?:or|ing)|feature_?extract|sampler$|dataloader", re.I)
 # The front of an inference engine gets and gives lists of tokens.
 _TOKEN_ENGINE = re.compile(r"vllm|sglang", re.I)
 _DEFAULT_DEVICE = re.compile(
