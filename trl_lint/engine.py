@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from trl_lint.project.runs import Run
 
 _NOQA = re.compile(rb"noqa", re.IGNORECASE)
-# A Python file that may say how a run is configured.
-_CONFIGURED = re.compile(rb"\b(?:TrlParser|HfArgumentParser|TrainingArguments|[A-Z]\w*Config)\(")
+_PARSERS = (b"TrlParser(", b"HfArgumentParser(", b"TrainingArguments(")
+_CONFIG_CALL = re.compile(rb"Config\(")
 
 
 class Problem(NamedTuple):
@@ -146,7 +146,8 @@ class _Run:
         if not notebook and not file.path.endswith((".py", ".pyi")):
             return
         active = self.triage.active(file.data)
-        if not active and not explicit and not (self._run_rules and _CONFIGURED.search(file.data)):
+        is_configured = bool(self._run_rules) and _is_configured(file.data)
+        if not active and not explicit and not is_configured:
             return
         if notebook:
             from trl_lint.sources.notebook import python_source
@@ -154,7 +155,7 @@ class _Run:
             source: Source = python_source(file)
         else:
             source = Source(file, "python")
-        self._check_module(source, active, bool(self._run_rules) and _CONFIGURED.search(file.data) is not None)
+        self._check_module(source, active, is_configured)
 
     def _check_module(self, source: Source, active: set[Rule], is_configured: bool) -> None:
         from trl_lint.python.module import PythonModule
@@ -304,6 +305,14 @@ class _Run:
         except (OSError, SourceError):
             return None
         return file if _NOQA.search(file.data) else None
+
+
+def _is_configured(data: bytes) -> bool:
+    """Whether a Python file may say how a run is configured: by a parser, or by a config it builds for a trainer."""
+    if any(name in data for name in _PARSERS):
+        return True
+    # Model and generation configs are built everywhere; who builds that of a trainer names the trainer, or TRL.
+    return (b"Trainer" in data or b"trl" in data) and _CONFIG_CALL.search(data) is not None
 
 
 def _visit(rule: Rule, site: Site) -> Iterator[Finding]:

@@ -49,3 +49,25 @@ def test_not_seen(text: str):
 
 def test_a_file_that_only_speaks_of_a_package_is_not_even_parsed():
     assert not TRIAGE.active(b"trl = 'trl'  # important: vllm\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if x: import trl\n",
+        "import os; import torch, trl as t\n",
+        "try:\r    from trl import x\r",
+        '"source": ["from trl import SFTTrainer\\n",\n',
+        '"source": "import os\\\\nfrom trl import SFTTrainer"\n',
+    ],
+)
+def test_bytes_of_imports(text: str):
+    assert TRIAGE.active(text.encode()) == {RULE}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [">>> from trl import x\n", "# or import trl\n", "from .trl import x\n", "# from trl import x\n", "reimport trl\n"],
+)
+def test_bytes_that_are_no_import(text: str):
+    assert not TRIAGE.active(text.encode())

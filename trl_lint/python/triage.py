@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 _TRIGGER = re.compile(r"^(?P<dot>\.)?(?P<name>[\w.]*?)(?:\((?P<keyword>\w+)=\))?$")
 
+_IMPORT = re.compile(rb"import[ \t]")
+# What may stand on a line before `import`: nothing, `from x.y`, or the end of another statement; in the JSON of a
+# notebook a quote or `\n`. An example in a docstring (`>>> from trl import …`) is none of them, and is where most files
+# of a library name their own package.
+_BEFORE = re.compile(rb"(?:^|[\":;]|\\n)[ \t\f]*(?:from[ \t]+(\w+)[\w.]*[ \t]+)?$")
+_WORD = re.compile(rb"\w+")
+
 
 class Trigger(NamedTuple):
     """One parsed trigger. `dotted` is "" for a method or keyword trigger."""
@@ -65,21 +72,25 @@ class Triage:
                 self._needles.append((rule, rule.needles or tuple(sorted({_needle(t) for t in triggers}))))
             if rule.imports:
                 self._importing.append(rule)
-                needles = rule.needles or tuple(n for package in rule.imports for n in _import_needles(package))
-                self._needles.append((rule, needles))
 
     def active(self, data: bytes) -> set[Rule]:
         """The rules whose needles occur in the bytes of a file."""
         seen: dict[bytes, bool] = {}
-        found = set()
-        for rule, needles in self._needles:
+
+        def holds(needles: tuple[bytes, ...]) -> bool:
             for needle in needles:
                 hit = seen.get(needle)
                 if hit is None:
                     hit = seen[needle] = needle in data
                 if hit:
-                    found.add(rule)
-                    break
+                    return True
+            return False
+
+        found = {rule for rule, needles in self._needles if holds(needles)}
+        importing = [rule for rule in self._importing if not rule.needles or holds(rule.needles)]
+        if importing:
+            words = _imported_words(data)
+            found.update(rule for rule in importing if not words.isdisjoint(map(str.encode, rule.imports)))
         return found
 
     def candidates(self, module: PythonModule, active: set[Rule]) -> Iterator[Candidate]:
@@ -129,6 +140,17 @@ def _needle(trigger: Trigger) -> bytes:
     return (trigger.keyword or trigger.name).encode()
 
 
-def _import_needles(package: str) -> tuple[bytes, bytes]:
-    # The name alone is in comments, paths and strings of every other file of a repository.
-    return (f"from {package}".encode(), f"import {package}".encode())
+def _imported_words(data: bytes) -> set[bytes]:
+    """The packages of all import statements, and other words of their lines, which do no harm."""
+    found: set[bytes] = set()
+    if b"\r" in data:
+        data = data.replace(b"\r", b"\n")
+    for match in _IMPORT.finditer(data):
+        start = data.rfind(b"\n", 0, match.start()) + 1
+        before = _BEFORE.search(data[start : match.start()])
+        if before is not None and before[1]:
+            found.add(before[1])
+        elif before is not None:
+            end = data.find(b"\n", match.end())
+            found.update(_WORD.findall(data[match.end() : end if end >= 0 else len(data)]))
+    return found
