@@ -16,6 +16,16 @@ def main() -> int:
 
             return end_after(error)
         return 0
+    from trl_lint.cache.replay import replay
+    from trl_lint.streams import end_after, make_ready
+
+    make_ready()
+    try:
+        known = replay(sys.argv[1:])
+    except OSError as error:
+        return end_after(error)
+    if known is not None:
+        return known
     from trl_lint.cli import main as run
 
     return run(sys.argv[1:])

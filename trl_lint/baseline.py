@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from trl_lint import looks
 from trl_lint.finding import Finding
 from trl_lint.fingerprints import Key, Keys
 from trl_lint.sources.text import Files
@@ -47,8 +48,7 @@ def read_baseline(path: str) -> Baseline:
     import json
 
     try:
-        with open(path, encoding="utf-8") as stream:
-            document: Any = json.load(stream)
+        document: Any = json.loads(looks.read(path).decode())
     except FileNotFoundError:
         raise BaselineError(f"{path}: no such baseline; `--write-baseline` makes one") from None
     except OSError as error:

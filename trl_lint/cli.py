@@ -12,18 +12,19 @@ from trl_lint import __version__
 from trl_lint.commands import UsageError
 from trl_lint.reports import FORMATS
 from trl_lint.selection import nearest
-from trl_lint.streams import end_after, is_of_a_stream, open_closed_streams
+from trl_lint.streams import end_after, is_of_a_stream, make_ready
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-COMMANDS = ("check", "diagnose", "environment", "rule", "runs")
+COMMANDS = ("check", "clean", "diagnose", "environment", "rule", "runs")
 
 _TARGET = "judge as if this release were pinned"
 _DESCRIPTION = "Check reinforcement-learning training projects before they run."
 _EPILOG = """\
 commands:
   trl-lint [check] PATH...      check files and folders (the default; without PATH, the current folder)
+  trl-lint clean [PATH]...      remove the cache folders of the current folder, or of PATH
   trl-lint diagnose LOG         name the likely cause of a run that died, from its log
   trl-lint environment [PATH]   show which releases the files run with, and which pins conflict
   trl-lint rule [CODE]          explain a rule
@@ -48,11 +49,7 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status. Never raises for what a user or a file did wrong."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    open_closed_streams()
-    for stream in (sys.stdout, sys.stderr):
-        # A console that cannot show a character gets it written out, not a traceback.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    make_ready()
     try:
         status = _guarded(arguments)
         sys.stdout.flush()
@@ -94,6 +91,7 @@ def _fault(error: Exception) -> str:
 
 def _run(arguments: list[str]) -> int:
     _check_folder()
+    given = list(arguments)
     command = "check"
     if arguments and arguments[0] in COMMANDS:
         command = arguments.pop(0)
@@ -105,6 +103,10 @@ def _run(arguments: list[str]) -> int:
         from trl_lint.commands.runs import run as show_runs
 
         return show_runs(runs_parser().parse_args(arguments))
+    if command == "clean":
+        from trl_lint.commands.clean import run as run_clean
+
+        return run_clean(clean_parser().parse_args(arguments))
     if command == "diagnose":
         from trl_lint.commands.diagnose import run as run_diagnose
 
@@ -121,6 +123,7 @@ def _run(arguments: list[str]) -> int:
     options = ["--add-noqa=" if argument == "--add-noqa" else argument for argument in arguments[:end]]
     args = check_parser().parse_intermixed_args(options)
     args.paths += arguments[end + 1 :]
+    args.given = given
     if args.paths and not os.path.lexists(args.paths[0]) and (guess := nearest(args.paths[0], COMMANDS)):
         raise UsageError(f"no file and no command `{args.paths[0]}`; did you mean `{guess}`?")
     return run_check(args)
@@ -159,6 +162,18 @@ def runs_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--color", choices=("auto", "always", "never"), default="auto", metavar="WHEN", help="auto, always or never"
     )
+    return parser
+
+
+def clean_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="trl-lint clean",
+        description="Remove the cache folders of the current folder and those below it, or of other folders.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="folders instead of the current one")
+    parser.add_argument("--cache-dir", metavar="FOLDER", help="remove this cache folder")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing")
     return parser
 
 
@@ -214,7 +229,10 @@ def check_parser() -> argparse.ArgumentParser:
     _add_files(parser.add_argument_group("files"))
     _add_suppressions(parser.add_argument_group("suppressions"))
     _add_output(parser.add_argument_group("output"))
-    _add_settings(parser.add_argument_group("settings"))
+    settings = parser.add_argument_group("settings")
+    _add_settings(settings)
+    settings.add_argument("--cache-dir", metavar="FOLDER", help="keep reports of earlier runs here")
+    settings.add_argument("-n", "--no-cache", action="store_true", help="neither use nor keep reports of earlier runs")
     return parser
 
 
@@ -274,4 +292,3 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 def _add_settings(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--config", metavar="FILE", help="read settings from this pyproject.toml or trl-lint.toml")
     group.add_argument("--isolated", action="store_true", help="read no settings")
-    group.add_argument("-n", "--no-cache", action="store_true", help="accepted for habit's sake")

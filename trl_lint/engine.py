@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from trl_lint import looks
 from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location, Severity
@@ -253,7 +254,7 @@ class _Run:
         except (SourceError, RecursionError) as error:
             # LibCST refused an island that `ast` accepted, or it is nested too deeply to be walked: nothing can be
             # confirmed, so nothing is said.
-            if os.environ.get("TRL_LINT_DEBUG"):
+            if looks.variable("TRL_LINT_DEBUG"):
                 raise RuntimeError(f"{path}: {error}") from error
         except Exception as error:
             self._report_crash(path, f"rule {rule.code} ({rule.page.name})", error)

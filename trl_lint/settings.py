@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
+from trl_lint import looks
 from trl_lint.paths import Glob
 from trl_lint.selection import Selection, covers, is_selected
 from trl_lint.settings_file import Reader, own_table
@@ -62,6 +62,7 @@ class Settings:
     __slots__ = (
         "_selected",
         "baseline",
+        "cache_dir",
         "config",
         "exclude",
         "extend_exclude",
@@ -95,6 +96,7 @@ class Settings:
         unsafe_fixes: bool = False,
         show_fixes: bool = False,
         respect_gitignore: bool = True,
+        cache_dir: str | None = None,
     ) -> None:
         self.root = root or os.getcwd()
         self.config = config
@@ -112,6 +114,7 @@ class Settings:
         self.fix = fix
         self.unsafe_fixes = unsafe_fixes
         self.show_fixes = show_fixes
+        self.cache_dir = cache_dir
         self._selected: dict[str, bool] = {}
 
     def is_selected(self, code: str) -> bool:
@@ -160,19 +163,18 @@ def settings_for(
 
 
 def _folder_of(path: str) -> str:
-    return path if os.path.isdir(path) else os.path.dirname(path)
+    return path if looks.is_folder(path) else os.path.dirname(path)
 
 
-@lru_cache(maxsize=1024)
+@looks.remembered(1024)
 def find_config(folder: str) -> str | None:
     """The configuration file for an absolute folder: the nearest one at or above it, None where there is none."""
     for name in _OWN_FILES:
-        if os.path.isfile(path := os.path.join(folder, name)):
+        if looks.is_file(path := os.path.join(folder, name)):
             return path
     path = os.path.join(folder, "pyproject.toml")
     try:
-        with open(path, "rb") as stream:
-            data = stream.read()
+        data = looks.read(path)
     except OSError:
         data = b""
     # Nearly every pyproject.toml is somebody else's; only one that mentions the tool is parsed.
@@ -223,6 +225,7 @@ def load(config: str | None, options: Options = NO_OPTIONS) -> Settings:
         unsafe_fixes=_first(options.unsafe_fixes, values.get("unsafe-fixes")),
         show_fixes=_first(options.show_fixes, values.get("show-fixes")),
         respect_gitignore=_first(options.respect_gitignore, values.get("respect-gitignore"), True),
+        cache_dir=values.get("cache-dir"),
     )
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from trl_lint import looks
 from trl_lint.paths import relative_to
 from trl_lint.selection import SelectorError, nearest, read_selectors
 
@@ -55,8 +56,7 @@ class Reader:
     def __init__(self, path: str) -> None:
         self.path = path
         try:
-            with open(path, "rb") as stream:
-                self.data = stream.read()
+            self.data = looks.read(path)
         except OSError as error:
             raise SettingsError(f"{shown(path)}: {(error.strerror or str(error)).lower()}") from None
 
@@ -152,6 +152,7 @@ def _kind(value: object) -> str:
 
 KEYS: dict[str, Callable[[object], Any]] = {
     "baseline": _string,
+    "cache-dir": _string,
     "exclude": _strings,
     "extend-exclude": _strings,
     "extend-select": _selectors,

@@ -12,6 +12,15 @@ from contextlib import suppress
 _NAMES = ("stdin", "stdout", "stderr")
 
 
+def make_ready() -> None:
+    """Let the standard streams take whatever is written to them."""
+    open_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        # A console that cannot show a character gets it written out, not a traceback.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def open_closed_streams() -> None:
     """Put something in the place of standard streams that were closed when the process started (`>&-`).
 

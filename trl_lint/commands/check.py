@@ -10,6 +10,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from trl_lint import looks
+from trl_lint.cache.folder import cache_folder, prepare
+from trl_lint.cache.replay import entry_in, is_off, show
+from trl_lint.cache.store import Memory
 from trl_lint.commands import UsageError
 from trl_lint.commands.fixes import fix_list, write_diff
 from trl_lint.commands.options import group_by_settings, read_options, target_hints, unread
@@ -60,15 +64,41 @@ class Outcome(NamedTuple):
 
 def run(args: argparse.Namespace) -> int:
     """Check what the command line asks for; the exit status. Raises UsageError."""
+    memory = Memory(args.given) if _may_be_kept(args) else None
     try:
-        return _Run(args).run()
+        with looks.recording(memory.record if memory else None):
+            return _checked_or_known(args, memory)
     except SettingsError as error:
         raise UsageError(str(error)) from None
 
 
+def _may_be_kept(args: argparse.Namespace) -> bool:
+    """Whether the command line asks for a report that is the same as long as nothing changes, and for no more."""
+    does_more = args.fix or args.diff or args.add_noqa is not None or args.write_baseline or args.output_file
+    return not (does_more or args.no_cache or is_off() or args.verbose or "-" in args.paths)
+
+
+def _checked_or_known(args: argparse.Namespace, memory: Memory | None) -> int:
+    this = _Run(args, memory)
+    if memory is None or this.settings.fix:
+        return this.run()
+    folder = cache_folder(this.settings, args.cache_dir)
+    if not prepare(folder):  # before anything is listed: the folder may stand among what is checked
+        return this.run()
+    entry = entry_in(folder, memory.key) if this.settings.cache_dir else None
+    if entry is not None:
+        return show(entry)
+    status = this.run()
+    if status != 2:
+        memory.keep(folder, status)
+    return status
+
+
 class _Run:
-    def __init__(self, args: argparse.Namespace) -> None:
+    def __init__(self, args: argparse.Namespace, memory: Memory | None) -> None:
         self.args = args
+        self.out = memory.heard("o", sys.stdout) if memory else sys.stdout
+        self.err = memory.heard("e", sys.stderr) if memory else sys.stderr
         self.options = read_options(args)
         self.paths: list[str] = args.paths or ["."]
         self.overlays: dict[str, bytes] = {}
@@ -257,13 +287,13 @@ class _Run:
     def say(self, message: str, prefix: str = "trl-lint: ") -> None:
         """A line on standard error, unless the user wants silence."""
         if not (self.args.silent or self.args.quiet):
-            print(prefix + message, file=sys.stderr)
+            print(prefix + message, file=self.err)
 
     def _say_problems(self) -> None:
         report = Report([], [], Files(), os.getcwd(), shown_as=self.shown_as)
         for path, message in self.problems:
             if not self.args.silent:
-                print(f"trl-lint: {visible(report.path(path))}: {visible(message)}", file=sys.stderr)
+                print(f"trl-lint: {visible(report.path(path))}: {visible(message)}", file=self.err)
 
     def _output(self) -> tuple[TextIO, bool]:
         """The stream for the report, and whether it is ours to close."""
@@ -274,14 +304,15 @@ class _Run:
                 reason = (error.strerror or str(error)).lower()
                 raise UsageError(f"{self.args.output_file}: cannot be written: {reason}") from None
         # The repaired text of standard input goes to standard output, so nothing else may.
-        return (sys.stderr if self.stdin_path and self.settings.fix else sys.stdout), False
+        return (self.err if self.stdin_path and self.settings.fix else self.out), False
 
     def _report_of(self, outcome: Outcome, stream: TextIO) -> Report:
         import shutil
 
         is_terminal = stream.isatty()
         color = wants_color(self.args.color, stream)
-        columns = shutil.get_terminal_size((_WIDTH, 24)).columns if is_terminal or os.environ.get("COLUMNS") else _WIDTH
+        is_told = is_terminal or looks.variable("COLUMNS")
+        columns = shutil.get_terminal_size((_WIDTH, 24)).columns if is_told else _WIDTH
         return Report(
             findings=outcome.findings,
             problems=self.problems,

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from trl_lint import looks
 from trl_lint.engine import Result, Shared, check
-from trl_lint.project import find_root
 from trl_lint.project.discovery import is_source, listings
 from trl_lint.settings import Options, Settings, find_config, load
 from trl_lint.sources import Files
@@ -85,8 +85,7 @@ _contexts: dict[tuple[str | None, str], Context] = {}
 
 def context_for(path: str) -> Context:
     """The context of an absolute path. Raises SettingsError, BaselineError."""
-    find_config.cache_clear()
-    find_root.cache_clear()
+    looks.forget()
     key = (find_config(os.path.dirname(path)), os.getcwd())
     context = _contexts.pop(key, None)
     if context is None or not context.is_fresh():

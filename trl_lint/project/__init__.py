@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from trl_lint import looks
 from trl_lint.sources import Files, SourceError, SourceFile
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _CONTEXT_FILE_BYTES = 1_000_000
 _LOCK_FILE_BYTES = 50_000_000
 
 
-@lru_cache(maxsize=4096)
+@looks.remembered(4096)
 def find_root(folder: str) -> str:
     """The project a folder belongs to: the nearest repository, else package, else requirements.txt, else itself.
 
@@ -62,7 +62,7 @@ def find_root(folder: str) -> str:
 
 
 def _holds(folder: str, names: tuple[str, ...]) -> bool:
-    return any(os.path.exists(os.path.join(folder, name)) for name in names)
+    return any(looks.exists(os.path.join(folder, name)) for name in names)
 
 
 class Project:
@@ -284,6 +284,6 @@ class Project:
 def size_of(path: str) -> int:
     """The size of a file in bytes, 0 where there is none."""
     try:
-        return os.path.getsize(path)
+        return looks.size(path)
     except OSError:
         return 0

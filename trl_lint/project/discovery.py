@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from trl_lint import looks
 from trl_lint.project.gitignore import chain_above, entered, is_ignored
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def collect(
                 found[path] = True
             continue
         try:
-            mode = os.stat(path).st_mode
+            mode = looks.status(path).st_mode
         except (OSError, ValueError) as error:
             missing.append((path, _reason(error)))
             continue
@@ -61,7 +62,7 @@ def collect(
             continue
         if stat.S_ISDIR(mode):
             try:
-                os.scandir(path).close()
+                looks.entries(path)
             except OSError as error:
                 missing.append((path, f"cannot be listed: {_reason(error)}"))
                 continue
@@ -105,8 +106,7 @@ def listings(root: str, settings: Settings) -> Iterator[tuple[str, list[os.DirEn
     while waiting:
         folder, chain = waiting.pop()
         try:
-            with os.scandir(folder) as listing:
-                entries = list(listing)
+            entries = looks.entries(folder)
         except OSError:
             yield folder, None
             continue
@@ -154,10 +154,12 @@ def _walk(root: str, settings: Settings) -> Iterable[str]:
 
 def _own_links(links: list[str], found: set[str], root: str) -> Iterable[str]:
     """The linked files that belong to the tree and are not checked under their own name already."""
-    inside = os.path.realpath(root) + os.sep
-    seen = {os.path.realpath(path) for path in found}
+    inside = os.path.join(looks.real(root), "")
+    # There are no links between the root and what was found without following any.
+    below = len(os.path.join(root, ""))
+    seen = {inside + path[below:] for path in found}
     for link in sorted(links):
-        target = os.path.realpath(link)
-        if target.startswith(inside) and target not in seen and os.path.isfile(target):
+        target = looks.real(link)
+        if target.startswith(inside) and target not in seen and looks.is_file(target):
             seen.add(target)
             yield link

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
+from trl_lint import looks
 from trl_lint.project.pins import Manifest, Pin, kind_of
 
 _COMMAND_KINDS = frozenset(("shell", "makefile", "dockerfile", "readme"))
@@ -36,7 +37,7 @@ class Folders:
         found = self._names.get(folder)
         if found is None:
             try:
-                found = sorted(os.listdir(folder))
+                found = looks.names(folder)
             except OSError:
                 found = []
             self._names[folder] = found

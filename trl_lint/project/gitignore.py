@@ -11,6 +11,8 @@ import os
 import re
 from typing import NamedTuple
 
+from trl_lint import looks
+
 _NAME = ".gitignore"
 _CLASSES = {
     "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": " \t", "cntrl": "\x00-\x1f\x7f", "digit": "0-9", "graph": "!-~",
@@ -74,7 +76,7 @@ def chain_above(folder: str) -> Chain:
     """The patterns that the folders around a folder, up to the root of its repository, bring into it."""
     above: list[str] = []
     current = folder
-    while not os.path.lexists(os.path.join(current, ".git")):
+    while not looks.is_there(os.path.join(current, ".git")):
         parent = os.path.dirname(current)
         if parent == current:
             return ()  # no repository
@@ -82,7 +84,7 @@ def chain_above(folder: str) -> Chain:
         current = parent
     chain: Chain = ()
     for outer in reversed(above):
-        chain = entered(chain, outer, {name for name in (".git", _NAME) if os.path.lexists(os.path.join(outer, name))})
+        chain = entered(chain, outer, {name for name in (".git", _NAME) if looks.is_there(os.path.join(outer, name))})
     return chain
 
 
@@ -96,10 +98,9 @@ def entered(chain: Chain, folder: str, names: set[str]) -> Chain:
 def _added(chain: Chain, folder: str, path: str) -> Chain:
     try:
         # git does not read a .gitignore through a link.
-        if os.path.islink(path):
+        if looks.is_link(path):
             return chain
-        with open(path, "rb") as stream:
-            patterns = read_patterns(stream.read())
+        patterns = read_patterns(looks.read(path))
     except (OSError, ValueError):
         return chain
     return (*chain, Patterns(folder, patterns)) if patterns else chain
@@ -107,18 +108,20 @@ def _added(chain: Chain, folder: str, path: str) -> Chain:
 
 def _git_folder(path: str) -> str:
     """The folder with `info/`: `.git` itself, or for a worktree or submodule the one that its `.git` file names."""
-    if not os.path.isfile(path):
+    if not looks.is_file(path):
         return path
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as stream:
-            folder = stream.read(4096).removeprefix("gitdir:").strip()
+        folder = _first_text(path).removeprefix("gitdir:").strip()
         found = os.path.join(os.path.dirname(path), folder)
-        with open(os.path.join(found, "commondir"), encoding="utf-8", errors="surrogateescape") as stream:
-            return os.path.join(found, stream.read(4096).strip())
+        return os.path.join(found, _first_text(os.path.join(found, "commondir")).strip())
     except FileNotFoundError:
         return found
     except (OSError, ValueError):
         return path
+
+
+def _first_text(path: str) -> str:
+    return looks.read(path)[:4096].decode("utf-8", "surrogateescape")
 
 
 def read_patterns(data: bytes) -> list[Pattern]:

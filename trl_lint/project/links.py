@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from trl_lint import looks
 from trl_lint.sources import Source
 
 
@@ -22,7 +23,7 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
         directory = None
     if os.path.isabs(name) or (directory and os.path.isabs(directory)):
         path = os.path.normpath(os.path.join(directory or "", name))
-        return [path] if os.path.isfile(path) else []
+        return [path] if looks.is_file(path) else []
     directory = inside_clone(directory, source.path)
     found: list[str] = []
     found_bases = bases(source.path)
@@ -30,7 +31,7 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
     for base in found_bases:
         path = os.path.normpath(os.path.join(base, directory or "", name))
         # `../train.py` must not lead out of the project.
-        if path not in found and path.startswith(inside) and os.path.isfile(path):
+        if path not in found and path.startswith(inside) and looks.is_file(path):
             found.append(path)
     return found
 
@@ -57,7 +58,7 @@ def inside_clone(directory: str | None, path: str) -> str:
 
     first, _, rest = (directory or "").partition("/")
     root = find_root(os.path.dirname(path))
-    if first and first.lower() == os.path.basename(root).lower() and not os.path.isdir(os.path.join(root, first)):
+    if first and first.lower() == os.path.basename(root).lower() and not looks.is_folder(os.path.join(root, first)):
         return rest
     return directory or ""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from trl_lint import looks
+
 if TYPE_CHECKING:
     from trl_lint.project import Project
 
@@ -32,6 +34,6 @@ def module_file(dotted: str, path: str, project: Project) -> str | None:
 def _file(base: str, name: str) -> str | None:
     stem = os.path.join(base, *name.split(".")) if name else base
     for candidate in (f"{stem}.py", os.path.join(stem, "__init__.py")):
-        if os.path.isfile(candidate):
+        if looks.is_file(candidate):
             return candidate
     return None

@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from trl_lint import looks
 from trl_lint.project.links import bases, inside_clone, inside_project
 from trl_lint.sources.shell_state import HOLE
 
@@ -75,12 +76,10 @@ def candidates(word: Word, launch: Launch) -> list[str]:
     first, _, rest = pattern.partition("/")
     if not rest or "*" in first or os.path.isabs(pattern):
         return []
-    import glob
-
     found: list[str] = []
     for base in bases(launch.source.path):
-        for path in glob.iglob(os.path.join(glob.escape(os.path.join(base, launch.command.directory or "")), pattern)):
-            if os.path.isfile(path) and path not in found:
+        for path in looks.matching(os.path.join(base, launch.command.directory or ""), pattern):
+            if looks.is_file(path) and path not in found:
                 found.append(os.path.normpath(path))
             if len(found) >= _MOST_CANDIDATES:
                 return found
@@ -111,7 +110,6 @@ def folders_named(name: str, path: str, directory: str | None) -> list[str]:
 def _holds_files(folder: str) -> bool:
     """Whether a folder holds a file: that of a submodule which is not checked out does not."""
     try:
-        with os.scandir(folder) as entries:
-            return any(entry.is_file() for entry in entries)
+        return any(looks.leads_to_file(entry) for entry in looks.entries(folder))
     except OSError:
         return False

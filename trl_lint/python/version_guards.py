@@ -11,6 +11,7 @@ import ast
 import os
 import re
 
+from trl_lint import looks
 from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.sources import Source, SourceError
@@ -59,8 +60,7 @@ def _is_chosen(path: str) -> bool:
         return False
     beside = os.path.join(folder, "__init__.py")
     try:
-        with open(beside, "rb") as stream:
-            data = stream.read()
+        data = looks.read(beside)
         if f".{stem} import".encode() not in data:
             return False
         package = PythonModule(Source(SourceFile(beside, data), "python"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import TextIO
+
+from trl_lint import looks
 
 _LEVELS = {"error": "1;31", "warning": "1;33", "info": "1;36"}
 
@@ -44,9 +45,9 @@ def wants_color(choice: str, stream: TextIO) -> bool:
     """--color before FORCE_COLOR before NO_COLOR before what the stream is."""
     if choice != "auto":
         return choice == "always"
-    force = os.environ.get("FORCE_COLOR", "")
+    force = looks.variable("FORCE_COLOR")
     if force and force != "0":
         return True
-    if os.environ.get("NO_COLOR"):
+    if looks.variable("NO_COLOR"):
         return False
-    return stream.isatty() and os.environ.get("TERM") != "dumb"
+    return stream.isatty() and looks.variable("TERM") != "dumb"

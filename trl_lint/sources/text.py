@@ -10,6 +10,8 @@ import stat
 from bisect import bisect_right
 from typing import NamedTuple
 
+from trl_lint import looks
+
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _CODING_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK_OR_COMMENT = re.compile(rb"^[ \t\f]*(?:#.*)?$")
@@ -177,7 +179,7 @@ class Files:
         return list(self._files)
 
     def exists(self, path: str) -> bool:
-        return path in self._files or path in self._overlays or os.path.isfile(path)
+        return path in self._files or path in self._overlays or looks.is_file(path)
 
     def forget(self, path: str) -> None:
         """Drop a file that holds nothing of interest, so a large tree does not stay in memory."""
@@ -190,13 +192,12 @@ def open_file(path: str, data: bytes | None = None) -> SourceFile:
     Raises OSError, also for a pipe or a device, which a file of the project may name, and TooLargeError.
     """
     if data is None:
-        status = os.stat(path)
+        status = looks.status(path)
         if not stat.S_ISREG(status.st_mode):
             kind = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EINVAL
             raise OSError(kind, os.strerror(kind) if kind == errno.EISDIR else "Not a regular file", path)
         refuse_large(status.st_size, _READABLE_BYTES)
-        with open(path, "rb", buffering=0) as stream:
-            data = stream.read()
+        data = looks.read(path)
     if path.endswith(".ipynb"):
         from trl_lint.sources.notebook import NotebookFile
 

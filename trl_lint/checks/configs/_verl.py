@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from trl_lint import looks
 from trl_lint.checks.configs._asserts import (
     Assertion,
     Level,
@@ -155,7 +156,7 @@ def _composed(program: Program, chosen: dict[str, str], project: Project) -> Tre
 
 
 def _is_group(override: Override, program: Program) -> bool:
-    return "." not in override.key and os.path.isdir(os.path.join(program.folder, override.key))
+    return "." not in override.key and looks.is_folder(os.path.join(program.folder, override.key))
 
 
 # -- the histories --------------------------------------------------------------------------------------------------
@@ -328,7 +329,7 @@ def _other_engines(run: VerlRun, version: str) -> Iterator[tuple[str, Tree]]:
 
 def _other_own_engines(program: Program, project: Project) -> Iterator[tuple[str, Tree]]:
     folder = os.path.join(program.folder, _ENGINE)
-    for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+    for file in looks.names(folder) if looks.is_folder(folder) else ():
         name = file.removesuffix(".yaml")
         tree = _composed(program, {_ENGINE: name}, project)
         if tree is not None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from trl_lint import looks
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.knowledge.presence import Ask, Missing, Points, missing
 from trl_lint.project.stack import Choice, Choices
@@ -166,9 +167,11 @@ def _copies(package: str, path: str, root: str) -> list[str]:
     while places[-1] != root and places[-1].startswith(root.rstrip(os.sep) + os.sep):
         places.append(os.path.dirname(places[-1]))
     with suppress(OSError):
-        places += [entry.path for entry in os.scandir(root) if entry.is_dir() and entry.name != package]
+        places += [
+            entry.path for entry in looks.entries(root) if looks.leads_to_folder(entry) and entry.name != package
+        ]
     found = dict.fromkeys(os.path.join(place, package) for place in places)
-    return [folder for folder in found if os.path.isfile(os.path.join(folder, "__init__.py"))]
+    return [folder for folder in found if looks.is_file(os.path.join(folder, "__init__.py"))]
 
 
 def _texts(folder: str, project: Project) -> list[str]:
@@ -179,8 +182,6 @@ def _texts(folder: str, project: Project) -> list[str]:
 
 
 def _read_texts(folder: str) -> Iterator[str]:
-    for base, _, files in os.walk(folder):
-        for name in files:
-            if name.endswith(".py"):
-                with open(os.path.join(base, name), encoding="utf-8", errors="replace") as stream:
-                    yield stream.read()
+    for path in looks.walk(folder):
+        if path.endswith(".py"):
+            yield looks.read_text(path)

@@ -7,6 +7,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from trl_lint import looks
+
 if TYPE_CHECKING:
     from trl_lint.project import Project
 
@@ -73,8 +75,7 @@ def is_ignored(path: str, root: str) -> bool:
 
 def _patterns(path: str) -> list[str]:
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            lines = stream.read(_LARGEST).splitlines()
+        lines = looks.read_text(path)[:_LARGEST].splitlines()
     except OSError:
         return []
     return [line.strip() for line in lines if line.strip() and not line.startswith(("#", "!"))]
@@ -95,7 +96,7 @@ def is_mentioned(name: str, project: Project) -> bool:
     for path in project.paths():
         if path.endswith((".py", ".sh", ".ipynb")) or os.path.basename(path) == "Makefile":
             try:
-                if os.path.getsize(path) <= _LARGEST and _writes(project, path, wanted):
+                if looks.size(path) <= _LARGEST and _writes(project, path, wanted):
                     return True
             except OSError:
                 continue

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from trl_lint import looks
 from trl_lint.finding import Location
 from trl_lint.project.governed import governed_files, pins_itself
 from trl_lint.sources import SourceError
@@ -135,7 +135,7 @@ def read_settings(
 def find_word(words: tuple[str, ...], path: str, project: Project) -> Location | None:
     """The first place in a file where one of the words stands; the bytes are searched before anything is decoded."""
     try:
-        if os.path.getsize(path) > _CODE_BYTES:
+        if looks.size(path) > _CODE_BYTES:
             return None
         file = project.files.get(path)
         for word in words:

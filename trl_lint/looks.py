@@ -1,0 +1,277 @@
+"""Every look at the file system and at the environment that a report may rest on, and the record of them.
+
+Whatever a check reads, lists or only asks for goes through here, so that the cache knows what a report rests on: also
+the files that were not there. Nothing is recorded unless `recording` is on.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TypeVar
+
+from trl_lint.stamps import FILE, FOLDER, LINK, NOTHING, OTHER, QUESTIONS, kind_of, stamp_of
+
+T = TypeVar("T")
+
+_DIGEST_BYTES = 16
+
+
+class Record:
+    """What was looked at, by absolute path, in the state it had.
+
+    `files` maps a path to its stamp and the digest of its contents, "" where only the size was asked for; `folders` to
+    its stamp and what stands under each name; `answers` a question and a path to the answer.
+    """
+
+    def __init__(self) -> None:
+        self.began = time.time_ns()
+        self.files: dict[str, tuple[str, str]] = {}
+        self.folders: dict[str, tuple[str, dict[str, str]]] = {}
+        self.answers: dict[tuple[str, str], str] = {}
+        self.variables: dict[str, str | None] = {}
+        self.is_torn = False  # something changed while we looked, or could not be read: no report to keep
+
+    def note_file(self, path: str, status: os.stat_result, data: bytes | None) -> None:
+        path, stamp = full(path), stamp_of(status)
+        known = self.files.get(path)
+        if known is not None and known[0] != stamp:
+            self.is_torn = True
+        if known is None or not known[1]:
+            self.files[path] = stamp, "" if data is None else digest_of(data)
+
+    def note_folder(self, path: str, status: os.stat_result, entries: list[os.DirEntry[str]]) -> None:
+        found = stamp_of(status), {entry.name: kind_of_entry(entry) for entry in entries}
+        if self.folders.setdefault(full(path), found) != found:
+            self.is_torn = True
+
+    def note_answer(self, question: str, path: str, answer: str) -> None:
+        if self.answers.setdefault((question, full(path)), answer) != answer:
+            self.is_torn = True
+
+
+_record: Record | None = None
+_forget: list[Callable[[], None]] = []
+
+
+def remembered(most: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """`lru_cache` for a function that looks: a record begins without what was seen before it."""
+
+    def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
+        cached = lru_cache(maxsize=most)(function)
+        _forget.append(cached.cache_clear)
+        return cached
+
+    return decorate
+
+
+def forget() -> None:
+    """Drop what functions remember of the file system."""
+    for clear in _forget:
+        clear()
+
+
+@contextmanager
+def recording(record: Record | None) -> Iterator[None]:
+    """Write every look made inside into a record."""
+    global _record
+    if record is not None:
+        forget()
+    before, _record = _record, record
+    try:
+        yield
+    finally:
+        _record = before
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def read(path: str) -> bytes:
+    """The bytes of a file. Raises OSError."""
+    try:
+        with open(path, "rb", buffering=0) as stream:
+            if _record is None:
+                return stream.read()
+            status = os.fstat(stream.fileno())
+            data = stream.read()
+    except OSError as error:
+        _note_failure(path, error)
+        raise
+    _record.note_file(path, status, data)
+    return data
+
+
+def read_text(path: str) -> str:
+    """The text of a file in UTF-8, with what is not replaced and line ends as `open` gives them. Raises OSError."""
+    return read(path).decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def status(path: str) -> os.stat_result:
+    """`os.stat`, of which the size and the kind may be used. Raises OSError and ValueError."""
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        _note_failure(path, error)
+        raise
+    if _record is not None:
+        if stat.S_ISREG(found.st_mode):
+            _record.note_file(path, found, None)
+        else:
+            _record.note_answer("kind", path, kind_of(path))
+    return found
+
+
+def size(path: str) -> int:
+    """The size of a file in bytes. Raises OSError."""
+    return status(path).st_size
+
+
+def _note_failure(path: str, error: OSError) -> None:
+    if _record is not None:
+        if isinstance(error, (FileNotFoundError, NotADirectoryError, IsADirectoryError)):
+            _record.note_answer("kind", path, kind_of(path))
+        else:  # there, but not for us: what would change that is no part of the record
+            _record.is_torn = True
+
+
+def is_file(path: str) -> bool:
+    return _ask("kind", path) == FILE
+
+
+def is_folder(path: str) -> bool:
+    return _ask("kind", path) == FOLDER
+
+
+def exists(path: str) -> bool:
+    return _ask("kind", path) != NOTHING
+
+
+def is_there(path: str) -> bool:
+    """Whether anything has this name, be it a link that leads nowhere."""
+    return _ask("link", path) != NOTHING
+
+
+def is_link(path: str) -> bool:
+    return _ask("link", path) == LINK
+
+
+def real(path: str) -> str:
+    """The path without links."""
+    return _ask("real", path)
+
+
+# -- folders ----------------------------------------------------------------------------------------------------------
+
+
+def entries(folder: str) -> list[os.DirEntry[str]]:
+    """What is in a folder. Raises OSError.
+
+    The types of the entries may be used, without following links; whoever follows one asks for its path here.
+    """
+    try:
+        before = None if _record is None else os.stat(folder)
+        with os.scandir(folder) as listing:
+            found = list(listing)
+    except OSError as error:
+        _note_failure(folder, error)
+        raise
+    if _record is not None and before is not None:
+        _record.note_folder(folder, before, found)
+    return found
+
+
+def names(folder: str) -> list[str]:
+    """The names in a folder, sorted. Raises OSError."""
+    return sorted(entry.name for entry in entries(folder))
+
+
+def leads_to_file(entry: os.DirEntry[str]) -> bool:
+    return is_file(entry.path) if entry.is_symlink() else entry.is_file(follow_symlinks=False)
+
+
+def leads_to_folder(entry: os.DirEntry[str]) -> bool:
+    return is_folder(entry.path) if entry.is_symlink() else entry.is_dir(follow_symlinks=False)
+
+
+def walk(folder: str) -> Iterator[str]:
+    """Every file below a folder, in a fixed order. Links to folders are not followed."""
+    try:
+        found = sorted(entries(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    below = []
+    for entry in found:
+        if not leads_to_folder(entry):
+            yield entry.path
+        elif not entry.is_symlink():
+            below.append(entry.path)
+    for path in below:
+        yield from walk(path)
+
+
+def matching(folder: str, pattern: str) -> Iterator[str]:
+    """The paths below a folder that a pattern of the shell fits, in a fixed order; `*` takes no hidden file."""
+    import fnmatch
+
+    first, _, rest = pattern.partition("/")
+    if any(char in first for char in "*?["):
+        try:
+            found = [name for name in names(folder) if fnmatch.fnmatch(name, first)]
+        except OSError:
+            return
+        found = [name for name in found if first.startswith(".") or not name.startswith(".")]
+    else:
+        found = [first]
+    for name in found:
+        path = os.path.join(folder, name)
+        if rest:
+            yield from matching(path, rest)
+        elif exists(path):
+            yield path
+
+
+# -- the environment --------------------------------------------------------------------------------------------------
+
+
+def variable(name: str) -> str:
+    """An environment variable, "" where it is not set."""
+    value = os.environ.get(name)
+    if _record is not None:
+        _record.variables[name] = value
+    return value or ""
+
+
+def _ask(question: str, path: str) -> str:
+    answer = QUESTIONS[question](path)
+    if _record is not None and "\0" not in path:  # nothing can stand there
+        _record.note_answer(question, path, answer)
+    return answer
+
+
+def full(path: str) -> str:
+    """A path that holds in every folder. Not normalised: `..` behind a link leads elsewhere than its text says."""
+    return path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
+
+
+def kind_of_entry(entry: os.DirEntry[str]) -> str:
+    if entry.is_symlink():
+        return LINK
+    if entry.is_dir(follow_symlinks=False):
+        return FOLDER
+    return FILE if entry.is_file(follow_symlinks=False) else OTHER
+
+
+def listing_digest(found: dict[str, str]) -> str:
+    """A digest of the names in a folder and of what stands under each."""
+    return digest_of("\n".join(f"{name}\0{found[name]}" for name in sorted(found)).encode("utf-8", "surrogateescape"))
+
+
+def digest_of(data: bytes) -> str:
+    from hashlib import blake2b
+
+    return blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
