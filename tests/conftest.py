@@ -16,6 +16,8 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "TRL_LINT_DEBUG", "GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
+    # A test sees the code as it is, patched perhaps; tests of the cache turn it on.
+    monkeypatch.setenv("TRL_LINT_NO_CACHE", "1")
 
 
 @pytest.fixture

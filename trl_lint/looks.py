@@ -14,11 +14,19 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TypeVar
 
-from trl_lint.stamps import FILE, FOLDER, LINK, NOTHING, OTHER, QUESTIONS, kind_of, stamp_of
+from trl_lint.stamps import (
+    FILE,
+    FOLDER,
+    LINK,
+    NOTHING,
+    QUESTIONS,
+    digest_of,
+    kind_of,
+    kind_of_entry,
+    stamp_of,
+)
 
 T = TypeVar("T")
-
-_DIGEST_BYTES = 16
 
 
 class Record:
@@ -256,22 +264,3 @@ def _ask(question: str, path: str) -> str:
 def full(path: str) -> str:
     """A path that holds in every folder. Not normalised: `..` behind a link leads elsewhere than its text says."""
     return path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
-
-
-def kind_of_entry(entry: os.DirEntry[str]) -> str:
-    if entry.is_symlink():
-        return LINK
-    if entry.is_dir(follow_symlinks=False):
-        return FOLDER
-    return FILE if entry.is_file(follow_symlinks=False) else OTHER
-
-
-def listing_digest(found: dict[str, str]) -> str:
-    """A digest of the names in a folder and of what stands under each."""
-    return digest_of("\n".join(f"{name}\0{found[name]}" for name in sorted(found)).encode("utf-8", "surrogateescape"))
-
-
-def digest_of(data: bytes) -> str:
-    from hashlib import blake2b
-
-    return blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()

@@ -10,9 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FILE, FOLDER, LINK, OTHER, NOTHING = "f", "d", "l", "o", "-"
-# A file that changed so shortly before a look may change again without its times showing it: clocks of file systems
-# tick every few milliseconds, those of FAT and of some servers every two seconds.
-_TICK_NS = 2_000_000_000
+# A file that changed so shortly before a look may change again without its times showing it. Clocks of file systems
+# tick at least every ten milliseconds, apart from those that show round numbers only: FAT counts in two seconds.
+_TICK_NS = 100_000_000
+_COARSE_TICK_NS = 2_100_000_000
+_ROUND_NS = 10_000_000
+_DIGEST_BYTES = 16
 
 
 def kind_of(path: str) -> str:
@@ -48,5 +51,26 @@ def stamp_of(status: os.stat_result) -> str:
 
 def lasting(stamp: str, began: int) -> str:
     """A stamp; "" if a change right after our look, which began at that time, need not alter it."""
-    times = [int(number) for number in stamp.split()[1:3]]
-    return "" if max(times) > began - _TICK_NS else stamp
+    _, modified, changed, _ = map(int, stamp.split())
+    tick = _TICK_NS if changed % _ROUND_NS else _COARSE_TICK_NS
+    return "" if max(modified, changed) > began - tick else stamp
+
+
+def kind_of_entry(entry: os.DirEntry[str]) -> str:
+    """What stands under a name in a folder, without following it."""
+    if entry.is_symlink():
+        return LINK
+    if entry.is_dir(follow_symlinks=False):
+        return FOLDER
+    return FILE if entry.is_file(follow_symlinks=False) else OTHER
+
+
+def listing_digest(found: dict[str, str]) -> str:
+    """A digest of the names in a folder and of what stands under each."""
+    return digest_of("\n".join(f"{name}\0{found[name]}" for name in sorted(found)).encode("utf-8", "surrogateescape"))
+
+
+def digest_of(data: bytes) -> str:
+    from hashlib import blake2b
+
+    return blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()

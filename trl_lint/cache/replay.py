@@ -97,7 +97,7 @@ def entry_in(folder: str, key: list[str]) -> Entry | None:
         return None
     changed = _restamped(entry)
     if changed:
-        from trl_lint.cache.store import renewed
+        from trl_lint.cache.renewal import renewed
 
         return renewed(entry, changed, path)
     try:

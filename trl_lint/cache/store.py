@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import groupby
@@ -15,8 +13,8 @@ from typing import TYPE_CHECKING
 from trl_lint.cache.entry import CONTENTS, NAMES, STAMP, Entry, write_entry
 from trl_lint.cache.folder import prune
 from trl_lint.cache.replay import entry_path, key_of
-from trl_lint.looks import Record, digest_of, kind_of_entry, listing_digest
-from trl_lint.stamps import FILE, LINK, NOTHING, lasting, stamp_of
+from trl_lint.looks import Record
+from trl_lint.stamps import FILE, LINK, NOTHING, lasting, listing_digest, stamp_of
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -128,35 +126,3 @@ def _tree(folder: str) -> Iterator[str]:
     for path in below:
         if os.path.basename(path) not in ("__pycache__", "refresher"):
             yield from _tree(path)
-
-
-def renewed(entry: Entry, changed: list[int], path: str) -> Entry | None:
-    """The entry, if the paths whose stamps have changed hold the same as before; the file at `path` is renewed, too."""
-    began = time.time_ns()
-    better = False
-    for number in changed:
-        kind, name, before, digest = entry.looks[number]
-        try:
-            now = _looked_again(kind, name)
-        except (OSError, ValueError):
-            return None
-        if not digest or now is None or now[1] != digest:
-            return None
-        stamp = lasting(now[0], began)
-        better = better or stamp != before
-        entry.looks[number] = kind, name, stamp, digest
-    if better:
-        write_entry(path, entry)
-    return entry
-
-
-def _looked_again(kind: str, path: str) -> tuple[str, str] | None:
-    """Stamp and digest of a path today; None if it can have none."""
-    status = os.stat(path)
-    if kind == CONTENTS and stat.S_ISREG(status.st_mode):
-        with open(path, "rb", buffering=0) as stream:
-            return stamp_of(os.fstat(stream.fileno())), digest_of(stream.read())
-    if kind == NAMES:
-        with os.scandir(path) as listing:
-            return stamp_of(status), listing_digest({entry.name: kind_of_entry(entry) for entry in listing})
-    return None

@@ -1,0 +1,118 @@
+"""Nothing is looked at behind the back of the record: what the system is asked during a run stands in it."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cached import Cached, copy_project
+from fixture_cases import FIXTURES
+
+from trl_lint.cache import store
+from trl_lint.cache.replay import NAME
+from trl_lint.looks import Record
+
+PROJECTS = int(os.environ.get("TRL_LINT_TEST_PROJECTS", "40"))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Every path that is handed to the system while a test runs."""
+    found: set[str] = set()
+
+    def watched(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(path: Any = ".", *arguments: Any, **named: Any) -> Any:
+            if isinstance(path, (str, bytes, os.PathLike)):
+                found.add(os.path.join(os.getcwd(), os.fsdecode(path)))
+            return function(path, *arguments, **named)
+
+        return call
+
+    for name in ("stat", "lstat", "listdir", "scandir", "readlink", "access", "open"):
+        monkeypatch.setattr(os, name, watched(getattr(os, name)))
+    opening = watched(builtins.open)
+    monkeypatch.setattr(builtins, "open", opening)
+    monkeypatch.setattr(io, "open", opening)
+    return found
+
+
+def test_everything_is_recorded(
+    tmp_path: Path, cached: Cached, monkeypatch: pytest.MonkeyPatch, asked: set[str]
+) -> None:
+    kept: list[Record] = []
+    keep = store.Memory.keep
+
+    def seen(self: store.Memory, folder: str, status: int) -> bool:
+        kept.append(self.record)
+        return keep(self, folder, status)
+
+    monkeypatch.setattr(store.Memory, "keep", seen)
+    chance = random.Random(8)
+    number_kept = 0
+    for number, fixture in enumerate(chance.sample(sorted(FIXTURES.glob("TRL*/*/")), PROJECTS)):
+        folder = copy_project(fixture, tmp_path / f"p{number}" / "project")
+        if number % 3 == 0:
+            (folder / ".git").mkdir()
+            (folder / "link.py").symlink_to(next(folder.rglob("*.*")))
+        monkeypatch.chdir(folder)
+        asked.clear()
+        kept.clear()
+        cached("--select", "ALL", "--output-format", "json")
+        if not kept:  # status 2
+            continue
+        record = kept[0]
+        known = {*record.files, *record.folders, *(path for _, path in record.answers)}
+        mine = {path for path in asked if path.startswith(str(tmp_path)) and NAME not in path}
+        unknown = {path for path in mine if path not in known and os.path.normpath(path) not in known}
+        # The way to a path that is asked for without its links.
+        real = [path for question, path in record.answers if question == "real"]
+        unknown -= {path for path in unknown if any(other.startswith(os.path.join(path, "")) for other in real)}
+        assert mine and not unknown, fixture
+        number_kept += 1
+    assert number_kept > PROJECTS / 2
+
+
+def test_a_file_that_changes_while_we_look_is_not_kept(tmp_path: Path) -> None:
+    from trl_lint import looks
+
+    path = tmp_path / "train.py"
+    path.write_text("a = 1\n", "utf-8")
+    record = Record()
+    with looks.recording(record):
+        looks.read(str(path))
+        assert not record.is_torn
+        path.write_text("a = 22\n", "utf-8")
+        looks.read(str(path))
+    assert record.is_torn
+
+
+def test_an_answer_that_contradicts_a_listing_is_not_kept(tmp_path: Path) -> None:
+    from trl_lint import looks
+
+    record = Record()
+    with looks.recording(record):
+        looks.names(str(tmp_path))
+        (tmp_path / "new.py").touch()
+        assert looks.is_file(str(tmp_path / "new.py"))
+    list(store._needed_answers(record))
+    assert record.is_torn
+
+
+def test_patterns_as_the_shell_understands_them(tmp_path: Path) -> None:
+    import glob
+
+    from trl_lint import looks
+
+    for name in ("a/x.yaml", "a/y.yml", "b/x.yaml", "b/c/x.yaml", ".h/x.yaml", "a/.x.yaml", "b/[1].yaml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "l").symlink_to("a")
+    for pattern in ("a/*", "*/x.yaml", "*/*", "*/c/*.yaml", "?/x.*", ".*/x.yaml", "b/[[]1].yaml", "*/../a/*", "no/*"):
+        expected = sorted(glob.glob(os.path.join(glob.escape(str(tmp_path)), pattern)))
+        assert sorted(looks.matching(str(tmp_path), pattern)) == expected, pattern
