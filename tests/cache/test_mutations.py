@@ -112,9 +112,7 @@ MUTATIONS = (
 
 
 @pytest.mark.parametrize("number", range(PROJECTS))
-def test_after_any_change(
-    number: int, tmp_path: Path, cached: Cached, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_any_change(number: int, tmp_path: Path, cached: Cached, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(f"{SEED} {number}")
     fixture = chance.choice(sorted(FIXTURES.glob("TRL*/*/")))
     folder = copy_project(fixture, tmp_path / "project")

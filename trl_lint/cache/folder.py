@@ -19,6 +19,7 @@ _MARKS = {".gitignore": "*\n", "CACHEDIR.TAG": _TAG}
 _VERSIONS = re.compile(r"trl-lint-[\w.+-]+\Z")
 _TEMPORARY = re.compile(rf"[0-9a-f]{{8}}{re.escape(SUFFIX)}\.\d+\.tmp\Z")
 _ENTRY = re.compile(rf"[0-9a-f]{{8}}{re.escape(SUFFIX)}\Z")
+_HALF_MARKED = re.compile(r"(?:\.gitignore|CACHEDIR\.TAG)\.\d+\.tmp\Z")
 _MOST_ENTRIES = 100
 _MOST_BYTES = 100_000_000
 _OLDEST = 30 * 24 * 3600
@@ -44,7 +45,7 @@ def prepare(folder: str) -> bool:
         inner = os.path.join(folder, VERSION)
         os.makedirs(folder, exist_ok=True)
         # Somebody else's folder, named by mistake, is not hidden from git.
-        if all(name in _MARKS or _VERSIONS.match(name) for name in os.listdir(folder)):
+        if all(_is_own(name) for name in os.listdir(folder)):
             _mark(folder)
         os.makedirs(inner, exist_ok=True)
         return not os.path.islink(inner) and os.access(inner, os.W_OK)
@@ -52,11 +53,15 @@ def prepare(folder: str) -> bool:
         return False
 
 
+def _is_own(name: str) -> bool:
+    return name in _MARKS or bool(_VERSIONS.match(name) or _HALF_MARKED.match(name))
+
+
 def _mark(folder: str) -> None:
     for name, text in _MARKS.items():
         path = os.path.join(folder, name)
         if not os.path.lexists(path) or os.path.getsize(path) == 0:  # a killed run may have got no further
-            new = f"{path}.{os.getpid()}"
+            new = f"{path}.{os.getpid()}.tmp"
             with open(new, "w", encoding="utf-8", newline="\n") as stream:
                 stream.write(text)
             os.replace(new, path)
@@ -66,8 +71,11 @@ def prune(folder: str) -> None:
     """Drop entries that are old or too many, those of other versions, and what killed runs left behind."""
     with suppress(OSError):
         for name in os.listdir(folder):
-            if _VERSIONS.match(name) and not os.path.islink(os.path.join(folder, name)):
-                _prune(os.path.join(folder, name))
+            path = os.path.join(folder, name)
+            if _VERSIONS.match(name) and not os.path.islink(path):
+                _prune(path)
+            elif _HALF_MARKED.match(name) and time.time() - os.lstat(path).st_mtime > _OLDEST_TEMPORARY:
+                os.unlink(path)
 
 
 def _prune(folder: str) -> None:
@@ -109,7 +117,11 @@ def clean(folder: str) -> int:
                             os.unlink(os.path.join(inner, name))
                             count += 1
                 os.rmdir(inner)
-        if set(os.listdir(folder)) <= _MARKS.keys():
+        left = os.listdir(folder)
+        if all(name in _MARKS or _HALF_MARKED.match(name) for name in left):
+            for name in left:
+                if name not in _MARKS:
+                    os.unlink(os.path.join(folder, name))
             for name, text in _MARKS.items():
                 path = os.path.join(folder, name)
                 with suppress(OSError), open(path, encoding="utf-8", errors="replace") as stream:

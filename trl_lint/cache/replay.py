@@ -99,7 +99,7 @@ def entry_in(folder: str, key: list[str]) -> Entry | None:
     if changed:
         from trl_lint.cache.renewal import renewed
 
-        return renewed(entry, changed, path)
+        entry = renewed(entry, changed, path)
     try:
         now = time.time()
         if now - os.stat(path).st_mtime > _UNUSED:
