@@ -22,12 +22,12 @@ def callee(module: PythonModule, func: ast.expr, caller: FunctionNode) -> Functi
         found = _by_name(module).get(func.id, [])
         candidates = [function for function in found if module.parents.get(function) is module.tree]
         is_only = len(found) == 1 and not _is_rebound(module, func.id)
-        return candidates[0] if candidates and is_only and _is_plain(candidates[0]) else None
+        return candidates[0] if candidates and is_only and _is_plain(candidates[0], module) else None
     if isinstance(func, ast.Attribute) and dotted(func.value) == "self":
         # An override further down, in this module or another, would be found under the same name.
         found = _by_name(module).get(func.attr, [])
         is_own = len(found) == 1 and module.parents.get(found[0]) is module.class_of(caller)
-        return found[0] if is_own and _is_plain(found[0]) else None
+        return found[0] if is_own and _is_plain(found[0], module) else None
     return None
 
 
@@ -50,8 +50,15 @@ def _is_rebound(module: PythonModule, name: str) -> bool:
     )
 
 
-def _is_plain(function: FunctionNode) -> bool:
+def _is_plain(function: FunctionNode, module: PythonModule) -> bool:
     """No generator, no coroutine, no decorator that may change the result, and no stub."""
+    known = module.memo.get(("is plain", function))
+    if known is None:
+        known = module.memo["is plain", function] = _returns_what_it_says(function)
+    return bool(known)
+
+
+def _returns_what_it_says(function: FunctionNode) -> bool:
     if isinstance(function, ast.AsyncFunctionDef):
         return False
     for decorator in function.decorator_list:

@@ -40,6 +40,7 @@ from trl_lint.python.dataflow.readings import (
     is_tensor_annotation,
     keeps_rank,
     proven_tensors,
+    text_of,
 )
 from trl_lint.python.dataflow.torch_facts import ACCELERATOR_COLLECTIVES, TENSOR_ONLY
 from trl_lint.python.guards import last_name
@@ -103,7 +104,7 @@ class DeviceDomain(TorchCalls):
         self.meetings = Meetings(module)
         self.given_from_cpu: set[tuple[ast.AST, str]] = set()
         self.given_names = frozenset()
-        self._tensors = proven_tensors(function)
+        self._tensors = proven_tensors(function, module)
         self._returned: list[Value] = []
         self._calling: tuple[FunctionNode, ...] = (function,)
         self._summaries: dict[object, Value] = {}
@@ -162,7 +163,7 @@ class DeviceDomain(TorchCalls):
 
     def enters(self, test: ast.expr) -> bool:
         """Skip what only runs where everything is on the CPU (or is not), or under symbolic tracing."""
-        text = ast.unparse(test)
+        text = text_of(test, self.module)
         return not ("is_available" in text or "'cpu'" in text or "fx_proxy" in text or "is_cuda" in text)
 
     def evaluate(self, node: ast.expr, env: Env[Value]) -> Value:
@@ -218,7 +219,7 @@ class DeviceDomain(TorchCalls):
     # -- expressions ----------------------------------------------------------------------------------------------
 
     def _proven(self, node: ast.expr) -> Value:
-        return TENSOR if ast.unparse(node) in self._tensors else UNKNOWN
+        return TENSOR if self._tensors and text_of(node, self.module) in self._tensors else UNKNOWN
 
     def _name(self, node: ast.expr, env: Env[Value]) -> Value:
         name = dotted(node)
@@ -387,7 +388,7 @@ class DeviceDomain(TorchCalls):
         self.given_from_cpu |= {(callee, f"{name}.device") for name, value in given.items() if value.kind == "cpu"}
         outer = (self.function, self._tensors, self._returned, self._calling)
         names, self.given_names = self.given_names, names
-        self.function, self._tensors, self._returned = callee, proven_tensors(callee), []
+        self.function, self._tensors, self._returned = callee, proven_tensors(callee, self.module), []
         self._calling = (*self._calling, callee)
         Interpreter(self).run(callee.body, {**self.start(), **given})
         result = reduce(merge, self._returned) if self._returned else UNKNOWN

@@ -88,13 +88,31 @@ def is_dtype(node: ast.expr) -> bool:
     return name in torch.DTYPES or "dtype" in name.lower()
 
 
-def proven_tensors(function: FunctionNode) -> frozenset[str]:
+def proven_tensors(function: FunctionNode, module: PythonModule) -> frozenset[str]:
     """Expressions (as written) that are used in a way only torch tensors allow."""
+    known = module.memo.get(("proven tensors", function))
+    if known is None:
+        known = module.memo["proven tensors", function] = _proven_tensors(function)
+    return known  # type: ignore[return-value]
+
+
+def _proven_tensors(function: FunctionNode) -> frozenset[str]:
     found = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute) and node.attr in torch.TENSOR_ONLY:
             found.add(ast.unparse(node.value))
     return frozenset(found - {"torch", "F", "nn.functional", "self", "torch.nn.functional"})
+
+
+def text_of(node: ast.expr, module: PythonModule) -> str:
+    """`ast.unparse`, once for each expression: branches and calls bring the same one up again and again."""
+    name = dotted(node)
+    if name is not None:
+        return name
+    known = module.memo.get(("text", node))
+    if known is None:
+        known = module.memo["text", node] = ast.unparse(node)
+    return known  # type: ignore[return-value]
 
 
 def parts(node: ast.expr) -> Iterator[ast.expr]:
