@@ -52,7 +52,7 @@ def test_wheel_holds_the_package_and_the_rules_and_nothing_else(wheel: Path):
 def test_wheel_says_what_it_is(wheel: Path):
     archive = zipfile.ZipFile(wheel)
     texts = {name.split(".dist-info/")[1]: archive.read(name) for name in archive.namelist() if ".dist-info/" in name}
-    assert b"trl-lint = trl_lint.__main__:main" in texts["entry_points.txt"]
+    assert b"trl-lint = trl_lint.__main__:run" in texts["entry_points.txt"]
     assert texts["licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
     assert b"\nLicense-Expression: Apache-2.0\n" in texts["METADATA"]
 

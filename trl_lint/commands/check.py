@@ -180,6 +180,7 @@ class _Run:
 
     def _checked(self, contents: dict[str, bytes] | None = None) -> Outcome:
         results = [(group, self._check_group(group, contents or {})) for group in self.groups]
+        self._results = results  # what was read ends with the process
         return self._outcome(results, contents or {}, {}, {}, [], [])
 
     def _repaired(self) -> Outcome:

@@ -177,6 +177,10 @@ class PythonModule:
         """The innermost function around a node."""
         return next((n for n in self.ancestors(node) if isinstance(n, _FUNCTIONS)), None)
 
+    def functions_around(self, node: ast.AST) -> Iterator[FunctionNode]:
+        """The functions that a node stands in, from the inside."""
+        return (n for n in self.ancestors(node) if isinstance(n, _FUNCTIONS))
+
     def class_of(self, node: ast.AST) -> ast.ClassDef | None:
         """The innermost class around a node."""
         return next((n for n in self.ancestors(node) if isinstance(n, ast.ClassDef)), None)

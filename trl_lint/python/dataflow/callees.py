@@ -54,18 +54,19 @@ def _is_plain(function: FunctionNode, module: PythonModule) -> bool:
     """No generator, no coroutine, no decorator that may change the result, and no stub."""
     known = module.memo.get(("is plain", function))
     if known is None:
-        known = module.memo["is plain", function] = _returns_what_it_says(function)
+        known = module.memo["is plain", function] = _returns_what_it_says(function, module)
     return bool(known)
 
 
-def _returns_what_it_says(function: FunctionNode) -> bool:
+def _returns_what_it_says(function: FunctionNode, module: PythonModule) -> bool:
     if isinstance(function, ast.AsyncFunctionDef):
         return False
     for decorator in function.decorator_list:
         name = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator) or ""
         if name.rpartition(".")[2] not in _TRANSPARENT:
             return False
-    return not any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function))
+    yields = (*module.of(ast.Yield), *module.of(ast.YieldFrom))
+    return not any(function in module.functions_around(node) for node in yields)
 
 
 def bound(

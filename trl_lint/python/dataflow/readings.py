@@ -90,18 +90,21 @@ def is_dtype(node: ast.expr) -> bool:
 
 def proven_tensors(function: FunctionNode, module: PythonModule) -> frozenset[str]:
     """Expressions (as written) that are used in a way only torch tensors allow."""
-    known = module.memo.get(("proven tensors", function))
+    known = module.memo.get(("proven tensors", module.tree))
     if known is None:
-        known = module.memo["proven tensors", function] = _proven_tensors(function)
-    return known  # type: ignore[return-value]
+        known = module.memo["proven tensors", module.tree] = _proven_tensors(module)
+    return known.get(function, frozenset())  # type: ignore[attr-defined, no-any-return]
 
 
-def _proven_tensors(function: FunctionNode) -> frozenset[str]:
-    found = set()
-    for node in ast.walk(function):
-        if isinstance(node, ast.Attribute) and node.attr in torch.TENSOR_ONLY:
-            found.add(ast.unparse(node.value))
-    return frozenset(found - {"torch", "F", "nn.functional", "self", "torch.nn.functional"})
+def _proven_tensors(module: PythonModule) -> dict[FunctionNode, frozenset[str]]:
+    found: dict[FunctionNode, set[str]] = {}
+    for node in module.of(ast.Attribute):
+        if node.attr in torch.TENSOR_ONLY:
+            text = text_of(node.value, module)
+            for function in module.functions_around(node):
+                found.setdefault(function, set()).add(text)
+    packages = {"torch", "F", "nn.functional", "self", "torch.nn.functional"}
+    return {function: frozenset(texts - packages) for function, texts in found.items()}
 
 
 def text_of(node: ast.expr, module: PythonModule) -> str:
