@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import io
 import os
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 from cached import Cached, copy_project
-from fixture_cases import FIXTURES
+from fixture_cases import FIXTURES, ROOT
 
 from trl_lint.cache import store
 from trl_lint.cache.replay import NAME
@@ -116,3 +117,34 @@ def test_patterns_as_the_shell_understands_them(tmp_path: Path) -> None:
     for pattern in ("a/*", "*/x.yaml", "*/*", "*/c/*.yaml", "?/x.*", ".*/x.yaml", "b/[[]1].yaml", "*/../a/*", "no/*"):
         expected = sorted(glob.glob(os.path.join(glob.escape(str(tmp_path)), pattern)))
         assert sorted(looks.matching(str(tmp_path), pattern)) == expected, pattern
+
+
+# Parts of the tool that no report of `check` rests on, or whose files are those of the tool itself.
+NOT_RECORDED = (
+    "cache/", "looks.py", "stamps.py", "streams.py", "fixes/", "editors/", "diagnose/", "knowledge/", "cli.py",
+    "commands/clean.py", "commands/diagnose.py", "commands/runs.py", "commands/suppressions.py", "checks/registry.py",
+    "selection.py",
+)  # fmt: skip
+AROUND = {
+    "os": {"stat", "lstat", "scandir", "listdir", "walk", "environ", "getenv", "access", "readlink", "open"},
+    "os.path": {"exists", "lexists", "isfile", "isdir", "islink", "realpath", "getsize", "getmtime", "samefile"},
+    "glob": {"glob", "iglob"},
+}
+
+
+def test_nothing_goes_around_the_record() -> None:
+    found = []
+    for path in sorted((ROOT / "trl_lint").rglob("*.py")):
+        name = path.relative_to(ROOT / "trl_lint").as_posix()
+        if name.startswith(NOT_RECORDED):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr in AROUND.get(ast.unparse(node.value), ()):
+                found.append(f"{name}:{node.lineno}: {ast.unparse(node)}")
+            if (
+                isinstance(node, ast.Call)
+                and ast.unparse(node.func) == "open"
+                and "output_file" not in ast.unparse(node)
+            ):
+                found.append(f"{name}:{node.lineno}: {ast.unparse(node)}")
+    assert not found
