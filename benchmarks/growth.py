@@ -72,8 +72,8 @@ def measure(sizes: Sequence[int], rounds: int, seed: int, scratch: str) -> dict[
 
 
 def growth_of(points: Sequence[tuple[float, float]]) -> dict[str, float]:
-    """How straight a curve of times over sizes is: `start` and `slope` of the line through it, by how much a point is off
-    it at most, as a share of its height, and the `exponent` of the times beyond the start.
+    """How straight a curve of times over sizes is: `start` and `slope` of the line through it, how far it is `off`
+    that line (the most, as a share of its height), and the `exponent` of the times beyond the start.
     """
     start, slope = line_through(points)
     off = max(abs(start + slope * x - y) / y for x, y in points)

@@ -64,7 +64,7 @@ KINDS = (
 
 
 def _lines(chance: random.Random, kind: Kind, is_after: bool) -> Iterator[str]:
-    """Lines of a run, without end; after the failure the other ranks wait for the one that is gone, and train no more."""
+    """Lines of a run, without end; after the failure the others wait for the one that is gone, and do not train."""
     while True:
         rank, draw, when = chance.randrange(8), chance.random(), f"2026-11-21 10:00:00,{chance.randrange(999):03d}"
         if is_after and draw < 0.5:
@@ -103,14 +103,15 @@ def _blocks(kind: Kind, is_after: bool, seed: int) -> list[bytes]:
 def write_log(path: str, kind: Kind, size: int, seed: int = 1) -> int:
     """Write a log of about `size` bytes; returns how many there are."""
     before, after = _blocks(kind, False, seed), _blocks(kind, True, seed)
-    written, has_failed = 0, False
+    written, number, has_failed = 0, 0, False
     with open(path, "wb") as stream:
-        for number in range(max(size // _BLOCK, 1)):
+        while written < size:
             if not has_failed and written >= kind.place * size:
                 written += stream.write(_FAILURE)
                 has_failed = True
             block = (after if has_failed else before)[number % _DIFFERENT]
             written += stream.write(block.replace(b"STEP", str(number).encode()))
+            number += 1
         if not has_failed:
             written += stream.write(_FAILURE)
     return written

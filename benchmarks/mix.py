@@ -38,7 +38,7 @@ class Words:
 
 
 def _function(words: Words, indent: str = "") -> str:
-    a, b, c = words.pair(), words.pair(), words.pair()
+    a, b, c = words.pair(), f"{words.pair()}s", f"known_{words.pair()}"
     lines = [
         f"def {a}_{words.number()}({b}, {c}=None, **options):",
         f'    """The {words.name()} of every {words.name()}, by {words.name()}."""',

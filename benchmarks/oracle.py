@@ -65,7 +65,8 @@ def switch_filters_off() -> WholeFiles:
     """Make this process the oracle, for good."""
     from benchmarks.torture import every_rule_is_active
     from trl_lint import engine
-    from trl_lint.project import documents, pins
+    from trl_lint.project import documents
+    from trl_lint.project.manifests import reader
     from trl_lint.python import islands
     from trl_lint.python.triage import Triage
 
@@ -73,7 +74,7 @@ def switch_filters_off() -> WholeFiles:
     Triage.active = every_rule_is_active  # type: ignore[method-assign,assignment]
     engine._CONFIGURED = re.compile(rb"")
     documents._is_candidate = lambda data: True
-    pins._may_hold_pins = lambda kind, data: True
+    reader._may_hold_pins = lambda kind, data: True
     islands.island = whole.island
     return whole
 

@@ -1,7 +1,7 @@
 """trl-lint beside other linters, whole processes: `python -m benchmarks.peers [FOLDER…]`. See README.md.
 
-It installs nothing: `--peers-python` names the interpreters of environments that have the other tools, and those that
-are in none of them are left out. It ends with 1 where a target is missed.
+It installs nothing: `--peers-python`, as often as wanted, names the interpreter of an environment that has other tools;
+those that are in none of them are left out. It ends with 1 where a target is missed.
 """
 
 from __future__ import annotations
@@ -113,9 +113,7 @@ def run_all(session: Session, folders: Sequence[str], flake8: Tool | None) -> No
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description="Measure trl-lint beside others.")
     parser.add_argument("folders", nargs="*", metavar="FOLDER", help="trees; the targets are for `trl`, `transformers`")
-    parser.add_argument(
-        "--peers-python", nargs="*", default=[], metavar="PATH", help="interpreters that have the others"
-    )
+    parser.add_argument("--peers-python", action="append", default=[], metavar="PATH", help="one that has the others")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--budget", type=float, default=30.0, help="seconds for a command without target on a tree")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for one run; ten times that with a target")

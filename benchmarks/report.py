@@ -114,6 +114,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "logs": logs_tables,
 }
 PLOTS: dict[str, Callable[[dict[str, Any]], str]] = {"peers": peers_plot, "growth": growth_plot}
+_CAPTIONS = {"peers": "Wall time of every tool on every script and tree", "growth": "Time by the number of files"}
 
 
 def with_results(text: str) -> str:
@@ -125,7 +126,10 @@ def with_results(text: str) -> str:
         if not (found and closed):
             raise ValueError(f"no place for {name}: {begin.strip()} … {end}")
         results = read_results(name)
-        text = head + begin + "\n" + (table(results) if results else "Not measured yet.\n") + "\n" + end + tail
+        told = table(results) if results else "Not measured yet.\n"
+        if results and name in PLOTS:
+            told += f"\n![{_CAPTIONS[name]}]({_drawing(name)})\n"
+        text = head + begin + "\n" + told + "\n" + end + tail
     return text
 
 
@@ -135,8 +139,13 @@ def plots() -> dict[str, str]:
     for name, draw in PLOTS.items():
         results = read_results(name)
         if results is not None:
-            found[os.path.join(ROOT, "docs", f"benchmarks-{name}.svg")] = draw(results)
+            found[os.path.join(os.path.dirname(PAGE), _drawing(name))] = draw(results)
     return found
+
+
+def _drawing(name: str) -> str:
+    """The file of a drawing, beside the page."""
+    return f"benchmarks-{name}.svg"
 
 
 def _read(path: str) -> str:
