@@ -11,7 +11,6 @@ import argparse
 import ast
 import difflib
 import os
-import re
 import subprocess
 import sys
 import time
@@ -72,7 +71,7 @@ def switch_filters_off() -> WholeFiles:
 
     whole = WholeFiles()
     Triage.active = every_rule_is_active  # type: ignore[method-assign,assignment]
-    engine._CONFIGURED = re.compile(rb"")
+    engine._is_configured = lambda data: True
     documents._is_candidate = lambda data: True
     reader._may_hold_pins = lambda kind, data: True
     islands.island = whole.island
