@@ -115,8 +115,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folders", nargs="*", metavar="FOLDER", help="trees; the targets are for `trl`, `transformers`")
     parser.add_argument("--peers-python", action="append", default=[], metavar="PATH", help="one that has the others")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--budget", type=float, default=30.0, help="seconds for a command without target on a tree")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds for one run; ten times that with a target")
+    parser.add_argument("--budget", type=float, default=15.0, help="seconds for a command without target on a tree")
+    parser.add_argument("--limit", type=float, default=20.0, help="seconds for one run; ten times that with a target")
     parser.add_argument("--output", metavar="FILE", help="keep the results as data")
     args = parser.parse_args(arguments)
     environments = [read_environment(python) for python in args.peers_python]

@@ -39,6 +39,7 @@ def peers_tables(results: dict[str, Any]) -> str:
         subject, tool, other, most = verdict.target
         ratio = ("< " if verdict.is_bound else "") + f"{verdict.ratio:.3g}"
         held = "held" if verdict.is_held else f"missed by {verdict.ratio / most - 1:.0%}"
+        held = "not decided: the other was stopped" if verdict.is_open else held
         lines.append(f"| {subject} | {tool} | **{ratio}** | {other} | {most:g} | {verdict.n} | {held} |")
     compared = {name: found for name, found in subjects.items() if "bytes" in found}
     if compared:

@@ -56,10 +56,16 @@ class Verdict(NamedTuple):
     def is_held(self) -> bool:
         return self.ratio <= self.target.most
 
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing can be said: the other one was stopped too early."""
+        return self.is_bound and not self.is_held
+
 
 def tools_with_target(subject: str) -> set[str]:
-    """The tools whose figures on a subject are judged, and so are measured in every round."""
-    return {tool for target in TARGETS if target.subject == subject for tool in (target.tool, target.other)}
+    """The tools that are measured in every round on a subject: those that are judged there, trl-lint itself and ruff."""
+    judged = {tool for target in TARGETS if target.subject == subject for tool in (target.tool, target.other)}
+    return judged | {f"{tool} {state}" for tool in ("trl-lint", "ruff") for state in ("cold", "warm")}
 
 
 def judge(results: dict[str, Any]) -> Iterable[Verdict]:

@@ -121,7 +121,10 @@ def test_ratios_are_judged():
     assert set(verdicts) == {"TorchFix", "ruff cold", "flake8 -j auto"}  # what was stopped itself judges nothing
     assert verdicts["TorchFix"].ratio == 0.04 and not verdicts["TorchFix"].is_held and verdicts["TorchFix"].n == 3
     assert verdicts["flake8 -j auto"].is_bound and verdicts["flake8 -j auto"].is_held
-    assert not verdicts["ruff cold"].is_held
+    assert not verdicts["ruff cold"].is_held and not verdicts["ruff cold"].is_open
+    (open_,) = targets.judge({"subjects": {"trl": {"rows": [rows[0], {**rows[3], "wall": 5.0}]}}})
+    assert open_.is_open and open_.ratio == 0.4  # it may have taken long enough
+    assert targets.tools_with_target("trl") >= {"TorchFix", "flake8 -j auto", "trl-lint warm"}
 
 
 # -- what is measured -----------------------------------------------------------------------------------------------
