@@ -63,7 +63,7 @@ class Verdict(NamedTuple):
 
 
 def tools_with_target(subject: str) -> set[str]:
-    """The tools that are measured in every round on a subject: those that are judged there, trl-lint itself and ruff."""
+    """The tools measured in every round on a subject: those that are judged there, trl-lint itself and ruff."""
     judged = {tool for target in TARGETS if target.subject == subject for tool in (target.tool, target.other)}
     return judged | {f"{tool} {state}" for tool in ("trl-lint", "ruff") for state in ("cold", "warm")}
 
