@@ -4,7 +4,10 @@
 # make docs   rewrite the table of what rules ask for, the rule table and the command output shown in README.md and docs/
 # make oracle the drift rules against public repositories and real installations; slow, and needs clones: see
 #             docs/validation.md for what MIRROR and ORACLE_PYTHON are
-# make bench  measure what the rules cost; ARGS="path/to/a/tree another/one" adds real trees
+# make bench  measure what the rules cost, and whole runs beside other linters; ARGS="path/to/a/tree another/one" adds
+#             real trees, PEERS="env/bin/python other/bin/python" the environments that have the other linters.
+#             bench-peers, bench-growth and bench-logs measure one thing and keep it, bench-report writes it down:
+#             see benchmarks/README.md
 # make links  how many of the files that launch commands name are found in TREES="folder folder …"
 # make torture  check and repair everything there is, whole and broken: the standard library, edited fixtures and
 #             TREES="folder folder …"; slow
@@ -19,7 +22,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint docs bench oracle links torture clean
+.PHONY: demo test lint docs bench bench-peers bench-growth bench-logs bench-report oracle links torture clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(INSTALLED)
@@ -52,16 +55,37 @@ oracle: $(INSTALLED)
 	$(BIN)/python -m benchmarks.recall --mirror "$(MIRROR)" --python "$(ORACLE_PYTHON)" > $(RESULTS)/recall.txt || failed=1; \
 	tail -n 3 $(RESULTS)/*.txt; test $$failed -eq 0
 
+# Nothing is installed for a benchmark: a linter that is in none of the environments is left out.
+WITH_PEERS = $(foreach python,$(PEERS),--peers-python $(python))
+
 bench: $(INSTALLED)
-	@$(BIN)/python -m benchmarks $(ARGS)
+	@failed=0; \
+	$(BIN)/python -m benchmarks $(ARGS) || failed=1; \
+	$(BIN)/python -m benchmarks.peers $(WITH_PEERS) $(ARGS) || failed=1; \
+	test $$failed -eq 0
+
+bench-peers: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.peers --output $(RESULTS)/peers.json $(WITH_PEERS) $(ARGS)
+
+bench-growth: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.growth --output $(RESULTS)/growth.json $(ARGS)
+
+bench-logs: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.logs --output $(RESULTS)/logs.json $(ARGS)
+
+bench-report: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.report --write
 
 links: $(INSTALLED)
 	@test -n "$(TREES)" || { echo 'make links TREES="folder folder …"' >&2; exit 1; }
 	@$(BIN)/python benchmarks/links.py $(TREES)
 
 torture: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.torture $(TREES)
-	@$(BIN)/python -m benchmarks.fix_safety $(TREES)
+	@failed=0; \
+	$(BIN)/python -m benchmarks.torture $(TREES) || failed=1; \
+	$(BIN)/python -m benchmarks.oracle $(TREES) || failed=1; \
+	$(BIN)/python -m benchmarks.fix_safety $(TREES) || failed=1; \
+	test $$failed -eq 0
 
 $(INSTALLED): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "trl-lint needs Python 3.10 or newer, and none was found on PATH." >&2; \

@@ -101,7 +101,7 @@ def _hang(number: int, frame: FrameType | None) -> None:
 
 
 def every_rule_is_active(triage: Triage, data: bytes) -> set[Rule]:
-    return {rule for rule, _ in triage._needles}
+    return {*(rule for rule, _ in triage._needles), *triage._importing}
 
 
 # -- broken fixtures ------------------------------------------------------------------------------------------------

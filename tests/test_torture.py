@@ -19,6 +19,11 @@ def _every_rule_is_active(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Triage, "active", torture.every_rule_is_active)
 
 
+def test_no_rule_about_python_is_left_out():
+    rules = {rule for rule in all_rules() if rule.triggers or rule.imports}
+    assert torture.every_rule_is_active(Triage(all_rules()), b"") == rules and len(rules) > 15
+
+
 def test_broken_fixtures_break_nothing():
     toll = torture.summed(torture.break_fixtures(60, seed=2026))
     assert toll.files == 60 and toll.failures == []

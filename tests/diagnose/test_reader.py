@@ -108,6 +108,25 @@ def test_a_caught_exception_is_not_first():
     assert first(again + TRACE.format(message="real").replace("loss.py", "other.py"))[1] == "real"
 
 
+def test_an_exception_that_training_often_went_on_after_is_not_first():
+    """A few caught ones stand so near the end that nothing was trained after them."""
+    steps = "".join(f"{{'loss': 0.{step}}}\n" for step in range(5))
+    often = (TRACE.format(message="caught") + steps) * 12 + TRACE.format(message="caught") * 2
+    end = "".join(f"[rank3]: {line}\n" for line in TRACE.format(message="real").replace("loss.py", "a.py").splitlines())
+    assert first(often + end) == ("RuntimeError", "real", 3)
+    assert first(often)[1] == "caught"  # there is no other
+    restarted = (TRACE.format(message="again") + steps) * 3 + TRACE.format(message="again")
+    assert first(restarted + "BrokenPipeError: [Errno 32] Broken pipe\n")[1].startswith("again")
+
+
+def test_a_failure_between_many_others_is_kept():
+    steps = "".join(f"{{'loss': 0.{step}}}\n" for step in range(5))
+    caught = TRACE.format(message="caught") + steps
+    end = "".join(f"[rank3]: {line}\n" for line in TRACE.format(message="real").replace("loss.py", "a.py").splitlines())
+    timeout = "[rank0]:[E1 ProcessGroupNCCL.cpp:632] [Rank 0] Watchdog caught collective operation timeout: x\n"
+    assert first(caught * 700 + end + timeout * 700) == ("RuntimeError", "real", 3)
+
+
 def test_chains():
     cause = "\nThe above exception was the direct cause of the following exception:\n\n"
     text = TRACE.format(message="inner") + cause + TRACE.format(message="outer").replace("Runtime", "Import")

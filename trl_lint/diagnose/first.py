@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
 
 from trl_lint.diagnose.failures import Failure
@@ -13,6 +14,8 @@ from trl_lint.knowledge.symptoms import consequences
 _SURVIVED = 3
 # Processes that may print the same exception without a prefix before it must be one that is caught again and again.
 _MOST_PROCESSES = 64
+# An exception that training went on after so often is caught: nobody starts a run again that many times.
+_OFTEN = 8
 
 
 def first_failure(log: Log) -> Failure | None:
@@ -24,7 +27,7 @@ def first_failure(log: Log) -> Failure | None:
     if not failures:
         return None
     ended = [failure for failure in failures if log.progress - failure.progress < _SURVIVED] or failures[-1:]
-    caught = _caught(ended)
+    caught = _caught(ended) | _survived(failures, ended)
     ended = [failure for failure in ended if id(failure) not in caught] or ended
     real = [failure for failure in ended if not follows(failure)]
     chosen = real or ended
@@ -45,12 +48,24 @@ def _caught(failures: list[Failure]) -> set[int]:
     groups: dict[tuple[object, ...], list[Failure]] = {}
     for failure in failures:
         if failure.kind == "trace" and failure.innermost is not None:
-            groups.setdefault((failure.stream, failure.exception, failure.innermost[:3]), []).append(failure)
+            groups.setdefault(_same(failure), []).append(failure)
     caught: set[int] = set()
     for (stream, *_), members in groups.items():
         if len(members) > (1 if stream else _MOST_PROCESSES):
             caught.update(map(id, members[:-1] if stream else members))
     return caught
+
+
+def _survived(failures: list[Failure], ended: list[Failure]) -> set[int]:
+    """Failures at the end that training has gone on after often, earlier in the log; by `id`."""
+    last = set(map(id, ended))
+    earlier = Counter(_same(failure) for failure in failures if failure.kind == "trace" and id(failure) not in last)
+    return {id(failure) for failure in ended if failure.kind == "trace" and earlier[_same(failure)] > _OFTEN}
+
+
+def _same(failure: Failure) -> tuple[object, ...]:
+    """What two reports of one exception have in common."""
+    return (failure.stream, failure.exception, failure.innermost and failure.innermost[:3])
 
 
 def _is_report_of(words: Failure, trace: Failure) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
@@ -20,6 +20,8 @@ _BLOCK = 1 << 18
 # A line that never ends (a progress bar without line ends) is read in pieces of this size.
 _LONGEST = 1 << 20
 _FIRST = 300
+# Of these so many that are alike: an exception caught again and again must not hide the one in the middle of a log.
+_ALIKE = 100
 _LAST = 300
 _FLOOD = 4000
 _TAIL = 8 << 20
@@ -46,6 +48,7 @@ class Log:
         self.progress = 0
         self.root_rank: int | None = None
         self._first: list[Failure] = []
+        self._alike: Counter[tuple[object, ...]] = Counter()
         self._last: deque[Failure] = deque(maxlen=_LAST)
         self._first_notes: list[Note] = []
         self._last_notes: deque[Note] = deque(maxlen=_LAST)
@@ -62,7 +65,10 @@ class Log:
 
     def add(self, failure: Failure) -> None:
         self.count += 1
-        if len(self._first) < _FIRST:
+        place = failure.innermost
+        key = (failure.exception, place[:3] if place else _DIGITS.sub("0", failure.message[:60]))
+        if len(self._first) < _FIRST and self._alike[key] < _ALIKE:
+            self._alike[key] += 1
             self._first.append(failure)
         else:
             self._last.append(failure)

@@ -13,6 +13,7 @@ from trl_lint.paths import is_test_file
 from trl_lint.python.guards import call_sites
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FunctionNode, PythonModule
+from trl_lint.python.values import argument
 
 if TYPE_CHECKING:
     from trl_lint.python.dataflow.device import Found
@@ -76,6 +77,17 @@ def function_meetings(module: PythonModule, function: FunctionNode) -> Found:
 
         cached = module.memo["device", function] = device_meetings(module, function)
     return cached  # type: ignore[return-value]
+
+
+def is_placed(call: ast.Call) -> bool:
+    """Whether a factory call names a device, at once and for certain: its tensor need not be followed.
+
+    A variable or an attribute of `self` may hold None, which is the CPU.
+    """
+    place = argument(call, "device")
+    if isinstance(place, ast.Attribute):
+        return place.attr == "device" and not (isinstance(place.value, ast.Name) and place.value.id == "self")
+    return isinstance(place, ast.Constant) and isinstance(place.value, str)
 
 
 def is_for_accelerators(module: PythonModule) -> bool:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.distribution._device import describe_other, edit_device, is_for_accelerators, meetings_of
+from trl_lint.checks.distribution._device import (
+    describe_other,
+    edit_device,
+    is_for_accelerators,
+    is_placed,
+    meetings_of,
+)
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
@@ -40,7 +46,7 @@ class CpuTensorIndexedByAccelerator(Rule):
 
 def read_meeting(site: Site) -> Mix | None:
     """The first index from elsewhere into the tensor this call makes."""
-    if argument(site.call, "device") is UNKNOWN or not is_for_accelerators(site.module):
+    if argument(site.call, "device") is UNKNOWN or is_placed(site.call) or not is_for_accelerators(site.module):
         return None
     found = meetings_of(site.module, site.call, "index")
     return next((mix for mix in found if mix.is_certain), None)

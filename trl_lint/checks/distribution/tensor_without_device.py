@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.distribution._device import describe_other, edit_device, is_for_accelerators, meetings_of
+from trl_lint.checks.distribution._device import (
+    describe_other,
+    edit_device,
+    is_for_accelerators,
+    is_placed,
+    meetings_of,
+)
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Severity
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
@@ -42,7 +48,7 @@ class TensorWithoutDevice(Rule):
 
 def read_mix(site: Site) -> Mix | None:
     """The first place where the tensor this call makes meets one that lives elsewhere."""
-    if argument(site.call, "device") is UNKNOWN or not is_for_accelerators(site.module):
+    if argument(site.call, "device") is UNKNOWN or is_placed(site.call) or not is_for_accelerators(site.module):
         return None
     return next(iter(meetings_of(site.module, site.call, "mix")), None)
 
