@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks._releases import judge_releases
 from trl_lint.checks.configs._deepspeed_match import Pair, mismatches, said_about
+from trl_lint.checks.configs._trainer_contradictions import contradictions_in
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location, lowered
 from trl_lint.project.effective import Setting, of_document
@@ -38,6 +39,8 @@ class ContradictionBetweenFiles(Rule):
     runs = True
 
     def check_run(self, run: Run) -> Iterator[Finding]:
+        for found in contradictions_in(run, self.code, self.page.severity):
+            yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
         if run.config.rpartition(".")[2] not in _TRAINERS or not builds_trainer(run):
             return
         package = run.config.partition(".")[0]
