@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from trl_lint.checks.configs._asserts import (
+    AbsentSettingError,
     Assertion,
     Level,
     Problem,
@@ -36,7 +37,7 @@ from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.api import config_keys, facts
 from trl_lint.knowledge.histories import block, releases
 from trl_lint.knowledge.names import Missing
-from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs, successors
+from trl_lint.knowledge.programs import config_of_engine, config_of_program, followed, programs, successors
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import ABSENT, UNKNOWN
 
@@ -367,12 +368,21 @@ def _values(run: VerlRun, version: str) -> Values | None:
 
     def read(key: str) -> Any:
         value = find(tree, key)
-        if value is ABSENT or value is UNKNOWN or isinstance(value, (dict, list)):
+        if value is ABSENT:
+            raise AbsentSettingError
+        if value is UNKNOWN and (other := followed(key, version)) and not _is_set(run, key):
+            return read(other)
+        if value is UNKNOWN or isinstance(value, (dict, list)):
             raise UnknownValueError
         return value
 
     # A command in a document often shows only what the text is about.
     return Values(read, run.line.takes_more or run.launch.is_documentation)
+
+
+def _is_set(run: VerlRun, key: str) -> bool:
+    """Whether the command sets a key, or a block that it is in."""
+    return any(f"{key}.".startswith(f"{override.key}.") for override in run.overrides)
 
 
 def place_of(override: Override, launch: Launch) -> Location:
