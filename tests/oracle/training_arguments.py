@@ -13,9 +13,10 @@ model of one layer and a tokenizer of some words. What stands in for a run:
 
 * `use_cpu`, so that bf16 passes without a GPU.
 * liger-kernel is claimed to be installed, so that what comes after that question is heard.
-* `backend`: the accelerator's state says DeepSpeed or FSDP without either being there, for what the trainer asks about it.
-* `ignored`: the field is left out, and the learning rates of twelve steps, or whether the trainer would evaluate, must not
-  change; then the answer is "ignores".
+* `backend`: the accelerator's state says DeepSpeed or FSDP without either being there, for what the trainer asks
+  about it.
+* `ignored`: the field is left out, and neither the learning rates of twelve steps nor whether the trainer would
+  evaluate must change; then the answer is "ignores".
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ def ask(config: dict[str, Any]) -> tuple[str, str]:
             return ("unknown" if "unexpected keyword" in str(error) else "refuses"), str(error)
         except (ValueError, NotImplementedError) as error:
             return "refuses", str(error)
+        except (ImportError, NameError) as error:  # what is claimed to be installed is not there
+            return "unknown", str(error)
         ignored = config.get("ignored")
         if ignored is None:
             return "accepts", ""
@@ -166,7 +169,8 @@ def _claim_backend(name: str, stage: int | None) -> Any:
     import transformers.trainer
     from accelerate.state import AcceleratorState
 
-    transformers.trainer.propagate_args_to_deepspeed = lambda *_, **__: None  # wants the config that is not there
+    for owner in (transformers.trainer, transformers.Trainer):  # a function in 5.x, a method in 4.x
+        owner.propagate_args_to_deepspeed = lambda *_, **__: None  # wants the config that is not there
     attribute = "deepspeed_plugin" if name == "DEEPSPEED" else "fsdp_plugin"
     old = AcceleratorState.__dict__.get(attribute)
     plugin = Plugin(stage)

@@ -51,10 +51,10 @@ class ContradictionInFile(Rule):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
-        from trl_lint.checks.configs import _openrlhf, _openrlhf_asserts, _verl, _verl_asserts
+        from trl_lint.checks.configs import _openrlhf, _openrlhf_asserts, _verl_asserts, _verl_validation
 
         for found in (
-            *_verl.contradictions(launch, _verl_asserts.ASSERTIONS, self, project),
+            *_verl_validation.contradictions(launch, _verl_asserts.ASSERTIONS, self, project),
             *_openrlhf.contradictions(launch, _openrlhf_asserts.ASSERTIONS, self, project),
         ):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
