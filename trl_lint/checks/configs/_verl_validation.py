@@ -59,10 +59,10 @@ def groups_of_one(launch: Launch, assertions: Sequence[Assertion], rule: Rule, p
     values = _values(run, version) if version else None
     words = {override.key: override.word for override in run.overrides}
     for assertion in assertions if values is not None else ():
-        message, _ = evaluate(assertion, version, values)
-        if message is not None and values is not None:
+        said, _ = evaluate(assertion, version, values)
+        if said is not None and values is not None:
             location, beside = places(tuple(values.asked), words, launch)
-            yield Problem(location, message, lowered(level.severity), beside)
+            yield Problem(location, said, lowered(level.severity), beside)
 
 
 def _development_version(run: VerlRun, project: Project) -> str:
