@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.checks._releases import ReleaseVerdict, judge_releases, places
-from trl_lint.checks._runs import is_overridden
+from trl_lint.checks._runs import after_flags, is_overridden, recipe_launches
 from trl_lint.checks._trainers import library_trainer, uses_trainer
 from trl_lint.checks.configs._conditions import Read, all_hold
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.knowledge.contradictions import COMPARING, Contradiction, contradictions, holds, old_names
 from trl_lint.project.effective import Setting, of_document
+from trl_lint.project.stack import Choices
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument
 
 if TYPE_CHECKING:
+    from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.runs import Run
+    from trl_lint.project.stack import Choice
 
 _PACKAGES = ("trl", "transformers")
 _BACKENDS = ("DEEPSPEED", "FSDP")
@@ -34,14 +37,43 @@ class Found(NamedTuple):
 
 
 def contradictions_in(run: Run, code: str, severity: Severity) -> Iterator[Found]:
-    """What a rule of this code has to say about the values of a run, each row once."""
+    """What a rule of this code has to say about the values of a run, each place once."""
     seen: set[Location] = set()
     for row in contradictions(run.config):
         if row.code != code or row.package not in run.choices or not _concerns(run, row):
             continue
-        found = _found(run, row, severity if row.raises else lowered(severity))
+        others = run.choices.newest(_PACKAGES)
+
+        def read_in(version: str, row: Contradiction = row, others: dict[str, str] = others) -> Read:
+            return reader(run, {**others, row.package: version})
+
+        where = (run.launch.location._replace(message="the run"),) if run.launch.launcher else ()
+        found = _found(row, run.choices[row.package], read_in, severity, where)
         if found is not None and found.location not in seen:
             seen.add(found.location)
+            yield found._replace(severity=lowered(found.severity)) if run.launch.is_documentation else found
+
+
+def contradictions_in_recipe(document: Document, project: Project, code: str, severity: Severity) -> Iterator[Found]:
+    """What the arguments refuse in a recipe that no known run uses: of values that stand in it, one level lower.
+
+    Defaults, what a command may add, and the trainer are not known here.
+    """
+    if any(run.config for run in project.runs_with(document.path)):
+        return
+    choices = Choices(project.environment(document.path))
+    launches = recipe_launches(document, project)
+
+    def read(field: str) -> Setting | Missing:
+        said = of_document(document, field)
+        return said if isinstance(said, Setting) else UNKNOWN
+
+    for row in contradictions("transformers.TrainingArguments"):
+        if row.code != code or row.trainer or row.package not in choices:
+            continue
+        level = after_flags(lowered(severity), fields(row), launches)
+        found = _found(row, choices[row.package], lambda version: read, level, ()) if level is not None else None
+        if found is not None:
             yield found
 
 
@@ -52,29 +84,29 @@ def _concerns(run: Run, row: Contradiction) -> bool:
     return (run.parser is not None and run.parser.kind == "trl-command") or library_trainer(run) is not None
 
 
-def _found(run: Run, row: Contradiction, severity: Severity) -> Found | None:
-    chosen = run.choices[row.package]
-    others = run.choices.newest(_PACKAGES)
+def _found(
+    row: Contradiction,
+    chosen: Choice,
+    read_in: Callable[[str], Read],
+    severity: Severity,
+    where: tuple[Location, ...],
+) -> Found | None:
+    """What a row says about the values that `read_in` gives for the releases of its package; None if nothing."""
 
     def is_bad(version: str) -> bool:
-        return holds(row, version) and all_hold(row.when, reader(run, {**others, row.package: version})) is True
+        return holds(row, version) and all_hold(row.when, read_in(version)) is True
 
-    verdict = judge_releases(chosen, is_bad, severity)
+    verdict = judge_releases(chosen, is_bad, severity if row.raises else lowered(severity))
     if verdict is None:
         return None
-    read = reader(run, {**others, row.package: verdict.release})
+    read = read_in(verdict.release)
     said = [(name, found) for name in fields(row) if isinstance(found := read(name), Setting)]
     place = next((setting.location for _, setting in said if setting.location is not None), None)
     if place is None:
         return None  # nobody wrote any of it
-    where = (run.launch.location._replace(message="the run"),) if run.launch.launcher else ()
     related = places((name.rpartition(":")[2], setting) for name, setting in said if setting.location != place)
-    return Found(
-        place,
-        worded(row, dict(said), verdict),
-        lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
-        (*related, *where, *verdict.related),
-    )
+    message = worded(row, dict(said), verdict)
+    return Found(place, message, verdict.severity, (*related, *where, *verdict.related))
 
 
 def fields(row: Contradiction) -> tuple[str, ...]:

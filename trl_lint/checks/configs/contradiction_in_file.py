@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.checks.configs import _accelerate_contradictions, _deepspeed
 from trl_lint.checks.configs._problems import Problem, report, written_twice
-from trl_lint.checks.configs._trainer_contradictions import contradictions_in
+from trl_lint.checks.configs._trainer_contradictions import contradictions_in, contradictions_in_recipe
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
 
@@ -35,6 +35,9 @@ class ContradictionInFile(Rule):
             yield from report(self, document, project, _READERS[document.kind](document))
         if document.kind != "deepspeed":
             yield from self._check_twice(document)
+        if document.kind == "trl-recipe":
+            for found in contradictions_in_recipe(document, project, self.code, self.page.severity):
+                yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 
     def _check_twice(self, document: Document) -> Iterator[Finding]:
         """YAML loaders take the last of two values without a word."""
