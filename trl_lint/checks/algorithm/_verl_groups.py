@@ -8,18 +8,20 @@ elsewhere: Search-R1 has `rollout.n_agent`, PRIME `data.n_samples`.
 from __future__ import annotations
 
 from trl_lint.checks.configs._asserts import Assertion, Values
+from trl_lint.checks.configs._verl_validation import Groups
 
+_ESTIMATOR = "algorithm.adv_estimator"
 _SIZE = "actor_rollout_ref.rollout.n"
 _OTHER_SIZES = ("actor_rollout_ref.rollout.n_agent", "data.n_samples")
 
 
 def _compares(v: Values, estimator: str) -> str | None:
-    if v.text("algorithm.adv_estimator") != estimator or any(v.has(key) for key in _OTHER_SIZES):
+    if v.text(_ESTIMATOR) != estimator or any(v.has(key) for key in _OTHER_SIZES):
         return None
     if v.number(_SIZE) != 1:
         return None
     return (
-        f"`algorithm.adv_estimator={estimator}` compares the answers to a prompt, and `{_SIZE}` is 1: there is nothing "
+        f"`{_ESTIMATOR}={estimator}` compares the answers to a prompt, and `{_SIZE}` is 1: there is nothing "
         "to compare, and verl takes the reward as it is for the advantage"
     )
 
@@ -36,8 +38,11 @@ def opo_of_one(v: Values) -> str | None:
     return _compares(v, "opo")
 
 
-ASSERTIONS = (
-    Assertion(">=0.2", grpo_of_one),
-    Assertion(">=0.3.0.post0", rloo_of_one),
-    Assertion(">=0.4.0", opo_of_one),
+GROUPS = Groups(
+    (
+        Assertion(">=0.2", grpo_of_one),
+        Assertion(">=0.3.0.post0", rloo_of_one),
+        Assertion(">=0.4.0", opo_of_one),
+    ),
+    (_ESTIMATOR, _SIZE),
 )

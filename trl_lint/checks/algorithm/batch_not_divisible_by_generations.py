@@ -41,7 +41,7 @@ class BatchNotDivisibleByGenerations(Rule):
         from trl_lint.checks.algorithm import _verl_groups
         from trl_lint.checks.configs import _verl_validation
 
-        for found in _verl_validation.groups_of_one(launch, _verl_groups.ASSERTIONS, self, project):
+        for found in _verl_validation.groups_of_one(launch, _verl_groups.GROUPS, self, project):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 
     def check_run(self, run: Run) -> Iterator[Finding]:

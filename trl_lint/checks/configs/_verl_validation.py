@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trl_lint.checks.configs._asserts import (
     AbsentSettingError,
@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 _VALIDATED = ("verl.trainer.main_ppo", "verl.trainer.main_ppo_sync")
 
 
+class Groups(NamedTuple):
+    """Assertions about the size of a group, and the keys that say all about it."""
+
+    assertions: tuple[Assertion, ...]
+    keys: tuple[str, ...]
+
+
 def contradictions(launch: Launch, assertions: Sequence[Assertion], rule: Rule, project: Project) -> Iterator[Problem]:
     """The assertions of verl that a command cannot pass in the releases in use."""
     run = _validated(launch, project)
@@ -44,12 +51,17 @@ def contradictions(launch: Launch, assertions: Sequence[Assertion], rule: Rule, 
         yield Problem(location, message, found.verdict.severity, related)
 
 
-def groups_of_one(launch: Launch, assertions: Sequence[Assertion], rule: Rule, project: Project) -> Iterator[Problem]:
-    """What the releases do in the same way, so that verl's own development versions are judged too."""
+def groups_of_one(launch: Launch, groups: Groups, rule: Rule, project: Project) -> Iterator[Problem]:
+    """What the releases do in the same way, so that verl's own development versions are judged too.
+
+    Arguments from outside often bring what a command leaves to its default, so that is told more mildly.
+    """
     run = _validated(launch, project)
     if run is None:
         return
-    level = Level(rule, _is_mild(run))
+    words = {override.key: override.word for override in run.overrides}
+    is_mild = _is_mild(run) and (launch.is_documentation or not all(key in words for key in groups.keys))
+    level, assertions = Level(rule, is_mild), groups.assertions
     if run.own is None or is_release(run.choices, "verl"):
         for location, found, related in _failing(run, assertions, level):
             message = f"{found.message} ({found.verdict.where})"
@@ -57,7 +69,6 @@ def groups_of_one(launch: Launch, assertions: Sequence[Assertion], rule: Rule, p
         return
     version = _development_version(run, project)
     values = _values(run, version) if version else None
-    words = {override.key: override.word for override in run.overrides}
     for assertion in assertions if values is not None else ():
         said, _ = evaluate(assertion, version, values)
         if said is not None and values is not None:
