@@ -13,12 +13,18 @@ from trl_lint.checks.configs._verl_validation import Groups
 _ESTIMATOR = "algorithm.adv_estimator"
 _SIZE = "actor_rollout_ref.rollout.n"
 _OTHER_SIZES = ("actor_rollout_ref.rollout.n_agent", "data.n_samples")
+# A teacher takes the place of the rewards; a prompt is rolled out several times in another way.
+_WITHOUT_GROUPS = ("distillation.enabled", "actor_rollout_ref.rollout.multi_turn.num_repeat_rollouts")
+
+
+def _is_on(value: object) -> bool:
+    return value is not None and value is not False
 
 
 def _compares(v: Values, estimator: str) -> str | None:
     if v.text(_ESTIMATOR) != estimator or any(v.has(key) for key in _OTHER_SIZES):
         return None
-    if v.number(_SIZE) != 1:
+    if v.number(_SIZE) != 1 or any(v.has(key) and _is_on(v(key)) for key in _WITHOUT_GROUPS):
         return None
     return (
         f"`{_ESTIMATOR}={estimator}` compares the answers to a prompt, and `{_SIZE}` is 1: there is nothing "
