@@ -143,7 +143,9 @@ def reader(run: Run, versions: dict[str, str]) -> Read:
             return _of_document(run.deepspeed, name)
         if kind == "trainer":
             return _of_trainer(run, name)
-        return _backend(run) if field == "backend" else _of_arguments(run, field, versions)
+        if field in _DERIVED:
+            return _DERIVED[field](run)
+        return _of_arguments(run, field, versions)
 
     return read
 
@@ -180,6 +182,23 @@ def _backend(run: Run) -> Setting | Missing:
     if isinstance(named, Setting) and isinstance(named.value, str) and named.value not in ("", "None"):
         return named._replace(value="DEEPSPEED")
     return UNKNOWN
+
+
+def _scheduler(run: Run) -> Setting | Missing:
+    """Whose scheduler sets the learning rate: transformers leaves it to DeepSpeed where its config has a `scheduler`."""
+    named = run.field("deepspeed")
+    is_named = isinstance(named, Setting) and named.value not in (None, "", "None")
+    if run.accelerate is not None and run.accelerate.value("deepspeed_config.deepspeed_config_file") is not None:
+        is_named = True
+    if run.link("deepspeed") is None and not is_named:
+        return Setting("transformers", "default", None) if named is not UNKNOWN else UNKNOWN
+    root = run.deepspeed.mapping if run.deepspeed is not None else None
+    if root is None:
+        return UNKNOWN
+    return Setting("transformers" if root.get("scheduler") is None else "deepspeed", "default", None)
+
+
+_DERIVED: dict[str, Callable[[Run], Setting | Missing]] = {"backend": _backend, "scheduler": _scheduler}
 
 
 def _of_trainer(run: Run, name: str) -> Setting | Missing:
