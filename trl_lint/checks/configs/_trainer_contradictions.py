@@ -185,7 +185,7 @@ def _backend(run: Run) -> Setting | Missing:
 
 
 def _scheduler(run: Run) -> Setting | Missing:
-    """Whose scheduler sets the learning rate: transformers leaves it to DeepSpeed where its config has a `scheduler`."""
+    """Whose scheduler sets the learning rate: that of the DeepSpeed config, where it has one, comes first."""
     named = run.field("deepspeed")
     is_named = isinstance(named, Setting) and named.value not in (None, "", "None")
     if run.accelerate is not None and run.accelerate.value("deepspeed_config.deepspeed_config_file") is not None:
