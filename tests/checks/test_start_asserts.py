@@ -43,11 +43,26 @@ VERL: dict[str, Any] = {
     "actor_rollout_ref.rollout.expert_parallel_size": 1,
     "actor_rollout_ref.rollout.pipeline_model_parallel_size": 1,
     "actor_rollout_ref.rollout.val_kwargs.do_sample": False,
+    "actor_rollout_ref.actor.use_remove_padding": True,
+    "actor_rollout_ref.actor.router_replay.mode": "disabled",
+    "actor_rollout_ref.actor.megatron.router_replay.mode": "disabled",
+    "actor_rollout_ref.actor.veomni.router_replay.mode": "R3",
+    "algorithm.adv_estimator": "gae",
+    "critic.enable": None,
+    "critic.strategy": "fsdp",
+    "critic.use_dynamic_bsz": False,
+    "critic.ppo_mini_batch_size": 32,
+    "critic.ppo_micro_batch_size": None,
+    "critic.ppo_micro_batch_size_per_gpu": 4,
+    "critic.ulysses_sequence_parallel_size": 2,
+    "critic.model.use_remove_padding": True,
 }
 ACTOR, ROLLOUT = "actor_rollout_ref.actor", "actor_rollout_ref.rollout"
 OLD_MICRO = {f"{ACTOR}.ppo_micro_batch_size_per_gpu": None, f"{ACTOR}.ppo_micro_batch_size": 16}
 BOTH_MICRO = {f"{ACTOR}.ppo_micro_batch_size": 16}
 ASYNC = {"--async_train": True}
+NO_CRITIC_SIZE = {"critic.ppo_micro_batch_size_per_gpu": None}
+VEOMNI = {f"{ACTOR}.strategy": "veomni"}
 MEGATRON = {f"{ACTOR}.strategy": "megatron"}
 OPENRLHF: dict[str, Any] = {
     **{f"--{role}_num_nodes": 1 for role in ("actor", "ref", "critic", "reward")},
@@ -119,6 +134,19 @@ def test_good_settings_of_verl(version: str) -> None:
         ("0.4.0", {f"{ACTOR}.ppo_mini_batch_size": 0}, "mini_batch_of_nothing"),
         ("0.4.0", {f"{ACTOR}.ppo_mini_batch_size": 18}, "mini_batch_over_micro_batches_of_a_gpu"),
         ("0.7.1", {f"{ACTOR}.ppo_mini_batch_size": 18}, "guarded"),
+        ("0.2", NO_CRITIC_SIZE, "critic_micro_batch"),
+        ("0.9.1", NO_CRITIC_SIZE, "critic_micro_batch"),
+        ("0.9.1", {"critic.ppo_micro_batch_size": 16}, "critic_micro_batch"),
+        ("0.9.1", {**NO_CRITIC_SIZE, "critic.enable": True}, "critic_micro_batch"),
+        ("0.2", {"critic.ppo_micro_batch_size": 16, "critic.ppo_mini_batch_size": 40}, "critic_mini_batch"),
+        ("0.9.1", {"critic.ppo_micro_batch_size": 2}, "critic_micro_batch_below_gpus"),
+        ("0.3.0.post0", {"critic.ppo_mini_batch_size": 128}, "train_batch_below_critic_mini_batch"),
+        ("0.9.1", {"critic.ppo_mini_batch_size": 128}, "train_batch_below_critic_mini_batch"),
+        ("0.4.1", {"critic.model.use_remove_padding": False}, "critic_sequence_parallel_fsdp1"),
+        ("0.7.1", {"critic.model.use_remove_padding": False, "critic.strategy": "fsdp2"}, "critic_sequence_parallel"),
+        ("0.9.1", {**VEOMNI, f"{ACTOR}.use_remove_padding": False}, "routing_replay_with_padding"),
+        ("0.7.0", {f"{ACTOR}.router_replay.mode": "R4"}, "routing_replay_mode"),
+        ("0.9.1", {**MEGATRON, f"{ACTOR}.megatron.router_replay.mode": "r3"}, "routing_replay_mode_of_megatron"),
         ("0.9.1", {f"{ROLLOUT}.mode": "sync"}, "rollout_mode_sync"),
         ("0.8.0", {f"{ACTOR}.loss_agg_mode": "token-sum"}, "loss_agg_mode"),
         ("0.9.1", {f"{ACTOR}.loss_agg_mode": "token-median"}, "loss_agg_mode_since_0_9"),
@@ -142,6 +170,17 @@ def test_bad_settings_of_verl(version: str, settings: dict[str, Any], name: str)
         ("0.6.1", {f"{ROLLOUT}.mode": "sync"}),
         ("0.7.1", {"actor_rollout_ref.model.lora_rank": 1024}),
         ("0.9.1", {f"{ROLLOUT}.expert_parallel_size": 4, f"{ROLLOUT}.name": "trtllm"}),
+        ("0.9.1", {**NO_CRITIC_SIZE, "algorithm.adv_estimator": "grpo"}),
+        ("0.9.1", {**NO_CRITIC_SIZE, "critic.enable": False}),
+        ("0.9.1", {**NO_CRITIC_SIZE, "critic.use_dynamic_bsz": True}),
+        ("0.2", {"critic.ppo_mini_batch_size": 128}),
+        ("0.9.1", {"critic.ppo_mini_batch_size": 64}),
+        ("0.9.1", {"critic.model.use_remove_padding": False}),
+        ("0.4.1", {"critic.model.use_remove_padding": False, "critic.strategy": "fsdp2"}),
+        ("0.7.1", {**VEOMNI, f"{ACTOR}.use_remove_padding": False}),
+        ("0.9.1", {**VEOMNI, f"{ACTOR}.veomni.router_replay.mode": "disabled", f"{ACTOR}.use_remove_padding": False}),
+        ("0.9.1", {f"{ACTOR}.router_replay.mode": "R4"}),
+        ("0.9.1", {f"{ACTOR}.megatron.router_replay.mode": "r3"}),
     ],
 )
 def test_settings_that_a_release_of_verl_does_not_look_at(version: str, settings: dict[str, Any]) -> None:

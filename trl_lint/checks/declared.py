@@ -4,9 +4,9 @@
 from typing import Any
 
 DECLARED: dict[str, dict[str, Any]] = {
-    'trl_lint.checks.algorithm.batch_not_divisible_by_generations': {'code': 'TRL701', 'runs': True},
-    'trl_lint.checks.configs.contradiction_between_files': {'code': 'TRL404', 'runs': True},
-    'trl_lint.checks.configs.contradiction_in_file': {'code': 'TRL403', 'documents': ('accelerate', 'deepspeed', 'trl-recipe', 'axolotl', 'llamafactory', 'verl'), 'launches': True},
+    'trl_lint.checks.algorithm.batch_not_divisible_by_generations': {'code': 'TRL701', 'launches': True, 'runs': True},
+    'trl_lint.checks.configs.contradiction_between_files': {'code': 'TRL404', 'triggers': ('deepspeed.initialize',), 'runs': True},
+    'trl_lint.checks.configs.contradiction_in_file': {'code': 'TRL403', 'documents': ('accelerate', 'deepspeed', 'trl-recipe', 'axolotl', 'llamafactory', 'verl'), 'launches': True, 'runs': True},
     'trl_lint.checks.configs.unknown_key': {'code': 'TRL401', 'documents': ('accelerate', 'deepspeed'), 'launches': True},
     'trl_lint.checks.configs.value_not_allowed': {'code': 'TRL402', 'documents': ('accelerate', 'deepspeed'), 'launches': True, 'runs': True},
     'trl_lint.checks.configs.yaml_scalar_trap': {'code': 'TRL405', 'documents': ('accelerate', 'trl-recipe')},

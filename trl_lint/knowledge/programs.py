@@ -38,6 +38,12 @@ def config_of_engine(name: str, version: str) -> str:
     return next((row["config"] for row in rows if row["name"] == name and _holds(row["releases"], version)), "")
 
 
+def followed(key: str, version: str) -> str:
+    """The key whose value another key of verl takes where nobody sets it, "" if there is none in a release."""
+    rows = _table("verl")["follows"]
+    return next((row["of"] for row in rows if row["key"] == key and _holds(row["releases"], version)), "")
+
+
 def successors(package: str, name: str) -> tuple[str, ...]:
     """What took the place of a key or flag, step by step over the releases; those in use must be asked what they have.
 

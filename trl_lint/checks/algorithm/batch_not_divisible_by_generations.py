@@ -14,6 +14,8 @@ from trl_lint.project.effective import Setting
 from trl_lint.python.values import UNKNOWN, Missing
 
 if TYPE_CHECKING:
+    from trl_lint.project import Project
+    from trl_lint.project.launches import Launch
     from trl_lint.project.runs import Run
 
 _TRAIN = (
@@ -33,6 +35,14 @@ class Fault(NamedTuple):
 class BatchNotDivisibleByGenerations(Rule):
     code = "TRL701"
     runs = True
+    launches = True
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        from trl_lint.checks.algorithm import _verl_groups
+        from trl_lint.checks.configs import _verl_validation
+
+        for found in _verl_validation.groups_of_one(launch, _verl_groups.GROUPS, self, project):
+            yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         if run.config not in ("trl.GRPOConfig", "trl.RLOOConfig") or "trl" not in run.choices:

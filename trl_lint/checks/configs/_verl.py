@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from trl_lint import looks
 from trl_lint.checks.configs._asserts import (
-    Assertion,
     Level,
-    Problem,
-    UnknownValueError,
-    Values,
-    broken,
-    is_release,
     judged,
-    places,
 )
 from trl_lint.checks.configs._hydra import (
     CommandLine,
@@ -39,7 +32,7 @@ from trl_lint.knowledge.histories import block, releases
 from trl_lint.knowledge.names import Missing
 from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs, successors
 from trl_lint.project.stack import Choices
-from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.python.values import ABSENT
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
@@ -339,41 +332,6 @@ def _other_own_engines(program: Program, project: Project) -> Iterator[tuple[str
 def _has(config: str, version: str, key: str) -> bool:
     tree: Any = tree_in_release(config, version)
     return tree is not None and find(tree, key) is not ABSENT
-
-
-# -- TRL402, TRL403 -------------------------------------------------------------------------------------------------
-
-# The programs that call verl's `validate_config` (or the method that it was) before they do anything.
-_VALIDATED = ("verl.trainer.main_ppo", "verl.trainer.main_ppo_sync")
-
-
-def contradictions(launch: Launch, assertions: Sequence[Assertion], rule: Rule, project: Project) -> Iterator[Problem]:
-    """The assertions of verl that a command cannot pass in the releases in use."""
-    run = read_run(launch, project) if launch.module in _VALIDATED else None
-    if run is None or (run.own is not None and not is_release(run.choices, "verl")):
-        return
-    level = Level(rule, run.line.takes_more or launch.is_documentation)
-    words = {override.key: override.word for override in run.overrides}
-    for found in broken(assertions, "verl", run.choices, lambda version: _values(run, version), level):
-        location, beside = places(found.keys, words, launch)
-        message = f"{found.message}; verl stops at start in {found.verdict.where}"
-        yield Problem(location, message, found.verdict.severity, (*beside, *found.verdict.related))
-
-
-def _values(run: VerlRun, version: str) -> Values | None:
-    """The settings of a run in a release, None where they are not known or Hydra refuses the command."""
-    tree = run.tree(version)
-    if tree is None or any(True for _ in apply_all(tree, run.overrides)):
-        return None
-
-    def read(key: str) -> Any:
-        value = find(tree, key)
-        if value is ABSENT or value is UNKNOWN or isinstance(value, (dict, list)):
-            raise UnknownValueError
-        return value
-
-    # A command in a document often shows only what the text is about.
-    return Values(read, run.line.takes_more or run.launch.is_documentation)
 
 
 def place_of(override: Override, launch: Launch) -> Location:

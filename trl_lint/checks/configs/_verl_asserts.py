@@ -14,6 +14,7 @@ _ACTOR = "actor_rollout_ref.actor"
 _REF = "actor_rollout_ref.ref"
 _ROLLOUT = "actor_rollout_ref.rollout"
 _MODEL = "actor_rollout_ref.model"
+_CRITIC = "critic"
 _FSDP = ("fsdp", "fsdp2")
 
 
@@ -21,8 +22,8 @@ def _gpus(v: Values) -> int:
     return v.number("trainer.n_gpus_per_node") * v.number("trainer.nnodes")
 
 
-def _is_dynamic(v: Values) -> bool:
-    return v.flag(f"{_ACTOR}.use_dynamic_bsz")
+def _is_dynamic(v: Values, section: str = _ACTOR) -> bool:
+    return v.flag(f"{section}.use_dynamic_bsz")
 
 
 def _is_megatron(v: Values) -> bool:
@@ -43,6 +44,13 @@ def _sequence_parallel_size(v: Values, section: str = _ACTOR) -> int:
 
 def _uses_reference(v: Values) -> bool:
     return v.flag("algorithm.use_kl_in_reward") or v.flag(f"{_ACTOR}.use_kl_loss")
+
+
+def _uses_critic(v: Values) -> bool:
+    """The estimator decides; from 0.6.0 on `critic.enable` does, where it is set."""
+    if v.has("critic.enable") and v("critic.enable") is not None:
+        return v.flag("critic.enable")
+    return v.text("algorithm.adv_estimator") == "gae"
 
 
 def batch_over_gpus(v: Values) -> str | None:
@@ -92,11 +100,11 @@ def megatron_over_gpus_unless_dynamic(v: Values) -> str | None:
     return None if _is_dynamic(v) else megatron_over_gpus(v)
 
 
-def train_batch_below_mini_batch(v: Values) -> str | None:
-    train, mini = v.number("data.train_batch_size"), v.number(f"{_ACTOR}.ppo_mini_batch_size")
-    if train >= mini or _is_dynamic(v):
+def train_batch_below_mini_batch(v: Values, section: str = _ACTOR) -> str | None:
+    train, mini = v.number("data.train_batch_size"), v.number(f"{section}.ppo_mini_batch_size")
+    if train >= mini or _is_dynamic(v, section):
         return None
-    return f"`data.train_batch_size` ({train}) is smaller than `{_ACTOR}.ppo_mini_batch_size` ({mini})"
+    return f"`data.train_batch_size` ({train}) is smaller than `{section}.ppo_mini_batch_size` ({mini})"
 
 
 def _one_of(v: Values, section: str, name: str) -> str | None:
@@ -127,25 +135,25 @@ def reference_micro_batch_if_used(v: Values) -> str | None:
     return reference_micro_batch(v) if _uses_reference(v) else None
 
 
-def mini_batch_over_micro_batches(v: Values) -> str | None:
+def mini_batch_over_micro_batches(v: Values, section: str = _ACTOR) -> str | None:
     """The old `ppo_micro_batch_size`, which counts over all GPUs."""
-    micro = v(f"{_ACTOR}.ppo_micro_batch_size")
-    if micro is None or _is_dynamic(v):
+    micro = v(f"{section}.ppo_micro_batch_size")
+    if micro is None or _is_dynamic(v, section):
         return None
-    mini, micro = v.number(f"{_ACTOR}.ppo_mini_batch_size"), v.number(f"{_ACTOR}.ppo_micro_batch_size")
+    mini, micro = v.number(f"{section}.ppo_mini_batch_size"), v.number(f"{section}.ppo_micro_batch_size")
     if mini % micro:
-        return f"`{_ACTOR}.ppo_mini_batch_size` ({mini}) is no multiple of `{_ACTOR}.ppo_micro_batch_size` ({micro})"
+        return f"`{section}.ppo_mini_batch_size` ({mini}) is no multiple of `{section}.ppo_micro_batch_size` ({micro})"
     return None
 
 
-def micro_batch_below_gpus(v: Values) -> str | None:
-    micro = v(f"{_ACTOR}.ppo_micro_batch_size")
-    if micro is None or _is_dynamic(v):
+def micro_batch_below_gpus(v: Values, section: str = _ACTOR) -> str | None:
+    micro = v(f"{section}.ppo_micro_batch_size")
+    if micro is None or _is_dynamic(v, section):
         return None
-    micro, gpus, size = v.number(f"{_ACTOR}.ppo_micro_batch_size"), _gpus(v), _sequence_parallel_size(v)
+    micro, gpus, size = v.number(f"{section}.ppo_micro_batch_size"), _gpus(v), _sequence_parallel_size(v, section)
     if micro * size >= gpus:
         return None
-    return f"`{_ACTOR}.ppo_micro_batch_size` ({micro}) leaves some of {gpus} GPUs without a sample"
+    return f"`{section}.ppo_micro_batch_size` ({micro}) leaves some of {gpus} GPUs without a sample"
 
 
 def sequence_parallel_with_padding(v: Values) -> str | None:
@@ -154,6 +162,49 @@ def sequence_parallel_with_padding(v: Values) -> str | None:
     if v.flag(f"{_MODEL}.use_remove_padding"):
         return None
     return f"`{_ACTOR}.ulysses_sequence_parallel_size` needs `{_MODEL}.use_remove_padding=True`"
+
+
+def critic_micro_batch(v: Values) -> str | None:
+    if not _uses_critic(v) or _is_dynamic(v, _CRITIC):
+        return None
+    return _one_of(v, _CRITIC, "ppo_micro_batch_size")
+
+
+def critic_mini_batch(v: Values) -> str | None:
+    return mini_batch_over_micro_batches(v, _CRITIC) if _uses_critic(v) else None
+
+
+def critic_micro_batch_below_gpus(v: Values) -> str | None:
+    if not _uses_critic(v) or v.text("critic.strategy") not in _FSDP:
+        return None
+    return micro_batch_below_gpus(v, _CRITIC)
+
+
+def train_batch_below_critic_mini_batch(v: Values) -> str | None:
+    """Where the critic takes the mini batch of the actor, the actor's check has said it."""
+    if not _uses_critic(v) or v.number(f"{_CRITIC}.ppo_mini_batch_size") == v.number(f"{_ACTOR}.ppo_mini_batch_size"):
+        return None
+    return train_batch_below_mini_batch(v, _CRITIC)
+
+
+def critic_sequence_parallel(v: Values, strategies: tuple[str, ...] = _FSDP) -> str | None:
+    if not _uses_critic(v) or v.text("critic.strategy") not in strategies or _sequence_parallel_size(v, _CRITIC) <= 1:
+        return None
+    if v.flag("critic.model.use_remove_padding"):
+        return None
+    return "`critic.ulysses_sequence_parallel_size` needs `critic.model.use_remove_padding=True`"
+
+
+def critic_sequence_parallel_fsdp1(v: Values) -> str | None:
+    return critic_sequence_parallel(v, ("fsdp",))
+
+
+def routing_replay_with_padding(v: Values) -> str | None:
+    if v.text(f"{_ACTOR}.strategy") != "veomni" or v.text(f"{_ACTOR}.veomni.router_replay.mode") == "disabled":
+        return None
+    if v.flag(f"{_ACTOR}.use_remove_padding"):
+        return None
+    return f"`{_ACTOR}.veomni.router_replay.mode` needs `{_ACTOR}.use_remove_padding=True`"
 
 
 def sequence_parallel_with_padding_fsdp1(v: Values) -> str | None:
@@ -265,6 +316,21 @@ def _loss_agg_mode(v: Values, modes: tuple[str, ...]) -> str | None:
     return f"`{mode}` is no value of `{_ACTOR}.loss_agg_mode`; it has {', '.join(f'`{each}`' for each in modes)}"
 
 
+def _routing_replay_mode(v: Values, section: str) -> str | None:
+    mode = v.text(f"{section}.router_replay.mode")
+    if mode in ("disabled", "R2", "R3"):
+        return None
+    return f"`{mode}` is no value of `{section}.router_replay.mode`; it has `disabled`, `R2`, `R3`"
+
+
+def routing_replay_mode(v: Values) -> str | None:
+    return _routing_replay_mode(v, _ACTOR)
+
+
+def routing_replay_mode_of_megatron(v: Values) -> str | None:
+    return _routing_replay_mode(v, f"{_ACTOR}.megatron") if _is_megatron(v) else None
+
+
 _LOSS_AGG_MODES = ("token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm")
 
 
@@ -281,6 +347,8 @@ VALUES = (
     Assertion(">=0.7.0", rollout_mode_sync),
     Assertion(">=0.4.0,<0.9.0", loss_agg_mode),
     Assertion(">=0.9.0", loss_agg_mode_since_0_9),
+    Assertion(">=0.7.0,<0.9.1", routing_replay_mode),
+    Assertion(">=0.7.1", routing_replay_mode_of_megatron),
 )
 
 ASSERTIONS = (
@@ -298,6 +366,13 @@ ASSERTIONS = (
     Assertion(">=0.2", micro_batch_below_gpus),
     Assertion(">=0.2,<0.5.0", sequence_parallel_with_padding_fsdp1),
     Assertion(">=0.5.0", sequence_parallel_with_padding),
+    Assertion(">=0.2", critic_micro_batch),
+    Assertion(">=0.2", critic_mini_batch),
+    Assertion(">=0.2", critic_micro_batch_below_gpus),
+    Assertion(">=0.3.0.post0", train_batch_below_critic_mini_batch),
+    Assertion(">=0.2,<0.5.0", critic_sequence_parallel_fsdp1),
+    Assertion(">=0.5.0,<0.8.0", critic_sequence_parallel),
+    Assertion(">=0.8.0", routing_replay_with_padding),
     Assertion(">=0.3.0.post0", validation_at_zero),
     Assertion(">=0.6.1,<0.7.1", lora_rank_beyond_vllm),
     Assertion(">=0.6.0,<0.7.1", expert_parallel_size),

@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks._releases import judge_releases
+from trl_lint.checks.configs import _deepspeed_auto
 from trl_lint.checks.configs._deepspeed_match import Pair, mismatches, said_about
-from trl_lint.checks.rule import Rule
+from trl_lint.checks.configs._trainer_contradictions import contradictions_in
+from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location, lowered
 from trl_lint.project.effective import Setting, of_document
 from trl_lint.python.guards import last_name
 from trl_lint.python.values import ABSENT
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from trl_lint.project.runs import Run
     from trl_lint.project.stack import Choice
 
@@ -35,9 +39,26 @@ _INLINE = (
 
 class ContradictionBetweenFiles(Rule):
     code = "TRL404"
+    triggers = ("deepspeed.initialize",)
     runs = True
 
+    def is_candidate(self, site: Site) -> bool:
+        return _deepspeed_auto.is_raw(site)
+
+    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+        for found in _deepspeed_auto.unfilled(site):
+            severity = self.page.severity
+            yield self.finding(
+                site.module.location(site.call.func),
+                f'`{found.key}` is "auto" in the config of this call: transformers and accelerate would fill it in, '
+                "and DeepSpeed alone compares the word with a number (TypeError)",
+                severity=lowered(severity) if found.is_shown else severity,
+                related=(found.place, *(() if found.used is None else (found.used,))),
+            )
+
     def check_run(self, run: Run) -> Iterator[Finding]:
+        for found in contradictions_in(run, self.code, self.page.severity):
+            yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
         if run.config.rpartition(".")[2] not in _TRAINERS or not builds_trainer(run):
             return
         package = run.config.partition(".")[0]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.checks.configs import _accelerate_contradictions, _deepspeed
 from trl_lint.checks.configs._problems import Problem, report, written_twice
+from trl_lint.checks.configs._trainer_contradictions import contradictions_in, contradictions_in_recipe
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
+    from trl_lint.project.runs import Run
 
 
 _READERS: dict[str, Callable[[Document], Iterator[Problem]]] = {
@@ -26,12 +28,16 @@ class ContradictionInFile(Rule):
     code = "TRL403"
     documents: ClassVar[tuple[str, ...]] = (*_READERS, "trl-recipe", "axolotl", "llamafactory", "verl")
     launches = True
+    runs = True
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
         if document.kind in _READERS:
             yield from report(self, document, project, _READERS[document.kind](document))
         if document.kind != "deepspeed":
             yield from self._check_twice(document)
+        if document.kind == "trl-recipe":
+            for found in contradictions_in_recipe(document, project, self.code, self.page.severity):
+                yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 
     def _check_twice(self, document: Document) -> Iterator[Finding]:
         """YAML loaders take the last of two values without a word."""
@@ -43,11 +49,15 @@ class ContradictionInFile(Rule):
                 related=(first,),
             )
 
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        for found in contradictions_in(run, self.code, self.page.severity):
+            yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
+
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
-        from trl_lint.checks.configs import _openrlhf, _openrlhf_asserts, _verl, _verl_asserts
+        from trl_lint.checks.configs import _openrlhf, _openrlhf_asserts, _verl_asserts, _verl_validation
 
         for found in (
-            *_verl.contradictions(launch, _verl_asserts.ASSERTIONS, self, project),
+            *_verl_validation.contradictions(launch, _verl_asserts.ASSERTIONS, self, project),
             *_openrlhf.contradictions(launch, _openrlhf_asserts.ASSERTIONS, self, project),
         ):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)

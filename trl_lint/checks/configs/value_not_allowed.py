@@ -44,10 +44,10 @@ class ValueNotAllowed(Rule):
             )
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
-        from trl_lint.checks.configs import _openrlhf, _verl, _verl_asserts
+        from trl_lint.checks.configs import _openrlhf, _verl_asserts, _verl_validation
 
         for wrong in (
-            *_verl.contradictions(launch, _verl_asserts.VALUES, self, project),
+            *_verl_validation.contradictions(launch, _verl_asserts.VALUES, self, project),
             *_openrlhf.wrong_values(launch, self, project),
         ):
             yield self.finding(wrong.location, wrong.message, severity=wrong.severity, related=wrong.related)

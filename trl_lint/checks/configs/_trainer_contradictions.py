@@ -1,0 +1,212 @@
+"""Values of a run that its training arguments or its trainer refuse together, or of which one is ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.checks._releases import ReleaseVerdict, judge_releases, places
+from trl_lint.checks._runs import after_flags, is_overridden, recipe_launches
+from trl_lint.checks._trainers import library_trainer, uses_trainer
+from trl_lint.checks.configs._conditions import Read, all_hold
+from trl_lint.finding import Location, Severity, lowered
+from trl_lint.knowledge.contradictions import COMPARING, Contradiction, contradictions, holds, old_names
+from trl_lint.project.effective import Setting, of_document
+from trl_lint.project.stack import Choices
+from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+    from trl_lint.project.documents import Document
+    from trl_lint.project.runs import Run
+    from trl_lint.project.stack import Choice
+
+_PACKAGES = ("trl", "transformers")
+_BACKENDS = ("DEEPSPEED", "FSDP")
+# Every trainer begins with a model, and none has its evaluation data among the first three.
+_POSITIONAL = 3
+
+
+class Found(NamedTuple):
+    """A row that is true of a run: where, what, how severe, and the other places that it rests on."""
+
+    location: Location
+    message: str
+    severity: Severity
+    related: tuple[Location, ...]
+
+
+def contradictions_in(run: Run, code: str, severity: Severity) -> Iterator[Found]:
+    """What a rule of this code has to say about the values of a run, each place once."""
+    seen: set[Location] = set()
+    for row in contradictions(run.config):
+        if row.code != code or row.package not in run.choices or not _concerns(run, row):
+            continue
+        others = run.choices.newest(_PACKAGES)
+
+        def read_in(version: str, row: Contradiction = row, others: dict[str, str] = others) -> Read:
+            return reader(run, {**others, row.package: version})
+
+        where = (run.launch.location._replace(message="the run"),) if run.launch.launcher else ()
+        found = _found(row, run.choices[row.package], read_in, severity, where)
+        if found is not None and found.location not in seen:
+            seen.add(found.location)
+            yield found._replace(severity=lowered(found.severity)) if run.launch.is_documentation else found
+
+
+def contradictions_in_recipe(document: Document, project: Project, code: str, severity: Severity) -> Iterator[Found]:
+    """What the arguments refuse in a recipe that no known run uses: of values that stand in it, one level lower.
+
+    Defaults, what a command may add, and the trainer are not known here.
+    """
+    if any(run.config for run in project.runs_with(document.path)):
+        return
+    choices = Choices(project.environment(document.path))
+    launches = recipe_launches(document, project)
+
+    def read(field: str) -> Setting | Missing:
+        said = of_document(document, field)
+        return said if isinstance(said, Setting) else UNKNOWN
+
+    for row in contradictions("transformers.TrainingArguments"):
+        if row.code != code or row.trainer or row.package not in choices:
+            continue
+        level = after_flags(lowered(severity), fields(row), launches)
+        found = _found(row, choices[row.package], lambda version: read, level, ()) if level is not None else None
+        if found is not None:
+            yield found
+
+
+def _concerns(run: Run, row: Contradiction) -> bool:
+    """Whether the run certainly has the trainer that checks."""
+    if row.trainer != "any":
+        return uses_trainer(run, row.trainer)
+    return (run.parser is not None and run.parser.kind == "trl-command") or library_trainer(run) is not None
+
+
+def _found(
+    row: Contradiction,
+    chosen: Choice,
+    read_in: Callable[[str], Read],
+    severity: Severity,
+    where: tuple[Location, ...],
+) -> Found | None:
+    """What a row says about the values that `read_in` gives for the releases of its package; None if nothing."""
+
+    def is_bad(version: str) -> bool:
+        return holds(row, version) and all_hold(row.when, read_in(version)) is True
+
+    verdict = judge_releases(chosen, is_bad, severity if row.raises else lowered(severity))
+    if verdict is None:
+        return None
+    read = read_in(verdict.release)
+    said = [(name, found) for name in fields(row) if isinstance(found := read(name), Setting)]
+    place = next((setting.location for _, setting in said if setting.location is not None), None)
+    if place is None:
+        return None  # nobody wrote any of it
+    related = places((name.rpartition(":")[2], setting) for name, setting in said if setting.location != place)
+    message = worded(row, dict(said), verdict)
+    return Found(place, message, verdict.severity, (*related, *where, *verdict.related))
+
+
+def fields(row: Contradiction) -> tuple[str, ...]:
+    """The fields that a row is about, those that it compares with too."""
+    names: dict[str, None] = {}
+    for condition in row.when:
+        names[condition.field] = None
+        if condition.operator in COMPARING:
+            names[str(condition.operand)] = None
+    return tuple(names)
+
+
+def worded(row: Contradiction, said: dict[str, Setting], verdict: ReleaseVerdict) -> str:
+    """The message of a row, with the values and what is a default among them."""
+    message = row.message.format_map({name: _shown(setting) for name, setting in said.items()})
+    if not row.raises:
+        return f"{message} ({verdict.where})"
+    who = "the trainer stops" if row.trainer else "the arguments are refused"
+    return f"{message}; {who} in {verdict.where}"
+
+
+def _shown(setting: Setting) -> str:
+    return f"{setting.value}" + (" by default" if setting.origin == "default" and setting.location is None else "")
+
+
+def reader(run: Run, versions: dict[str, str]) -> Read:
+    """What the fields of the table are in a run with these releases."""
+
+    def read(field: str) -> Setting | Missing:
+        kind, _, name = field.rpartition(":")
+        if kind == "accelerate":
+            return _of_accelerate(run, name)
+        if kind == "deepspeed":
+            return _of_document(run.deepspeed, name)
+        if kind == "trainer":
+            return _of_trainer(run, name)
+        if field in _DERIVED:
+            return _DERIVED[field](run)
+        return _of_arguments(run, field, versions)
+
+    return read
+
+
+def _of_arguments(run: Run, field: str, versions: dict[str, str]) -> Setting | Missing:
+    for old, is_taken in old_names(field, versions.get("transformers", "")):
+        said = run.field(old)
+        if said is not ABSENT:
+            return said if is_taken and isinstance(said, Setting) else UNKNOWN
+    return run.effective(field, versions)
+
+
+def _of_document(document: Document | None, path: str) -> Setting | Missing:
+    said = of_document(document, path, "accelerate") if document is not None else UNKNOWN
+    return said if isinstance(said, Setting) else UNKNOWN
+
+
+def _of_accelerate(run: Run, path: str) -> Setting | Missing:
+    """A key of the accelerate config, where no option of the launcher replaces it and no file of DeepSpeed does."""
+    config = run.accelerate
+    if config is None or is_overridden(run.launch, config, path) or run.launch.hides_options():
+        return UNKNOWN
+    if path.startswith("deepspeed_config.") and run.deepspeed is not None:
+        return UNKNOWN
+    return _of_document(config, path)
+
+
+def _backend(run: Run) -> Setting | Missing:
+    """Who shards the model: as the accelerate config says, else DeepSpeed if the arguments name a config for it."""
+    said = _of_accelerate(run, "distributed_type")
+    if isinstance(said, Setting) and said.value in _BACKENDS:
+        return said
+    named = run.field("deepspeed")
+    if isinstance(named, Setting) and isinstance(named.value, str) and named.value not in ("", "None"):
+        return named._replace(value="DEEPSPEED")
+    return UNKNOWN
+
+
+def _scheduler(run: Run) -> Setting | Missing:
+    """Whose scheduler sets the learning rate: that of the DeepSpeed config, where it has one, comes first."""
+    named = run.field("deepspeed")
+    is_named = isinstance(named, Setting) and named.value not in (None, "", "None")
+    if run.accelerate is not None and run.accelerate.value("deepspeed_config.deepspeed_config_file") is not None:
+        is_named = True
+    if run.link("deepspeed") is None and not is_named:
+        return Setting("transformers", "default", None) if named is not UNKNOWN else UNKNOWN
+    root = run.deepspeed.mapping if run.deepspeed is not None else None
+    if root is None:
+        return UNKNOWN
+    return Setting("transformers" if root.get("scheduler") is None else "deepspeed", "default", None)
+
+
+_DERIVED: dict[str, Callable[[Run], Setting | Missing]] = {"backend": _backend, "scheduler": _scheduler}
+
+
+def _of_trainer(run: Run, name: str) -> Setting | Missing:
+    """An argument of the call that builds the trainer; only whether there is one is known."""
+    call = library_trainer(run)
+    if call is None or run.script is None or len(call.args) > _POSITIONAL:
+        return UNKNOWN
+    given = argument(call, name, _POSITIONAL)
+    if given is ABSENT:
+        return Setting(None, "script", run.script.module.location(call.func))
+    return UNKNOWN

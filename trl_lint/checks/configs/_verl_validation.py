@@ -1,0 +1,130 @@
+"""The assertions of verl that a command fails: what stops it at start, and what goes on with a group of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from trl_lint.checks.configs._asserts import (
+    AbsentSettingError,
+    Assertion,
+    Broken,
+    Level,
+    Problem,
+    UnknownValueError,
+    Values,
+    broken,
+    evaluate,
+    is_release,
+    places,
+)
+from trl_lint.checks.configs._hydra import apply_all, find
+from trl_lint.checks.configs._verl import VerlRun, read_run
+from trl_lint.finding import Location, lowered
+from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.programs import followed
+from trl_lint.python.values import ABSENT, UNKNOWN
+
+if TYPE_CHECKING:
+    from trl_lint.checks.rule import Rule
+    from trl_lint.project import Project
+    from trl_lint.project.launches import Launch
+
+# The programs that call verl's `validate_config` (or the method that it was) before they do anything.
+_VALIDATED = ("verl.trainer.main_ppo", "verl.trainer.main_ppo_sync")
+
+
+class Groups(NamedTuple):
+    """Assertions about the size of a group, and the keys that say all about it."""
+
+    assertions: tuple[Assertion, ...]
+    keys: tuple[str, ...]
+
+
+def contradictions(launch: Launch, assertions: Sequence[Assertion], rule: Rule, project: Project) -> Iterator[Problem]:
+    """The assertions of verl that a command cannot pass in the releases in use."""
+    run = _validated(launch, project)
+    if run is None or (run.own is not None and not is_release(run.choices, "verl")):
+        return
+    for location, found, related in _failing(run, assertions, Level(rule, _is_mild(run))):
+        message = f"{found.message}; verl stops at start in {found.verdict.where}"
+        yield Problem(location, message, found.verdict.severity, related)
+
+
+def groups_of_one(launch: Launch, groups: Groups, rule: Rule, project: Project) -> Iterator[Problem]:
+    """What the releases do in the same way, so that verl's own development versions are judged too.
+
+    Arguments from outside often bring what a command leaves to its default, so that is told more mildly.
+    """
+    run = _validated(launch, project)
+    if run is None:
+        return
+    words = {override.key: override.word for override in run.overrides}
+    is_mild = _is_mild(run) and (launch.is_documentation or not all(key in words for key in groups.keys))
+    level, assertions = Level(rule, is_mild), groups.assertions
+    if run.own is None or is_release(run.choices, "verl"):
+        for location, found, related in _failing(run, assertions, level):
+            message = f"{found.message} ({found.verdict.where})"
+            yield Problem(location, message, lowered(found.verdict.severity), related)
+        return
+    version = _development_version(run, project)
+    values = _values(run, version) if version else None
+    for assertion in assertions if values is not None else ():
+        said, _ = evaluate(assertion, version, values)
+        if said is not None and values is not None:
+            location, beside = places(tuple(values.asked), words, launch)
+            yield Problem(location, said, lowered(level.severity), beside)
+
+
+def _development_version(run: VerlRun, project: Project) -> str:
+    """The version of a project that is verl itself, between two releases whose sources were read; else ""."""
+    from trl_lint.knowledge.releases import parse_version
+
+    package = project.environment(run.launch.source.path).package("verl")
+    newest = parse_version(releases("verl")[-1])
+    if not package.is_own or package.resolved is None or newest is None or package.resolved > newest:
+        return ""
+    return str(package.resolved)
+
+
+def _validated(launch: Launch, project: Project) -> VerlRun | None:
+    return read_run(launch, project) if launch.module in _VALIDATED else None
+
+
+def _is_mild(run: VerlRun) -> bool:
+    return run.line.takes_more or run.launch.is_documentation
+
+
+def _failing(
+    run: VerlRun, assertions: Sequence[Assertion], level: Level
+) -> Iterator[tuple[Location, Broken, tuple[Location, ...]]]:
+    """The assertions that fail, each with its place and those it rests on."""
+    words = {override.key: override.word for override in run.overrides}
+    for found in broken(assertions, "verl", run.choices, lambda version: _values(run, version), level):
+        location, beside = places(found.keys, words, run.launch)
+        yield location, found, (*beside, *found.verdict.related)
+
+
+def _values(run: VerlRun, version: str) -> Values | None:
+    """The settings of a run in a release, None where they are not known or Hydra refuses the command."""
+    tree = run.tree(version)
+    if tree is None or any(True for _ in apply_all(tree, run.overrides)):
+        return None
+
+    def read(key: str) -> Any:
+        value = find(tree, key)
+        if value is ABSENT:
+            raise AbsentSettingError
+        if value is UNKNOWN and (other := followed(key, version)) and not _is_set(run, key):
+            return read(other)
+        if value is UNKNOWN or isinstance(value, (dict, list)):
+            raise UnknownValueError
+        return value
+
+    # A command in a document often shows only what the text is about.
+    return Values(read, _is_mild(run))
+
+
+def _is_set(run: VerlRun, key: str) -> bool:
+    """Whether the command sets a key, or a block that it is in."""
+    return any(f"{key}.".startswith(f"{override.key}.") for override in run.overrides)
