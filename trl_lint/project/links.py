@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from trl_lint.sources import Source
+from trl_lint.sources.shell_state import HOLE
+
+if TYPE_CHECKING:
+    from trl_lint.sources.shell import Word
+
+_MOST_CANDIDATES = 50
 
 
 def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
@@ -33,6 +40,24 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
         if path not in found and path.startswith(inside) and os.path.isfile(path):
             found.append(path)
     return found
+
+
+def fitting_files(word: Word, source: Source, directory: str | None) -> list[str]:
+    """The existing files that fit a name of which a part is unknown: `recipes/$MODEL/config.yaml`."""
+    pattern = word.template.rpartition("=")[2].replace(HOLE, "*")
+    first, _, rest = pattern.partition("/")
+    if not rest or "*" in first or os.path.isabs(pattern):
+        return []
+    import glob
+
+    found: list[str] = []
+    for base in bases(source.path):
+        for path in glob.iglob(os.path.join(glob.escape(os.path.join(base, directory or "")), pattern)):
+            if os.path.isfile(path) and path not in found:
+                found.append(os.path.normpath(path))
+            if len(found) >= _MOST_CANDIDATES:
+                return found
+    return sorted(found)
 
 
 def bases(path: str) -> list[str]:

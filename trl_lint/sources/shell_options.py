@@ -49,7 +49,9 @@ def joined(decision: int, values: Mapping[int, Value | None]) -> Value | None:
         if not options:
             return None
         found += [Option(option.key | {(decision, way)}, option.words) for option in options]
-    if len({_texts(option.words) for option in found}) == 1 and all(isinstance(value, Word) for value in values.values()):
+    if len({_texts(option.words) for option in found}) == 1 and all(
+        isinstance(value, Word) for value in values.values()
+    ):
         return found[0].words[0] if found[0].words else None
     return _hole(found)
 
@@ -64,8 +66,10 @@ def one_of(words: Sequence[Word]) -> Word | None:
     if any(word.text is None for word in words):
         return None
     decision = new_decision()
-    different = {word.text: word for word in reversed(words)}
-    return _hole([Option(frozenset({(decision, way)}), (word,)) for way, word in enumerate(reversed(different.values()))])
+    different: dict[str | None, Word] = {}
+    for word in words:
+        different.setdefault(word.text, word)
+    return _hole([Option(frozenset({(decision, way)}), (word,)) for way, word in enumerate(different.values())])
 
 
 def appended_options(old: Value | None, new: Value) -> Word | None:

@@ -153,7 +153,9 @@ class Reader(CommandReader):
         for name in names:
             left = [way[name] if name in way else self._left(name) for way in ways]
             value = joined(decision, dict(enumerate(value for value, _ in left)))
-            if value is not None and (name != WORKING_DIRECTORY or (isinstance(value, Word) and value.text is not None)):
+            if value is not None and (
+                name != WORKING_DIRECTORY or (isinstance(value, Word) and value.text is not None)
+            ):
                 found[name] = value, all(exported for _, exported in left)
         self.state.forget(names - found.keys())
         for name, (value, exported) in found.items():

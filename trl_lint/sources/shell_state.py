@@ -103,7 +103,9 @@ class State:
         self._moment += 1
         records.append(_Record(self._moment, value, exported))
         self._journal.append(name)
-        if value is not None and (isinstance(value, Array) or value.text is not None or value.template or value.options):
+        if value is not None and (
+            isinstance(value, Array) or value.text is not None or value.template or value.options
+        ):
             self._known.add(name)
         else:
             self._known.discard(name)
@@ -168,7 +170,7 @@ class State:
 
     def is_exported(self, name: str) -> bool:
         records = self.records.get(name)
-        return bool(records) and records[-1].exported
+        return records[-1].exported if records else False
 
     def view(self) -> View:
         return View(self.records, self._moment, self._barrier)
@@ -199,12 +201,23 @@ class View(Mapping[str, Word]):
     A name that is missing was not assigned by the script. `exported` says whether child processes see the variable.
     """
 
-    __slots__ = ("_barrier", "_moment", "_records")
+    __slots__ = ("_barrier", "_moment", "_records", "_ways")
 
-    def __init__(self, records: dict[str, list[_Record]], moment: int, barrier: int) -> None:
+    def __init__(
+        self,
+        records: dict[str, list[_Record]],
+        moment: int,
+        barrier: int,
+        ways: Mapping[int, int] | None = None,
+    ) -> None:
         self._records = records
         self._moment = moment
         self._barrier = barrier
+        self._ways = ways
+
+    def decided(self, ways: Mapping[int, int]) -> View:
+        """The same moment, if these ways were taken at the decisions before it."""
+        return View(self._records, self._moment, self._barrier, ways)
 
     def _record(self, name: str) -> _Record | None:
         records = self._records.get(name, ())
@@ -216,6 +229,11 @@ class View(Mapping[str, Word]):
         value = _value(record, self._barrier) if record else None
         if not isinstance(value, Word) or name == WORKING_DIRECTORY:
             raise KeyError(name)
+        if self._ways and value.options:
+            from trl_lint.sources.shell_options import decided
+
+            found = decided(value, self._ways)
+            return found[0] if len(found) == 1 else value
         return value
 
     def exported(self, name: str) -> bool:

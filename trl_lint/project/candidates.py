@@ -1,0 +1,140 @@
+"""Runs that may be one of several: a variable that branches set, a loop over configs, a name that fits several files.
+
+Each candidate is a run of its own, with nothing left to choose, so whoever asks it gets plain answers. What is true of
+every candidate is true of the run; what is true of some is not said.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.sources.shell_options import MOST_OPTIONS, decided, decisions_of
+
+if TYPE_CHECKING:
+    from trl_lint.finding import Location
+    from trl_lint.project.launch import Launch
+    from trl_lint.project.runs import Link, LinkKind, Run
+    from trl_lint.sources.shell import Command, Word
+
+# Variables that decide how a run is placed, beside the words of its command.
+_ENVIRONMENT = ("CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE")
+_LONGEST = 40
+
+
+class Candidate(NamedTuple):
+    """One of the runs that a run may be.
+
+    `label`: what sets it apart, as far as it can be named in a few words. `places`: the words that choose. `is_guess`:
+    a part of a name comes from outside, so it may also be a file that is not there.
+    """
+
+    run: Run
+    label: str
+    places: tuple[Location, ...]
+    is_guess: bool
+
+
+def candidates_of(run: Run) -> tuple[Candidate, ...]:
+    """All that a run may be, at most `MOST_OPTIONS`; empty where there is nothing to choose, or too much."""
+    if run.origin is not None:
+        return ()
+    commands = list(_decided_commands(run.launch.command))
+    found: list[Candidate] = []
+    for ways, command in commands:
+        found += _of_command(run, ways, command, MOST_OPTIONS // len(commands))
+    if len(found) < 2 and not any(candidate.is_guess for candidate in found):
+        return ()
+    return tuple(found)
+
+
+def _decided_commands(command: Command) -> Iterator[tuple[Mapping[int, int], Command]]:
+    """The command for each way through the decisions its words hang on; as it is where they hang on none."""
+    words = [*command.words, *(word for _, word in command.assignments), *_surroundings(command)]
+    decisions = _bounded(decisions_of(words))
+    if not decisions:
+        yield {}, command
+        return
+    seen = set()
+    for ways in product(*decisions.values()):
+        taken = dict(zip(decisions, ways, strict=True))
+        one = copy.copy(command)
+        one.words = tuple(part for word in command.words for part in decided(word, taken))
+        one.assignments = tuple((name, decided(word, taken)[0]) for name, word in command.assignments)
+        one.env = command.env.decided(taken)
+        texts = tuple(word.text for word in (*one.words, *(word for _, word in one.assignments), *_surroundings(one)))
+        if texts not in seen:
+            seen.add(texts)
+            yield taken, one
+
+
+def _surroundings(command: Command) -> list[Word]:
+    return [word for name in _ENVIRONMENT if (word := command.env.get(name)) is not None]
+
+
+def _bounded(decisions: dict[int, set[int]]) -> dict[int, list[int]]:
+    """The decisions with the fewest ways, as long as all of them together stay within the bound."""
+    kept: dict[int, list[int]] = {}
+    size = 1
+    for decision, ways in sorted(decisions.items(), key=lambda item: len(item[1])):
+        size *= len(ways)
+        if size > MOST_OPTIONS:
+            break
+        kept[decision] = sorted(ways)
+    return kept
+
+
+def _of_command(run: Run, ways: Mapping[int, int], command: Command, most: int) -> Iterator[Candidate]:
+    from trl_lint.project.launch import launch_of
+    from trl_lint.project.runs import Run
+
+    launch = run.launch
+    if ways:
+        read = launch_of(command, launch.source)
+        if read is None:
+            read = copy.copy(launch)  # nothing is known of what it starts
+        read.is_documentation, read.scheduler = launch.is_documentation, launch.scheduler
+        launch = read
+    chosen = [word for word in run.launch.command.words if word.options and decided(word, ways) != (word,)]
+    choices = _files(Run(launch, run.project, run), most)
+    for paths in product(*(link.paths for link in choices)):
+        files: dict[LinkKind, str] = {link.kind: path for link, path in zip(choices, paths, strict=True)}
+        one = Run(_with_script(launch, files.get("script")), run.project, run, files)
+        run.project.remember(one)
+        words = [*chosen, *(link.word for link in choices)]
+        yield Candidate(
+            one,
+            _label(run, [_text(decided(word, ways)) for word in chosen], list(paths)),
+            tuple(dict.fromkeys(run.launch.source.location(word.start, word.end) for word in words)),
+            any(link.word.text is None for link in choices),
+        )
+
+
+def _files(run: Run, most: int) -> list[Link]:
+    """The links of a run that lead to several files, as long as all of them together stay within a bound."""
+    found: list[Link] = []
+    for link in sorted(run.links, key=lambda link: len(link.paths)):
+        if link.status == "candidates" and not link.word.options and len(link.paths) <= most:
+            most //= len(link.paths)
+            found.append(link)
+    return found
+
+
+def _with_script(launch: Launch, path: str | None) -> Launch:
+    one = copy.copy(launch)
+    if path is not None:
+        one.candidates = (path,)
+    return one
+
+
+def _text(words: tuple[Word, ...]) -> str:
+    return " ".join(word.text or "?" for word in words)
+
+
+def _label(run: Run, texts: list[str], paths: list[str]) -> str:
+    texts = [text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..." for text in texts]
+    shown = [*texts, *(os.path.relpath(path, run.project.root).replace(os.sep, "/") for path in paths)]
+    return ", ".join(dict.fromkeys(text for text in shown if text)) or "nothing"
