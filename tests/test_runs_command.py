@@ -198,3 +198,15 @@ def test_candidates_as_text_and_as_a_page(choosing: Path, capsys: pytest.Capture
     page.feed((choosing / "page.html").read_text())
     assert page.open == []
     assert "2 of 2: 8, recipes/large.yaml, 8 processes" in (choosing / "page.html").read_text()
+
+
+def test_defaults_of_variables_are_shown_as_a_guess(choosing: Path, capsys: pytest.CaptureFixture[str]):
+    command = "accelerate launch --num_processes ${GPUS:-4} parsed.py --seed ${1:-7} --output_dir $OUT"
+    (choosing / "run.sh").write_text(command + "\n")
+    (run,) = run_json(capsys)
+    assert run["processes"] is None
+    (candidate,) = run["candidates"]
+    assert (candidate["guess"], candidate["processes"]["value"]) == (True, 4)
+    assert [(value["name"], value["value"]) for value in candidate["values"]] == [("seed", "7")]
+    assert main(["runs"]) == 0
+    assert "  perhaps 4, 7 (4 processes)\n" in capsys.readouterr().out

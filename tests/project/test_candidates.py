@@ -10,6 +10,7 @@ import pytest
 from trl_lint.project import Project
 from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
+from trl_lint.python.values import UNKNOWN
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 from trl_lint.sources.shell import read_commands
@@ -103,6 +104,16 @@ def test_only_a_name_from_outside_is_a_guess(tmp_path: Path):
         ("recipes/a.yaml", True), ("recipes/b.yaml", True),
     ]  # fmt: skip
     assert run.links[1].status == "candidates"
+
+
+def test_a_default_proves_nothing(tmp_path: Path):
+    run = run_of(
+        tmp_path, "S=${S:-3}\nif a; then R=a; else R=b; fi\npython train.py --config recipes/$R.yaml --seed $S"
+    )
+    assert values(run, "seed") == [UNKNOWN, UNKNOWN]
+    guesses = [(guess.label, guess.is_guess, guess.run.field("seed")) for guess in run.guesses]
+    assert [(label, is_guess) for label, is_guess, _ in guesses] == [("recipes/a.yaml", True), ("recipes/b.yaml", True)]
+    assert {said.value for *_, said in guesses if isinstance(said, Setting)} == {"3"}
 
 
 def test_the_smaller_decisions_are_followed_where_all_are_too_many(tmp_path: Path):

@@ -24,22 +24,27 @@ def agreed(run: Run, check: Callable[[Run], Iterable[Finding]]) -> Iterator[Find
     `check` is called for the run itself, where all that is open is unknown, and then for its candidates, as long as it
     finds something in every one of them.
     """
-    certain = list(check(run))
-    yield from certain
-    if not run.candidates:
-        return
-    told = {(*_place(finding), _subject(finding)) for finding in certain}
+    told: set[tuple[object, ...]] = set()
+    for finding in check(run):
+        told.add(_mark(finding))
+        yield finding
+    yield from _in_each(run.candidates, check, told)
+
+
+def _in_each(
+    candidates: tuple[Candidate, ...], check: Callable[[Run], Iterable[Finding]], told: set[tuple[object, ...]]
+) -> Iterator[Finding]:
     found: list[list[Finding]] = []
-    for candidate in run.candidates:
-        fresh = [one for one in check(candidate.run) if (*_place(one), _subject(one)) not in told]
+    for candidate in candidates:
+        fresh = [one for one in check(candidate.run) if _mark(one) not in told]
         if not fresh:
             return
         found.append(fresh)
-    for subject in dict.fromkeys(map(_subject, found[0])):
+    for subject in dict.fromkeys(_subject(one) for one in (found[0] if found else ())):
         same = [next((one for one in fresh if _subject(one) == subject), None) for fresh in found]
         complete = [one for one in same if one is not None]
         if len(complete) == len(same):
-            yield _merged(complete, run.candidates)
+            yield _merged(complete, candidates)
 
 
 def _merged(found: list[Finding], candidates: tuple[Candidate, ...]) -> Finding:
@@ -63,7 +68,7 @@ def _merged(found: list[Finding], candidates: tuple[Candidate, ...]) -> Finding:
         location,
         severity,
         _each_once(related, location),
-        first.fix if all(one.fix == first.fix for one in found) else None,
+        first.fix if here and all(one.fix == first.fix for one in found) else None,
     )
 
 
@@ -80,7 +85,7 @@ def _message(found: list[Finding], candidates: tuple[Candidate, ...]) -> str:
     message = found[0].message
     labels = [candidate.label for candidate in candidates]
     if len(labels) == 1:
-        return f"{message}; so with `{labels[0]}`, the only file that fits"
+        return f"{message}, with {_listed(labels)}, the only file of that name here"
     if all(one.message == message for one in found):
         return f"{message}; so with each of the {len(labels)} candidates: {_listed(labels)}"
     return f"{message} with `{labels[0]}`, and likewise with {_listed(labels[1:])}"
@@ -93,6 +98,10 @@ def _listed(labels: list[str]) -> str:
 
 def _place(finding: Finding) -> tuple[str, str, int, int]:
     return (finding.code, *finding.location[:3])
+
+
+def _mark(finding: Finding) -> tuple[object, ...]:
+    return (*_place(finding), *_subject(finding))
 
 
 def _subject(finding: Finding) -> tuple[str, ...]:

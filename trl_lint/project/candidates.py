@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from trl_lint.sources.shell_options import MOST_OPTIONS, decided, decisions_of
+from trl_lint.sources.shell_options import MOST_OPTIONS, decided, decisions_of, is_guess
 
 if TYPE_CHECKING:
     from trl_lint.finding import Location
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 # Variables that decide how a run is placed, beside the words of its command.
 _ENVIRONMENT = ("CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE")
 _LONGEST = 40
+_MOST_PARTS = 4
 
 
 class Candidate(NamedTuple):
     """One of the runs that a run may be.
 
     `label`: what sets it apart, as far as it can be named in a few words. `places`: the words that choose. `is_guess`:
-    a part of a name comes from outside, so it may also be a file that is not there.
+    something outside of the project may make it another one: a variable that has a default here, a part of a name.
     """
 
     run: Run
@@ -38,23 +39,43 @@ class Candidate(NamedTuple):
     is_guess: bool
 
 
-def candidates_of(run: Run) -> tuple[Candidate, ...]:
-    """All that a run may be, at most `MOST_OPTIONS`; empty where there is nothing to choose, or too much."""
-    if run.origin is not None:
+class _Choice(NamedTuple):
+    """A candidate before it has a name: what its words are, and which files it takes."""
+
+    run: Run
+    texts: tuple[str, ...]
+    paths: tuple[str, ...]
+    places: tuple[Location, ...]
+    is_guess: bool
+
+
+def candidates_of(run: Run, defaults: bool = False) -> tuple[Candidate, ...]:
+    """All that a run may be, at most `MOST_OPTIONS`; empty where there is nothing to choose, or too much.
+
+    With `defaults` the variables of the caller are taken for unset, so that `${V:-8}` is 8; empty where there are none.
+    """
+    if run.origin is not None or (defaults and not any(map(is_guess, decisions_of(_words(run.launch.command))))):
         return ()
-    commands = list(_decided_commands(run.launch.command))
-    found: list[Candidate] = []
+    commands = list(_decided_commands(run.launch.command, defaults))
+    found: list[_Choice] = []
     for ways, command in commands:
         found += _of_command(run, ways, command, MOST_OPTIONS // len(commands))
-    if len(found) < 2 and not any(candidate.is_guess for candidate in found):
+    if len(found) < 2 and not any(one.is_guess for one in found):
         return ()
-    return tuple(found)
+    return tuple(
+        Candidate(one.run, label, one.places, one.is_guess)
+        for one, label in zip(found, _labels(run, found), strict=True)
+    )
 
 
-def _decided_commands(command: Command) -> Iterator[tuple[Mapping[int, int], Command]]:
+def _words(command: Command) -> list[Word]:
+    return [*command.words, *(word for _, word in command.assignments), *_surroundings(command)]
+
+
+def _decided_commands(command: Command, defaults: bool) -> Iterator[tuple[Mapping[int, int], Command]]:
     """The command for each way through the decisions its words hang on; as it is where they hang on none."""
-    words = [*command.words, *(word for _, word in command.assignments), *_surroundings(command)]
-    decisions = _bounded(decisions_of(words))
+    found = decisions_of(_words(command))
+    decisions = _bounded({one: ways for one, ways in found.items() if defaults or not is_guess(one)})
     if not decisions:
         yield {}, command
         return
@@ -65,7 +86,7 @@ def _decided_commands(command: Command) -> Iterator[tuple[Mapping[int, int], Com
         one.words = tuple(part for word in command.words for part in decided(word, taken))
         one.assignments = tuple((name, decided(word, taken)[0]) for name, word in command.assignments)
         one.env = command.env.decided(taken)
-        texts = tuple(word.text for word in (*one.words, *(word for _, word in one.assignments), *_surroundings(one)))
+        texts = tuple(word.text for word in _words(one))
         if texts not in seen:
             seen.add(texts)
             yield taken, one
@@ -87,7 +108,7 @@ def _bounded(decisions: dict[int, set[int]]) -> dict[int, list[int]]:
     return kept
 
 
-def _of_command(run: Run, ways: Mapping[int, int], command: Command, most: int) -> Iterator[Candidate]:
+def _of_command(run: Run, ways: Mapping[int, int], command: Command, most: int) -> Iterator[_Choice]:
     from trl_lint.project.launch import launch_of
     from trl_lint.project.runs import Run
 
@@ -105,11 +126,12 @@ def _of_command(run: Run, ways: Mapping[int, int], command: Command, most: int) 
         one = Run(_with_script(launch, files.get("script")), run.project, run, files)
         run.project.remember(one)
         words = [*chosen, *(link.word for link in choices)]
-        yield Candidate(
+        yield _Choice(
             one,
-            _label(run, [_text(decided(word, ways)) for word in chosen], list(paths)),
+            tuple(" ".join(part.text or "?" for part in decided(word, ways)) for word in chosen),
+            paths,
             tuple(dict.fromkeys(run.launch.source.location(word.start, word.end) for word in words)),
-            any(link.word.text is None for link in choices),
+            any(map(is_guess, ways)) or any(link.word.text is None for link in choices),
         )
 
 
@@ -130,11 +152,16 @@ def _with_script(launch: Launch, path: str | None) -> Launch:
     return one
 
 
-def _text(words: tuple[Word, ...]) -> str:
-    return " ".join(word.text or "?" for word in words)
+def _labels(run: Run, found: list[_Choice]) -> Iterator[str]:
+    """What the candidates differ in, each in a few words; all that is chosen where there is only one."""
+    rows = [(*one.texts, *(os.path.relpath(path, run.project.root) for path in one.paths)) for one in found]
+    same = len(set(map(len, rows))) == 1
+    for row in rows:
+        differing = [text for index, text in enumerate(row) if not same or len({other[index] for other in rows}) > 1]
+        shown = [_shortened(text) for text in dict.fromkeys(differing or row) if text]
+        yield ", ".join(shown[:_MOST_PARTS]) + (", ..." if len(shown) > _MOST_PARTS else "") or "nothing"
 
 
-def _label(run: Run, texts: list[str], paths: list[str]) -> str:
-    texts = [text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..." for text in texts]
-    shown = [*texts, *(os.path.relpath(path, run.project.root).replace(os.sep, "/") for path in paths)]
-    return ", ".join(dict.fromkeys(text for text in shown if text)) or "nothing"
+def _shortened(text: str) -> str:
+    text = " ".join(text.replace(os.sep, "/").split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

@@ -69,10 +69,17 @@ class Run:
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
-        """What the run may be where its texts leave that open; empty where they do not, or say too little."""
+        """What the run may be where its texts choose among several; empty where they do not, or say too little."""
         from trl_lint.project.candidates import candidates_of
 
         return candidates_of(self)
+
+    @cached_property
+    def guesses(self) -> tuple[Candidate, ...]:
+        """The candidates while nobody sets the variables that have a default; to be shown, as they prove nothing."""
+        from trl_lint.project.candidates import candidates_of
+
+        return candidates_of(self, defaults=True)
 
     @property
     def name(self) -> str:

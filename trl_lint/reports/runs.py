@@ -56,12 +56,13 @@ def describe(run: Run, cwd: str) -> dict[str, Any]:
         "candidates": [
             {
                 "label": candidate.label,
+                "guess": candidate.is_guess,
                 "processes": _processes(candidate.run, place),
                 "backend": backend_of(candidate.run) or None,
                 "links": _links(candidate.run, cwd),
                 "values": [value for value in _values(candidate.run, place) if value not in values],
             }
-            for candidate in run.candidates
+            for candidate in run.guesses or run.candidates
         ],
     }
 
@@ -148,9 +149,8 @@ def write_text(runs: Iterable[dict[str, Any]], stream: TextIO, palette: Palette)
             )
         _write_values(run["values"], "    ", stream, palette)
         for index, candidate in enumerate(run["candidates"], 1):
-            stream.write(
-                f"  {index} of {len(run['candidates'])}: {visible(candidate['label'])}{_apart(candidate, run)}\n"
-            )
+            head = candidate_in_words(candidate, index, len(run["candidates"]))
+            stream.write(f"  {visible(head)}{_apart(candidate, run)}\n")
             _write_values(candidate["values"], "      ", stream, palette)
 
 
@@ -161,6 +161,12 @@ def _write_values(values: Sequence[dict[str, Any]], indent: str, stream: TextIO,
         usual = f" (default {shortened(value['default'])})" if value["default"] is not None else ""
         where = palette.cyan(f"{visible(value['path'])}:{value['line']}")
         stream.write(f"{indent}{visible(value['name']):<{width}} = {visible(shown)}{visible(usual)}  {where}\n")
+
+
+def candidate_in_words(candidate: dict[str, Any], number: int, count: int) -> str:
+    """`1 of 2: small.yaml`; one that rests on a default or on a name from outside says so."""
+    which = f"{number} of {count}: " if count > 1 else ""
+    return f"{'perhaps ' if candidate['guess'] else ''}{which}{candidate['label']}"
 
 
 def _apart(candidate: dict[str, Any], run: dict[str, Any]) -> str:

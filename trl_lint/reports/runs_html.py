@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from trl_lint.project.servers import shown_ids
-from trl_lint.reports.runs import counted, gpu_roles, vllm_in_words
+from trl_lint.reports.runs import candidate_in_words, counted, gpu_roles, vllm_in_words
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #1c2733; }
@@ -61,12 +61,11 @@ def _run(run: dict[str, Any]) -> str:
     parts.append(_values(run["values"]))
     for number, one in enumerate(run["candidates"], 1):
         known = [
-            one["label"],
+            candidate_in_words(one, number, len(run["candidates"])),
             *([counted(one["processes"]["value"])] if one["processes"] else []),
             one["backend"] or "",
         ]
-        text = f"{number} of {len(run['candidates'])}: {', '.join(filter(None, known))}"
-        parts += [f"<h3>{escape(text)}</h3>", _values(one["values"])]
+        parts += [f"<h3>{escape(', '.join(filter(None, known)))}</h3>", _values(one["values"])]
     parts.append("</section>")
     return "\n".join(part for part in parts if part)
 

@@ -1,7 +1,8 @@
 """Values that a shell script chooses among: what the branches of an `if` or the rounds of a `for` give a variable.
 
 A decision is one statement that chooses. A value remembers the decisions it comes from, so that two variables which the
-same branch sets are never mixed with those of another branch.
+same branch sets are never mixed with those of another branch. A decision with a negative number is a guess: the default
+of `${V:-default}`, which holds as long as nothing outside of the script sets V.
 """
 
 from __future__ import annotations
@@ -24,6 +25,15 @@ _decisions = count(1)
 def new_decision() -> int:
     """A number for one statement that chooses."""
     return next(_decisions)
+
+
+def new_guess() -> int:
+    """A number for a default that something outside of the script may replace."""
+    return -next(_decisions)
+
+
+def is_guess(decision: int) -> bool:
+    return decision < 0
 
 
 def options_of(value: Value | None) -> tuple[Option, ...]:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.sources.pieces import Pieces
-from trl_lint.sources.shell_options import NO_KEY, Texts, concatenated, texts_of
+from trl_lint.sources.shell_options import NO_KEY, Texts, concatenated, new_guess, texts_of
 from trl_lint.sources.shell_state import HOLE as UNKNOWN_TEXT
 from trl_lint.sources.shell_state import LONGEST_VALUE, Array, Option, State, Word
 
@@ -226,7 +226,19 @@ class WordReader:
         options = self._texts(self.slice(name))
         if text is None and rest[0].type in _KEEPS_VALUE and options and all(option for _, option in options):
             return [Fragment(None, options=options)]
+        if text is None and rest[0].type in (":-", "-", ":=", "=") and self._comes_from_outside(self.slice(name)):
+            return [Fragment(None, options=self._guessed(rest[1:]))]
         return self._with_default(text, rest[0].type, rest[1:])
+
+    def _comes_from_outside(self, name: str) -> bool:
+        """Whether only a caller can have set a variable: the script has not assigned it."""
+        return self.state.get(name) is None and (name.isdecimal() or name.isidentifier())
+
+    def _guessed(self, operands: list[Node]) -> Texts:
+        """What `${V:-default}` is while nobody sets V."""
+        parts = [part for child in operands for part in self.fragments(child)]
+        guess = new_guess()
+        return tuple((key | {(guess, 0)}, text) for key, text in _options(parts))
 
     def _with_default(self, text: str | None, operator: str, operands: list[Node]) -> list[Fragment]:
         """`${V:-d}`, `${V:+d}`, `${V:?message}`, and those without the colon."""
