@@ -48,7 +48,7 @@ SCRIPTS = {
     "launches_in_a_loop": "for s in " + " ".join(map(str, range(20))) + "; do\n"
     + "CUDA_VISIBLE_DEVICES=$s torchrun --nproc_per_node $s train.py --seed $s --config c$s.yaml\n" * 400
     + "done\n",
-    "many_cases": "case $1 in\n" + "".join(f"{i}) A={i} ;;\n" for i in range(2_000)) + "*) exit;; esac\npython t.py $A",
+    "many_cases": "case $1 in\n" + "".join(f"{i}) A={i};;\n" for i in range(2_000)) + "*) exit;; esac\npython t.py $A",
     "patterns": "python " + "a/*/*/*/*/*/*/" * 20 + "*.py --config c/*/*/*/*/x.yaml\n" * 200,
     "nul": "python t.py \0\0\0\n" * 500,
 }  # fmt: skip
