@@ -154,14 +154,22 @@ def _with_script(launch: Launch, path: str | None) -> Launch:
 
 def _labels(run: Run, found: list[_Choice]) -> Iterator[str]:
     """What the candidates differ in, each in a few words; all that is chosen where there is only one."""
-    rows = [(*one.texts, *(os.path.relpath(path, run.project.root) for path in one.paths)) for one in found]
+    rows = [
+        (*map(_shortened, one.texts), *(_short_path(path, run.project.root) for path in one.paths)) for one in found
+    ]
     same = len(set(map(len, rows))) == 1
     for row in rows:
         differing = [text for index, text in enumerate(row) if not same or len({other[index] for other in rows}) > 1]
-        shown = [_shortened(text) for text in dict.fromkeys(differing or row) if text]
+        shown = [text for text in dict.fromkeys(differing or row) if text]
         yield ", ".join(shown[:_MOST_PARTS]) + (", ..." if len(shown) > _MOST_PARTS else "") or "nothing"
 
 
 def _shortened(text: str) -> str:
-    text = " ".join(text.replace(os.sep, "/").split())
+    text = " ".join(text.split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _short_path(path: str, root: str) -> str:
+    """A path from the root; of a long one the end, where files differ."""
+    text = os.path.relpath(path, root).replace(os.sep, "/")
+    return text if len(text) <= 2 * _LONGEST else f"...{text[3 - 2 * _LONGEST :]}"
