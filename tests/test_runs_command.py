@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from trl_lint.cli import main
-from trl_lint.reports.runs_html import gpu_roles
+from trl_lint.reports.runs import gpu_roles
 
 SCRIPT = """\
 from trl import GRPOConfig, GRPOTrainer
@@ -47,7 +47,7 @@ def test_json(project: Path, capsys: pytest.CaptureFixture[str]):
     assert (server["name"], server["framework"]) == ("vllm serve", "vllm")
     assert (run["name"], run["path"], run["line"], run["config"]) == ("train.py", "run.sh", 2, "trl.GRPOConfig")
     assert run["processes"] == {"value": 3, "path": "run.sh", "line": 2}
-    assert run["gpus"] == {"visible": ["0", "1", "2", "3"], "used": ["0", "1", "2"]}
+    assert run["gpus"] == {"visible": ["0", "1", "2", "3"], "used": ["0", "1", "2"], "per_machine": 3}
     assert run["servers"] == [
         {"name": "vllm serve", "path": "run.sh", "line": 1, "gpus": ["4", "5"], "ranks": 2, "port": 8000}
     ]
@@ -73,7 +73,7 @@ def test_text(project: Path, capsys: pytest.CaptureFixture[str]):
     text = capsys.readouterr().out
     assert "run.sh:2: train.py by accelerate with 3 processes\n" in text
     assert re.search(r"^    num_generations = 4 \(default 8\)  train.py:3$", text, re.MULTILINE)
-    assert re.search(r"^  GPUs +0-2$", text, re.MULTILINE)
+    assert re.search(r"^  GPUs +0-2 trainer, 3 idle, 4,5 server$", text, re.MULTILINE)
 
 
 def test_nothing_to_show_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
@@ -122,11 +122,91 @@ def test_page(project: Path):
     assert "<b>" not in text
 
 
-def test_a_gpu_that_two_want_is_shown_as_such():
+@pytest.mark.parametrize(
+    ("vllm", "server", "expected"),
+    [
+        (None, "1", {"0": "trainer", "1": "trainer + server", "2": "idle"}),
+        (None, "2", {"0": "trainer", "1": "trainer", "2": "server"}),
+        ({"mode": "colocate", "device": None}, "2", {"0": "trainer + vLLM", "1": "trainer + vLLM", "2": "server"}),
+        ({"mode": "server", "device": None}, "2", {"0": "trainer", "1": "trainer", "2": "server"}),
+        ({"mode": None, "device": "cuda:2"}, "0", {"0": "trainer + server", "1": "trainer", "2": "vLLM"}),
+        ({"mode": None, "device": "auto"}, "2", {"0": "trainer", "1": "trainer", "2": "server"}),
+    ],
+)
+def test_which_gpu_does_what(vllm: dict | None, server: str, expected: dict[str, str]):
     run = {
         "framework": "trl",
-        "gpus": {"visible": ["0", "1", "2"], "used": ["0", "1"]},
-        "processes": {"value": 2},
-        "servers": [{"gpus": ["1"], "ranks": 1}],
+        "gpus": {"visible": ["0", "1", "2"], "used": ["0", "1"], "per_machine": 2},
+        "vllm": vllm,
+        "servers": [{"gpus": [server], "ranks": 1}],
     }
-    assert gpu_roles(run) == {"0": "trainer", "1": "trainer + server", "2": "idle"}
+    assert gpu_roles(run) == expected
+
+
+CHOOSING = """\
+case "$1" in
+  small) CONFIG=small; GPUS=2 ;;
+  large) CONFIG=large; GPUS=8 ;;
+  *) exit 1 ;;
+esac
+accelerate launch --num_processes $GPUS parsed.py --config recipes/$CONFIG.yaml --seed 1
+"""
+PARSED = """\
+from trl import GRPOConfig, GRPOTrainer, ModelConfig, TrlParser
+
+args, model = TrlParser((GRPOConfig, ModelConfig)).parse_args_and_config()
+"""
+
+
+@pytest.fixture
+def choosing(project: Path) -> Path:
+    (project / "run.sh").write_text(CHOOSING)
+    (project / "parsed.py").write_text(PARSED)
+    (project / "recipes").mkdir()
+    for name, beta in (("small", 0.1), ("large", 0.2)):
+        text = f"output_dir: {name}\nbeta: {beta}\nlearning_rate: 1.0e-6\nmodel_name_or_path: x\nmax_steps: 1\n"
+        (project / "recipes" / f"{name}.yaml").write_text(text)
+    return project
+
+
+def test_candidates(choosing: Path, capsys: pytest.CaptureFixture[str]):
+    (run,) = run_json(capsys)
+    assert run["processes"] is None
+    assert [(link["kind"], link["status"], link["paths"]) for link in run["links"]] == [
+        ("script", "exact", ["parsed.py"]),
+        ("recipe", "candidates", ["recipes/small.yaml", "recipes/large.yaml"]),
+    ]
+    assert [value["name"] for value in run["values"]] == ["seed"]
+    small, large = run["candidates"]
+    assert (small["label"], small["processes"]["value"]) == ("2, recipes/small.yaml", 2)
+    assert [(link["status"], link["paths"]) for link in large["links"]][1] == ("exact", ["recipes/large.yaml"])
+    assert ("beta", "0.2", "recipes/large.yaml", 2) in [
+        (value["name"], value["value"], value["path"], value["line"]) for value in large["values"]
+    ]
+    assert "seed" not in [value["name"] for value in large["values"]]
+    assert [one["line"] for one in run_json(capsys, "recipes/large.yaml")] == [6]
+
+
+def test_candidates_as_text_and_as_a_page(choosing: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["runs"]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"^  recipe +recipes/\$CONFIG.yaml \(candidates\)$", text, re.MULTILINE)
+    assert re.search(r"^  2 of 2: 8, recipes/large.yaml \(8 processes\)$", text, re.MULTILINE)
+    assert re.search(r"^      beta +\= 0.2 .*recipes/large.yaml:2$", text, re.MULTILINE)
+    assert main(["runs", "--html", "page.html"]) == 0
+    page = _Page()
+    page.feed((choosing / "page.html").read_text())
+    assert page.open == []
+    assert "2 of 2: 8, recipes/large.yaml, 8 processes" in (choosing / "page.html").read_text()
+
+
+def test_defaults_of_variables_are_shown_as_a_guess(choosing: Path, capsys: pytest.CaptureFixture[str]):
+    command = "accelerate launch --num_processes ${GPUS:-4} parsed.py --seed ${1:-7} --output_dir $OUT"
+    (choosing / "run.sh").write_text(command + "\n")
+    (run,) = run_json(capsys)
+    assert run["processes"] is None
+    (candidate,) = run["candidates"]
+    assert (candidate["guess"], candidate["processes"]["value"]) == (True, 4)
+    assert [(value["name"], value["value"]) for value in candidate["values"]] == [("seed", "7")]
+    assert main(["runs"]) == 0
+    assert "  perhaps 4, 7 (4 processes)\n" in capsys.readouterr().out

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint import looks
+from trl_lint.checks.agreement import agreed
 from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location, Severity
@@ -220,9 +221,10 @@ class _Run:
             return
         project = self.project(file.path)
         for launch in project.launches_in(file.path):
+            run = project.run_of(launch)
             for rule in rules:
-                self._guarded(rule, file.path, partial(rule.check_launch, launch, project))
-            self._check_run(project.run_of(launch))
+                self._guarded(rule, file.path, partial(agreed, run, partial(_check_launch, rule)))
+            self._check_run(run)
 
     def _check_run(self, run: Run) -> None:
         """Check a run once, whichever of its files comes first."""
@@ -234,14 +236,14 @@ class _Run:
 
     def _found_here(self, rule: Rule, run: Run) -> Iterator[Finding]:
         """What a rule finds in a run, less what stands in files that nobody asked about."""
-        return (finding for finding in rule.check_run(run) if finding.location.path in self._asked)
+        return (finding for finding in agreed(run, rule.check_run) if finding.location.path in self._asked)
 
     def _check_runs_of(self, path: str) -> bool:
-        """Check the runs that use a script or config, and whether there are any."""
+        """Check the runs that use a script or config, and whether there are any that certainly do."""
         runs = self.project(path).runs_with(path)
         for run in runs:
             self._check_run(run)
-        return bool(runs)
+        return any(link.status == "exact" and path in link.paths for run in runs for link in run.links)
 
     # -- results --------------------------------------------------------------------------------------------------
 
@@ -314,6 +316,10 @@ def _is_configured(data: bytes) -> bool:
         return True
     # Model and generation configs are built everywhere; who builds that of a trainer names the trainer, or TRL.
     return (b"Trainer" in data or b"trl" in data) and _CONFIG_CALL.search(data) is not None
+
+
+def _check_launch(rule: Rule, run: Run) -> Iterator[Finding]:
+    return rule.check_launch(run.launch, run.project)
 
 
 def _visit(rule: Rule, site: Site) -> Iterator[Finding]:

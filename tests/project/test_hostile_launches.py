@@ -40,6 +40,16 @@ SCRIPTS = {
     "comments": "python train.py \\\n" + "  # c \\\n" * 20_000 + " --a 1\n",
     "backslashes": "python train.py " + "\\" * 300_000 + "\n",
     "dollars": "python t.py " + "$" * 30_000 + "\n",
+    "branches": "".join(f'if a; then V{i}=$V{i - 1}a; else V{i}="$V{i - 1} b"; fi\n' + LAUNCH for i in range(1, 800)),
+    "branches_of_arrays": "A=()\n" + "if a; then A+=(--x 1); else A+=(-y 2); fi\n" * 2_000 + 'python t.py "${A[@]}"\n',
+    "branches_that_double": "A=x\n" + "if a; then A=$A$A; else A=y$A$A; fi\n" * 1_000 + "python t.py $A\n",
+    "nested_loops": "".join(f"for v{i} in {' '.join(map(str, range(50)))}; do\n" for i in range(100))
+    + "python t.py " + " ".join(f"$v{i}" for i in range(100)) + "\n" + "done\n" * 100,
+    "launches_in_a_loop": "for s in " + " ".join(map(str, range(20))) + "; do\n"
+    + "CUDA_VISIBLE_DEVICES=$s torchrun --nproc_per_node $s train.py --seed $s --config c$s.yaml\n" * 400
+    + "done\n",
+    "many_cases": "case $1 in\n" + "".join(f"{i}) A={i};;\n" for i in range(2_000)) + "*) exit;; esac\npython t.py $A",
+    "patterns": "python " + "a/*/*/*/*/*/*/" * 20 + "*.py --config c/*/*/*/*/x.yaml\n" * 200,
     "nul": "python t.py \0\0\0\n" * 500,
 }  # fmt: skip
 OTHERS = {
@@ -71,6 +81,48 @@ def check(folder: Path) -> list[str]:
     codes = [finding["code"] for finding in json.loads(done.stdout)["findings"]]
     assert "TRL003" not in codes
     return codes
+
+
+YAML_BOMB = "a0: &a0 {num_generations: 3}\n" + "".join(
+    f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 60)
+)
+BOMBS = {
+    "recipe.yaml": "model_name_or_path: x\nlearning_rate: 1\noutput_dir: o\nmax_steps: 1\n" + YAML_BOMB,
+    "accelerate.yaml": "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_processes: 3\n"
+    + YAML_BOMB,
+    "zero.json": '{"zero_optimization": ' * 20_000 + "{}" + "}" * 20_000,
+    "train.py": "from trl import GRPOConfig, GRPOTrainer, TrlParser\n"
+    "args = TrlParser(GRPOConfig).parse_args_and_config()\nGRPOTrainer('x', len, args=args).train()\n",
+    "run.sh": "accelerate launch --config_file accelerate.yaml train.py --config recipe.yaml --deepspeed zero.json\n"
+    "for c in recipe accelerate; do accelerate launch --config_file $c.yaml train.py --config $c.yaml; done\n",
+    "requirements.txt": "trl==0.19.1\n",
+}
+
+
+def test_configs_that_explode(tmp_path):
+    """Aliases of aliases stand for 9 ** 59 values; nobody may walk over them."""
+    for name, text in BOMBS.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    check(tmp_path)
+    shown = [sys.executable, "-m", "trl_lint", "runs", "--output-format", "json"]
+    done = subprocess.run(shown, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    assert len(json.loads(done.stdout)["runs"]) == 2
+
+
+def test_configs_that_include_themselves(tmp_path):
+    """Hydra's `defaults` and the shell's `source`, each in a circle."""
+    folder = tmp_path / "verl" / "trainer" / "config"
+    (folder / "actor").mkdir(parents=True)
+    (folder / "ppo_trainer.yaml").write_text(
+        "defaults:\n  - actor: dp\n  - ppo_trainer\n  - _self_\nactor_rollout_ref: {}\n"
+    )
+    (folder / "actor" / "dp.yaml").write_text("defaults:\n  - dp\n  - /ppo_trainer\n  - ../actor/dp\nn: ${n}\n")
+    (tmp_path / "verl" / "trainer" / "main_ppo.py").write_text("import hydra\n")
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "verl"\nversion = "0.5.0"\n')
+    (tmp_path / "run.sh").write_text(
+        "source run.sh\n. ./run.sh\npython -m verl.trainer.main_ppo actor.n=1 +actor.n=2 b=1\n"
+    )
+    check(tmp_path)
 
 
 def test_nothing_is_run(tmp_path):

@@ -228,6 +228,10 @@ class Project:
             found = self._runs[launch] = Run(launch, self)
         return found
 
+    def remember(self, run: Run) -> None:
+        """Let `run_of` give this run for its launch: a candidate has a launch that no text holds."""
+        self._runs[run.launch] = run
+
     def runs(self) -> list[Run]:
         """The runs of all launch commands of the project."""
         if self._all_runs is None:

@@ -50,7 +50,7 @@ class Variables(Mapping[str, "Word"]):
             raise KeyError(name)
         word = self._around[name]
         # Not exported: the program sees it only if it was inherited before.
-        return word if self._around.exported(name) else word._replace(text=None, template="")
+        return word if self._around.exported(name) else word._replace(text=None, template="", options=())
 
     def names(self) -> Iterator[str]:
         """Every name that may be among them, cheaper than asking whether it is."""

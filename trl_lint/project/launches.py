@@ -27,7 +27,7 @@ _DOCKERFILE = re.compile(r"(?:Dockerfile|Containerfile)(?:[._-].*)?\Z|.*\.(?:doc
 _SHEBANG = re.compile(rb"#![^\n]*\b(?:ba|z|da|k)?sh\b")
 # Nothing is parsed in a file that names no launcher.
 _CANDIDATE = re.compile(
-    rb"python|\.py\b|accelerate|torchrun|deepspeed|\btrl[ \t\\]|vllm|llamafactory|\bswift[ \t\\]|axolotl|openrlhf"
+    rb"python|\.py\b|accelerate|torchrun|deepspeed|\b(?:trl|swift)[ \t\\\"']|vllm|llamafactory|axolotl|openrlhf"
 )
 
 

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.sources import Source
+from trl_lint.sources.shell_state import HOLE
+
+if TYPE_CHECKING:
+    from trl_lint.sources.shell import Word
+
+_MOST_CANDIDATES = 50
 
 
 def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
@@ -34,6 +41,22 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
         if path not in found and path.startswith(inside) and looks.is_file(path):
             found.append(path)
     return found
+
+
+def fitting_files(word: Word, source: Source, directory: str | None) -> list[str]:
+    """The existing files that fit a name of which a part is unknown: `recipes/$MODEL/config.yaml`."""
+    pattern = word.template.rpartition("=")[2].replace(HOLE, "*")
+    first, _, rest = pattern.partition("/")
+    if not rest or "*" in first or os.path.isabs(pattern):
+        return []
+    found: list[str] = []
+    for base in bases(source.path):
+        for path in looks.matching(os.path.join(base, directory or ""), pattern):
+            if looks.is_file(path) and path not in found:
+                found.append(os.path.normpath(path))
+            if len(found) >= _MOST_CANDIDATES:
+                return found
+    return sorted(found)
 
 
 def bases(path: str) -> list[str]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from trl_lint import looks
 from trl_lint.project.links import bases, inside_clone, inside_project
-from trl_lint.sources.shell_state import HOLE
 
 if TYPE_CHECKING:
     from trl_lint.project.launch import Launch
@@ -22,7 +21,6 @@ _CONFIG_SUFFIXES = (".yaml", ".yml", ".json")
 _PLACEHOLDER = re.compile(
     r"[<>{}\[\]*?]|\.\.\.|(?i:path[/_-]to|your|\bmy[_-]|xxx|placeholder|to/be/)|(?:^|/)[A-Z_]+(?:/|$)"
 )
-_MOST_CANDIDATES = 50
 
 
 class NamedFile(NamedTuple):
@@ -49,8 +47,7 @@ def named_files(run: Run) -> list[NamedFile]:
 def _named(link: Link, launch: Launch) -> NamedFile:
     word, name = link.word, link.word.text
     if name is None:
-        paths = tuple(candidates(word, launch))
-        return NamedFile(link.kind, word, None, "candidates" if paths else "unknown", paths)
+        return NamedFile(link.kind, word, None, "candidates" if link.paths else "unknown", link.paths)
     if link.status in ("exact", "candidates"):
         return NamedFile(link.kind, word, name, "exact" if len(link.paths) == 1 else "candidates", link.paths)
     return NamedFile(link.kind, word, name, _absent(link, name, launch), ())
@@ -68,22 +65,6 @@ def _absent(link: Link, name: str, launch: Launch) -> Status:
 def is_placeholder(name: str) -> bool:
     """Whether a path is a blank to fill in: `path/to/train.py`, `<script>`, `your_config.yaml`."""
     return _PLACEHOLDER.search(name) is not None
-
-
-def candidates(word: Word, launch: Launch) -> list[str]:
-    """The existing files that fit a name of which a part is unknown: `recipes/$MODEL/config.yaml`."""
-    pattern = word.template.rpartition("=")[2].replace(HOLE, "*")
-    first, _, rest = pattern.partition("/")
-    if not rest or "*" in first or os.path.isabs(pattern):
-        return []
-    found: list[str] = []
-    for base in bases(launch.source.path):
-        for path in looks.matching(os.path.join(base, launch.command.directory or ""), pattern):
-            if looks.is_file(path) and path not in found:
-                found.append(os.path.normpath(path))
-            if len(found) >= _MOST_CANDIDATES:
-                return found
-    return found
 
 
 def parent_folders(name: str, launch: Launch) -> list[str]:

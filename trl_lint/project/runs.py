@@ -2,13 +2,13 @@
 
 A run joins the launch, its script, the recipe, the accelerate and the DeepSpeed config, and the environment of the
 script. Links are exact, one of several candidates, built into a library, or missing; what hangs on a link that is not
-exact is unknown, never assumed.
+exact is unknown, never assumed. Where it is one of several, `Run.candidates` are the runs that it may be.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -22,6 +22,7 @@ from trl_lint.sources import SourceError
 if TYPE_CHECKING:
     from trl_lint.finding import Location
     from trl_lint.project import Project
+    from trl_lint.project.candidates import Candidate
     from trl_lint.project.documents import Document, Kind
     from trl_lint.project.environment import Environment
     from trl_lint.project.launches import Launch
@@ -49,11 +50,36 @@ class Link(NamedTuple):
 
 
 class Run:
-    """One launch with what it reads. Everything is worked out when it is asked for."""
+    """One launch with what it reads. Everything is worked out when it is asked for.
 
-    def __init__(self, launch: Launch, project: Project) -> None:
+    A candidate for a run (`project/candidates.py`) knows its `origin`, and the `files` that were chosen for its links.
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        project: Project,
+        origin: Run | None = None,
+        files: Mapping[LinkKind, str] | None = None,
+    ) -> None:
         self.launch = launch
         self.project = project
+        self.origin = origin
+        self.files = files or {}
+
+    @cached_property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """What the run may be where its texts choose among several; empty where they do not, or say too little."""
+        from trl_lint.project.candidates import candidates_of
+
+        return candidates_of(self)
+
+    @cached_property
+    def guesses(self) -> tuple[Candidate, ...]:
+        """The candidates while nobody sets the variables that have a default; to be shown, as they prove nothing."""
+        from trl_lint.project.candidates import candidates_of
+
+        return candidates_of(self, defaults=True)
 
     @property
     def name(self) -> str:
@@ -123,13 +149,25 @@ class Run:
 
     def _link(self, kind: LinkKind, word: Word) -> Link:
         location = self.launch.source.location(word.start, word.end)
+        if kind in self.files:
+            return Link(kind, word.text or word.raw, location, "exact", (self.files[kind],), word)
         if word.text is None:
-            return Link(kind, word.raw, location, "unknown", (), word)
+            fitting = tuple(self._fitting(word))
+            return Link(kind, word.raw, location, "candidates" if fitting else "unknown", fitting, word)
         paths = tuple(self.launch.files_named(word.text))
         if not paths and kind == "accelerate" and self.launch.launcher == "trl" and is_builtin(word.text):
             return Link(kind, word.text, location, "builtin", (), word)
         status: Status = "exact" if len(paths) == 1 else "candidates" if paths else "missing"
         return Link(kind, word.text, location, status, paths, word)
+
+    def _fitting(self, word: Word) -> list[str]:
+        """The files that a name may mean of which a part is not known."""
+        from trl_lint.project.links import fitting_files
+        from trl_lint.sources.shell_options import texts_of
+
+        launch = self.launch
+        named = [path for _, text in texts_of(word) for path in launch.files_named(text)]
+        return list(dict.fromkeys(named)) or fitting_files(word, launch.source, launch.command.directory)
 
     def _document(self, kind: LinkKind, kinds: tuple[Kind, ...]) -> Document | None:
         link = self.link(kind)

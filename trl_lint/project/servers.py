@@ -36,7 +36,7 @@ def servers_of(run: Run) -> list[Server]:
     return [
         read_server(other)
         for other in run.project.runs_in(run.launch.source)
-        if other.framework == "vllm" and other is not run
+        if other.framework == "vllm" and other is not (run.origin or run)
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 60
+_MOST_GPUS = 64  # shown of a machine
 
 
 def describe(run: Run, cwd: str) -> dict[str, Any]:
@@ -31,7 +33,6 @@ def describe(run: Run, cwd: str) -> dict[str, Any]:
         position = run.project.files.get(location.path).position(location.start)
         return {"path": relative_to(location.path, cwd), "line": position.line}
 
-    processes = run.processes
     share = share_of(run) if run.framework != "vllm" else None
     return {
         "name": run.name,
@@ -41,29 +42,68 @@ def describe(run: Run, cwd: str) -> dict[str, Any]:
         "documentation": launch.is_documentation,
         "config": run.config or None,
         "backend": backend_of(run) or None,
-        "processes": None
-        if not isinstance(processes, Setting) or not processes.is_known
-        else {"value": processes.value, **place(processes.location)},
+        "processes": _processes(run, place),
         "gpus": {
             "visible": None if launch.visible_gpus is None else list(launch.visible_gpus),
             "used": None if share is None or share.taken is None else list(share.taken),
+            "per_machine": None if share is None else share.number,
         },
+        "vllm": _vllm(run, place),
         "servers": [_server(server, place(server.run.launch.location)) for server in servers_of(run)],
-        "links": [
-            {
-                "kind": link.kind,
-                "text": link.text,
-                "status": link.status,
-                "paths": [relative_to(path, cwd) for path in link.paths],
-            }
-            for link in run.links
-        ],
+        "links": _links(run, cwd),
         "versions": _versions(run, place),
-        "values": [
-            {"name": line.name, "value": line.value, "default": line.default, **place(line.location)}
-            for line in values_of(run)
+        "values": (values := _values(run, place)),
+        "candidates": [
+            {
+                "label": candidate.label,
+                "guess": candidate.is_guess,
+                "processes": _processes(candidate.run, place),
+                "backend": backend_of(candidate.run) or None,
+                "links": _links(candidate.run, cwd),
+                "values": [value for value in _values(candidate.run, place) if value not in values],
+            }
+            for candidate in run.guesses or run.candidates
         ],
     }
+
+
+def _processes(run: Run, place: Any) -> dict[str, Any] | None:
+    said = run.processes
+    known = isinstance(said, Setting) and said.is_known
+    return {"value": said.value, **place(said.location)} if isinstance(said, Setting) and known else None
+
+
+def _vllm(run: Run, place: Any) -> dict[str, Any] | None:
+    """Where the trainer generates with vLLM: in its own processes, at a server, or (up to trl 0.17) on one device."""
+    versions = run.choices.newest(("trl", "transformers"))
+    used = run.effective("use_vllm", versions)
+    if not isinstance(used, Setting) or used.truth is not True:
+        return None
+    mode, device = run.effective("vllm_mode", versions), run.effective("vllm_device", versions)
+    return {
+        "mode": mode.value if isinstance(mode, Setting) and isinstance(mode.value, str) else None,
+        "device": device.value if isinstance(device, Setting) and isinstance(device.value, str) else None,
+        **place(used.location),
+    }
+
+
+def _links(run: Run, cwd: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": link.kind,
+            "text": link.text,
+            "status": link.status,
+            "paths": [relative_to(path, cwd) for path in link.paths],
+        }
+        for link in run.links
+    ]
+
+
+def _values(run: Run, place: Any) -> list[dict[str, Any]]:
+    return [
+        {"name": line.name, "value": line.value, "default": line.default, **place(line.location)}
+        for line in values_of(run)
+    ]
 
 
 def _server(server: Server, place: dict[str, Any]) -> dict[str, Any]:
@@ -107,13 +147,41 @@ def write_text(runs: Iterable[dict[str, Any]], stream: TextIO, palette: Palette)
             stream.write(
                 f"  {label:<14}{visible(text)}" + (f"  {palette.cyan(visible(where))}" if where else "") + "\n"
             )
-        values = run["values"]
-        width = max((len(visible(value["name"])) for value in values), default=0)
-        for value in values:
-            shown = "?" if value["value"] is None else shortened(value["value"])
-            usual = f" (default {shortened(value['default'])})" if value["default"] is not None else ""
-            where = palette.cyan(f"{visible(value['path'])}:{value['line']}")
-            stream.write(f"    {visible(value['name']):<{width}} = {visible(shown)}{visible(usual)}  {where}\n")
+        _write_values(run["values"], "    ", stream, palette)
+        for index, candidate in enumerate(run["candidates"], 1):
+            head = candidate_in_words(candidate, index, len(run["candidates"]))
+            stream.write(f"  {visible(head)}{_apart(candidate, run)}\n")
+            _write_values(candidate["values"], "      ", stream, palette)
+
+
+def _write_values(values: Sequence[dict[str, Any]], indent: str, stream: TextIO, palette: Palette) -> None:
+    width = max((len(visible(value["name"])) for value in values), default=0)
+    for value in values:
+        shown = "?" if value["value"] is None else shortened(value["value"])
+        usual = f" (default {shortened(value['default'])})" if value["default"] is not None else ""
+        where = palette.cyan(f"{visible(value['path'])}:{value['line']}")
+        stream.write(f"{indent}{visible(value['name']):<{width}} = {visible(shown)}{visible(usual)}  {where}\n")
+
+
+def candidate_in_words(candidate: dict[str, Any], number: int, count: int) -> str:
+    """`1 of 2: small.yaml`; one that rests on a default or on a name from outside says so."""
+    which = f"{number} of {count}: " if count > 1 else ""
+    return f"{'perhaps ' if candidate['guess'] else ''}{which}{candidate['label']}"
+
+
+def _apart(candidate: dict[str, Any], run: dict[str, Any]) -> str:
+    """What a candidate knows that the run does not, besides its values."""
+    found = []
+    if run["processes"] is None and candidate["processes"] is not None:
+        found.append(counted(candidate["processes"]["value"]))
+    if run["backend"] is None and candidate["backend"] is not None:
+        found.append(candidate["backend"])
+    return f" ({', '.join(found)})" if found else ""
+
+
+def counted(processes: object) -> str:
+    """`1 process`, `8 processes`."""
+    return "1 process" if processes == 1 else f"{processes} processes"
 
 
 def shortened(text: str) -> str:
@@ -130,7 +198,7 @@ def _how(run: dict[str, Any]) -> str:
     if processes is None:
         parts.append("with an unknown number of processes")
     else:
-        parts.append("with 1 process" if processes["value"] == 1 else f"with {processes['value']} processes")
+        parts.append(f"with {counted(processes['value'])}")
     return " ".join(parts)
 
 
@@ -138,15 +206,19 @@ def _rows(run: dict[str, Any]) -> Iterable[tuple[str, str, str]]:
     """The rows below a headline: label, text, and the place that says so."""
     if run["processes"] is not None and run["processes"]["path"]:
         yield "processes", str(run["processes"]["value"]), _where(run["processes"])
-    visible_gpus, used = run["gpus"]["visible"], run["gpus"]["used"]
-    if visible_gpus is not None:
-        yield "GPUs", shown_ids(tuple(used if used is not None else visible_gpus)), ""
+    roles = gpu_roles(run)
+    if roles:
+        ids = {role: tuple(gpu for gpu, one in roles.items() if one == role) for role in dict.fromkeys(roles.values())}
+        yield "GPUs", ", ".join(f"{shown_ids(gpus)} {role}" for role, gpus in ids.items()), ""
+    if run["vllm"] is not None:
+        yield "vLLM", vllm_in_words(run["vllm"]), _where(run["vllm"])
     for server in run["servers"]:
         gpus = None if server["gpus"] is None else tuple(server["gpus"])
         yield "server", f"{server['name']} on GPUs {shown_ids(gpus)}, port {server['port'] or '?'}", _where(server)
     for link in run["links"]:
         state = {"exact": "", "builtin": " (comes with TRL)"}.get(link["status"], f" ({link['status']})")
-        yield link["kind"], (link["paths"][0] if len(link["paths"]) == 1 else link["text"]) + state, ""
+        shown = link["paths"][0] if len(link["paths"]) == 1 else link["text"]
+        yield link["kind"], shown + state, ""
     if run["config"]:
         yield "config", run["config"], ""
     if run["backend"]:
@@ -154,6 +226,36 @@ def _rows(run: dict[str, Any]) -> Iterable[tuple[str, str, str]]:
     for name, package in run["versions"].items():
         resolved = package["resolved"] or "not known"
         yield name, f"{resolved}" + (f" of {package['specifier']}" if package["specifier"] else ""), _where(package)
+
+
+def vllm_in_words(vllm: dict[str, Any]) -> str:
+    """Where a trainer runs vLLM."""
+    if vllm["device"] is not None and vllm["mode"] is None:
+        return f"on {vllm['device']}"
+    known = {"colocate": "inside the trainer (colocate)", "server": "at a server (server)"}
+    return known.get(vllm["mode"], vllm["mode"] or "?")
+
+
+def gpu_roles(run: dict[str, Any]) -> dict[str, str]:
+    """What each GPU that the texts name does: id -> trainer, server, vLLM, several, idle; empty where none is known."""
+    roles: dict[str, str] = {}
+    used, visible_ids, vllm = run["gpus"]["used"], run["gpus"]["visible"], run["vllm"] or {}
+    count = run["gpus"]["per_machine"]
+    is_server = run["framework"] == "vllm"
+    if visible_ids is None and count is not None:
+        used = [str(index) for index in range(min(count, _MOST_GPUS))]
+    for gpu in visible_ids or ():
+        roles[gpu] = "server" if is_server else "idle"
+    for gpu in used or ():
+        roles[gpu] = "trainer + vLLM" if vllm.get("mode") == "colocate" else "trainer"
+    for server in run["servers"]:
+        for gpu in (server["gpus"] or ())[: server["ranks"] or None]:
+            roles[gpu] = "trainer + server" if "trainer" in roles.get(gpu, "") else "server"
+    device = re.fullmatch(r"cuda:(\d+)", vllm.get("device") or "") if vllm.get("mode") is None else None
+    if device is not None and (visible_ids is None or int(device[1]) < len(visible_ids)):
+        gpu = device[1] if visible_ids is None else visible_ids[int(device[1])]
+        roles[gpu] = "trainer + vLLM" if roles.get(gpu) == "trainer" else "vLLM"
+    return dict(sorted(roles.items(), key=lambda item: (len(item[0]), item[0])))
 
 
 def _where(place: dict[str, Any]) -> str:

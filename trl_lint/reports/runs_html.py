@@ -7,10 +7,11 @@ from html import escape
 from typing import Any
 
 from trl_lint.project.servers import shown_ids
+from trl_lint.reports.runs import candidate_in_words, counted, gpu_roles, vllm_in_words
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #1c2733; }
-h1 { font-size: 1.3rem } h2 { font-size: 1.05rem; margin: 2.2rem 0 .3rem }
+h1 { font-size: 1.3rem } h2 { font-size: 1.05rem; margin: 2.2rem 0 .3rem } h3 { font-size: .95rem }
 .where { color: #5b6b7b; font: 13px ui-monospace, monospace }
 table { border-collapse: collapse; margin: .6rem 0 } td, th { text-align: left; padding: .12rem .8rem .12rem 0; }
 td, th { vertical-align: top } th { font-weight: 600; color: #5b6b7b } code { font: 13px ui-monospace, monospace }
@@ -21,7 +22,10 @@ svg text { font: 12px system-ui, sans-serif }
 """
 _BOX = 84
 # Told apart by their words too, so that nobody depends on seeing the colours.
-_COLORS = {"trainer": "#7fb2e5", "server": "#f2b66d", "trainer + server": "#e58a8a", "idle": "#d5dbe1"}
+_COLORS = {
+    "trainer": "#7fb2e5", "server": "#f2b66d", "vLLM": "#f2b66d", "trainer + vLLM": "#a9c98b",
+    "trainer + server": "#e58a8a", "idle": "#d5dbe1",
+}  # fmt: skip
 
 
 def page(runs: Sequence[dict[str, Any]]) -> str:
@@ -45,21 +49,30 @@ def _run(run: dict[str, Any]) -> str:
     if run["processes"] is not None:
         rows.append(("processes", str(run["processes"]["value"]), _where(run["processes"])))
     rows += [("server", f"{one['name']}, port {one['port'] or '?'}", _where(one)) for one in run["servers"]]
+    if run["vllm"] is not None:
+        rows.append(("vLLM", vllm_in_words(run["vllm"]), _where(run["vllm"])))
     for link in run["links"]:
         state = "" if link["status"] == "exact" else f" ({link['status']})"
-        rows.append((link["kind"], ", ".join(link["paths"]) or link["text"] + state, ""))
+        rows.append((link["kind"], (", ".join(link["paths"]) or link["text"]) + state, ""))
     rows += [(label, run[label], "") for label in ("config", "backend") if run[label]]
     for name, package in run["versions"].items():
         rows.append((name, f"{package['resolved'] or 'not known'} {package['specifier']}".strip(), _where(package)))
     parts.append(_table([], rows))
-    if run["values"]:
-        values = [
-            (value["name"], _shown(value["value"]), _shown(value["default"], ""), _where(value))
-            for value in run["values"]
+    parts.append(_values(run["values"]))
+    for number, one in enumerate(run["candidates"], 1):
+        known = [
+            candidate_in_words(one, number, len(run["candidates"])),
+            *([counted(one["processes"]["value"])] if one["processes"] else []),
+            one["backend"] or "",
         ]
-        parts.append(_table(["value", "in this run", "default", "set at"], values))
+        parts += [f"<h3>{escape(', '.join(filter(None, known)))}</h3>", _values(one["values"])]
     parts.append("</section>")
     return "\n".join(part for part in parts if part)
+
+
+def _values(values: Sequence[dict[str, Any]]) -> str:
+    rows = [(value["name"], _shown(value["value"]), _shown(value["default"], ""), _where(value)) for value in values]
+    return _table(["value", "in this run", "default", "set at"], rows) if rows else ""
 
 
 def _shown(value: str | None, unknown: str = "not known") -> str:
@@ -78,23 +91,6 @@ def _table(heads: list[str], rows: Sequence[tuple[str, ...]]) -> str:
         cells = [f"<th>{escape(row[0])}</th>", *(f"<td><code>{escape(cell)}</code></td>" for cell in row[1:])]
         lines.append("<tr>" + "".join(cells) + "</tr>")
     return "\n".join([*lines, "</table>"])
-
-
-def gpu_roles(run: dict[str, Any]) -> dict[str, str]:
-    """What each GPU that the texts name does: id -> trainer, server, both, idle. Empty where nothing is known."""
-    roles: dict[str, str] = {}
-    used, visible = run["gpus"]["used"], run["gpus"]["visible"]
-    count = run["processes"]["value"] if run["processes"] is not None else None
-    if visible is None and isinstance(count, int) and run["framework"] != "vllm":
-        used = [str(index) for index in range(min(count, 64))]
-    for gpu in visible or ():
-        roles[gpu] = "idle"
-    for gpu in used or ():
-        roles[gpu] = "trainer" if run["framework"] != "vllm" else "server"
-    for server in run["servers"]:
-        for gpu in (server["gpus"] or ())[: server["ranks"] or None]:
-            roles[gpu] = "trainer + server" if roles.get(gpu) == "trainer" else "server"
-    return dict(sorted(roles.items(), key=lambda item: (len(item[0]), item[0])))
 
 
 def gpu_picture(run: dict[str, Any]) -> str:

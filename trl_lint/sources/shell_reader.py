@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Heredoc, Redirect
 from trl_lint.sources.shell_commands import MAXIMUM_DEPTH, CommandReader, Tail
-from trl_lint.sources.shell_state import WORKING_DIRECTORY, State
+from trl_lint.sources.shell_options import joined, new_decision, one_of
+from trl_lint.sources.shell_state import WORKING_DIRECTORY, State, Value, Word
 from trl_lint.sources.shell_syntax import (
     CHANGES_DIRECTORY,
     OPENS_ANYTHING,
@@ -16,6 +17,7 @@ from trl_lint.sources.shell_syntax import (
     flatten,
     is_ampersand,
     is_broken,
+    leaves,
     parse,
     printed_path,
 )
@@ -123,14 +125,41 @@ class Reader(CommandReader):
                 self.state.blur(self.state.changed_since(mark))
         self.state.blur(self.state.changed_since(mark))
 
-    def _branches(self, branches: Iterable[Sequence[Node]]) -> None:
+    def _branches(self, branches: Iterable[Sequence[Node]], is_complete: bool = False) -> None:
+        """Read branches of which one is taken, or perhaps none where they are not complete."""
         changes = []
+        ways: list[dict[str, tuple[Value | None, bool]]] = [] if is_complete else [{}]
         for branch in branches:
             mark = self.state.mark()
             self._block(branch)
+            left = {name: self._left(name) for name in self.state.changed_since(mark).names}
             changes.append(self.state.undo(mark))
-        for change in changes:
-            self.state.blur(change)
+            if not leaves(branch):
+                ways.append(left)
+        names = {name for change in changes for name in change.names}
+        if any(change.anything for change in changes):
+            self.state.forget_all()
+            self.state.forget(names)
+        elif ways:
+            self._join(names, ways)
+
+    def _left(self, name: str) -> tuple[Value | None, bool]:
+        return self.state.get(name), self.state.is_exported(name)
+
+    def _join(self, names: set[str], ways: list[dict[str, tuple[Value | None, bool]]]) -> None:
+        """Give each name the values that the ways leave it with."""
+        decision = new_decision()
+        found = {}
+        for name in names:
+            left = [way[name] if name in way else self._left(name) for way in ways]
+            value = joined(decision, dict(enumerate(value for value, _ in left)))
+            if value is not None and (
+                name != WORKING_DIRECTORY or (isinstance(value, Word) and value.text is not None)
+            ):
+                found[name] = value, all(exported for _, exported in left)
+        self.state.forget(names - found.keys())
+        for name, (value, exported) in found.items():
+            self.state.set(name, value, exported)
 
     def _if(self, node: Node, tail: Tail) -> None:
         body: list[Node] = []
@@ -145,20 +174,34 @@ class Reader(CommandReader):
             else:
                 part.append(child)
         self._block(condition)
-        self._branches(branches)
+        self._branches(branches, is_complete=any(child.type == "else_clause" for child in node.children))
 
     def _case(self, node: Node, tail: Tail) -> None:
-        self._branches([child.children for child in node.children if child.type == "case_item"])
+        items = [child for child in node.children if child.type == "case_item"]
+        patterns = [self.slice(value) for item in items for value in item.children_by_field_name("value")]
+        # Behind `;;&` and `;&` the next branch runs too.
+        falls = any(child.type in (";&", ";;&") for item in items for child in item.children)
+        bodies = [[child for child in item.children if child.type not in (";;", ")")] for item in items]
+        self._branches(bodies, is_complete="*" in patterns)
+        if falls:
+            self._forget_assigned(self.slice(node))
 
     def _loop(self, node: Node, tail: Tail) -> None:
         variable = node.child_by_field_name("variable")
-        for value in node.children_by_field_name("value"):
-            self.fragments(value)
+        values = [word for value in node.children_by_field_name("value") for word in self.words(value)]
         # A later round sees what an earlier one assigned.
         self._forget_assigned(self.slice(node))
+        mark = self.state.mark()
         if variable is not None:
-            self.state.forget([self.slice(variable)])
-        self._branches([[child for child in node.children if child.type != "variable_name"]])
+            chosen = one_of(values) if node.children[0].type == "for" else None
+            if chosen is None:
+                self.state.forget([self.slice(variable)])
+            else:
+                self.state.set(self.slice(variable), chosen)
+        self._block([child for child in node.children if child.type != "variable_name"])
+        changes = self.state.undo(mark)
+        # It may end in the middle of any round.
+        self.state.blur(changes)
 
     def _function(self, node: Node, tail: Tail) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")

@@ -17,7 +17,8 @@ class Word(NamedTuple):
 
     `text` is None where the value is not known (a hole). `several` marks a hole that may stand for no word or for many
     (an unquoted variable, `"$@"`, a glob). `template` is what is known of a hole: its text with `HOLE` for each unknown
-    part; "" where all of it is unknown.
+    part; "" where all of it is unknown. `options` are all the values that a hole can have, if they are known: those of
+    the branches of an `if` or `case`, of the rounds of a `for`.
     """
 
     text: str | None
@@ -26,6 +27,18 @@ class Word(NamedTuple):
     end: int
     several: bool = False
     template: str = ""
+    options: tuple[Option, ...] = ()
+
+
+class Option(NamedTuple):
+    """One value of a hole: the words it stands for (one for a plain variable, any number for an array).
+
+    `key`: the decisions it comes from, each a number that stands for one statement of the script, and the branch or
+    round taken there. Words with the same decision agree on it.
+    """
+
+    key: frozenset[tuple[int, int]]
+    words: tuple[Word, ...]
 
 
 # In the text of a script: a variable that nobody sets.
@@ -90,7 +103,9 @@ class State:
         self._moment += 1
         records.append(_Record(self._moment, value, exported))
         self._journal.append(name)
-        if value is not None and (isinstance(value, Array) or value.text is not None or value.template):
+        if value is not None and (
+            isinstance(value, Array) or value.text is not None or value.template or value.options
+        ):
             self._known.add(name)
         else:
             self._known.discard(name)
@@ -153,12 +168,20 @@ class State:
             self.forget_all()
         self.forget(changes.names)
 
+    def is_exported(self, name: str) -> bool:
+        records = self.records.get(name)
+        return records[-1].exported if records else False
+
     def view(self) -> View:
         return View(self.records, self._moment, self._barrier)
 
 
 def _length(value: Value) -> int:
-    return len(value.items) if isinstance(value, Array) else len(value.text or value.template)
+    if isinstance(value, Array):
+        return len(value.items)
+    if value.options:
+        return sum(len(word.text or "") for option in value.options for word in option.words)
+    return len(value.text or value.template)
 
 
 def _unknown(value: Value | None) -> Word:
@@ -178,12 +201,23 @@ class View(Mapping[str, Word]):
     A name that is missing was not assigned by the script. `exported` says whether child processes see the variable.
     """
 
-    __slots__ = ("_barrier", "_moment", "_records")
+    __slots__ = ("_barrier", "_moment", "_records", "_ways")
 
-    def __init__(self, records: dict[str, list[_Record]], moment: int, barrier: int) -> None:
+    def __init__(
+        self,
+        records: dict[str, list[_Record]],
+        moment: int,
+        barrier: int,
+        ways: Mapping[int, int] | None = None,
+    ) -> None:
         self._records = records
         self._moment = moment
         self._barrier = barrier
+        self._ways = ways
+
+    def decided(self, ways: Mapping[int, int]) -> View:
+        """The same moment, if these ways were taken at the decisions before it."""
+        return View(self._records, self._moment, self._barrier, ways)
 
     def _record(self, name: str) -> _Record | None:
         records = self._records.get(name, ())
@@ -195,6 +229,11 @@ class View(Mapping[str, Word]):
         value = _value(record, self._barrier) if record else None
         if not isinstance(value, Word) or name == WORKING_DIRECTORY:
             raise KeyError(name)
+        if self._ways and value.options:
+            from trl_lint.sources.shell_options import decided
+
+            found = decided(value, self._ways)
+            return found[0] if len(found) == 1 else value
         return value
 
     def exported(self, name: str) -> bool:

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from trl_lint.sources.shell_options import LONGEST_ARRAY, appended_options
 from trl_lint.sources.shell_state import Array, Word
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from trl_lint.sources.shell import Command
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+_LEAVING = (b"exit", b"return", b"break", b"continue")
 _SCHEDULERS = frozenset({"sbatch", "qsub", "bsub"})
 _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch")
 # Programs that run the rest of their words; only behind them `bash -c` is a command and not an argument.
@@ -27,9 +29,6 @@ _RUNNERS = frozenset(
         "singularity", "srun", "ssh", "stdbuf", "sudo", "time", "timeout", "uv", "xargs",
     )
 )  # fmt: skip
-
-# Every step of `A+=(x)` is remembered whole: ten thousand of them would fill the memory.
-_LONGEST_GROWN_ARRAY = 1_000
 
 NAME = re.compile(r"[A-Za-z_]\w*")
 # Both bounds keep a long line from being read again from every place of it.
@@ -143,6 +142,15 @@ def is_fed_to_shell(command: Command) -> bool:
     return first in ("cat", "tee") and any(text.endswith(_SCRIPTS) for text in written)
 
 
+def leaves(nodes: Sequence[Node]) -> bool:
+    """Whether a branch ends the script, the function or the round, so that nothing behind it sees its values."""
+    named = [node for node in nodes if node.is_named and node.type != "comment"]
+    if not named or named[-1].type != "command":
+        return False
+    name = named[-1].child_by_field_name("name")
+    return name is not None and name.text in _LEAVING
+
+
 def is_ampersand(nodes: Sequence[Node], index: int) -> bool:
     return index < len(nodes) and nodes[index].type == "&"
 
@@ -165,10 +173,15 @@ def flatten(node: Node) -> tuple[list[Node], list[str]]:
 
 
 def appended(old: Word | Array | None, new: Word | Array) -> Word | Array:
-    if isinstance(old, Array) and isinstance(new, Array) and len(old.items) + len(new.items) <= _LONGEST_GROWN_ARRAY:
+    """The value of `NAME+=new`."""
+    if isinstance(old, Array) and isinstance(new, Array) and len(old.items) + len(new.items) <= LONGEST_ARRAY:
         return Array(old.items + new.items)
     if isinstance(old, Word) and isinstance(new, Word) and old.text is not None and new.text is not None:
         return new._replace(text=old.text + new.text)
+    if (isinstance(old, Word) and old.options) or (isinstance(new, Word) and new.options):
+        several = appended_options(old, new)
+        if several is not None:
+            return several
     place = new if isinstance(new, Word) else Word(None, "", 0, 0)
     return Word(None, place.raw, place.start, place.end, True)
 

@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint.sources.pieces import Pieces
+from trl_lint.sources.shell_options import NO_KEY, Texts, concatenated, new_guess, texts_of
 from trl_lint.sources.shell_state import HOLE as UNKNOWN_TEXT
-from trl_lint.sources.shell_state import LONGEST_VALUE, Array, State, Word
+from trl_lint.sources.shell_state import LONGEST_VALUE, Array, Option, State, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -18,18 +19,21 @@ _ANSI_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|[0-7]{1,3}|.)
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _GLOB = re.compile(r"(?<!\\)[*?]")
 _BRACES = re.compile(r"(?<!\\)(?<!\$)\{([^{}\s]*)\}")
+# `${V:-d}` and its like are the value of V where it has one.
+_KEEPS_VALUE = (":-", "-", ":=", "=", ":?", "?")
 _EXPANSIONS = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})
 
 
 class Fragment(NamedTuple):
     """A part of a word. `text` is None for a hole; `splits`: white space in it separates words.
 
-    `template` is what is known of a hole, as in `Word`.
+    `template` and `options` are what is known of a hole, as in `Word`.
     """
 
     text: str | None
     splits: bool = False
     template: str = ""
+    options: Texts = ()
 
 
 _LONGEST_WORD = 1_000_000
@@ -77,7 +81,8 @@ class WordReader:
         """The value of an assignment: no splitting there."""
         parts = self.fragments(node)
         if not _is_known(parts):
-            return self._word(node, None, False, _template(parts))
+            options = tuple(Option(key, (self._word(node, text),)) for key, text in _options(parts))
+            return self._word(node, None, False, _template(parts))._replace(options=options)
         return self._word(node, "".join(part.text or "" for part in parts))
 
     def words(self, node: Node) -> list[Word]:
@@ -100,7 +105,17 @@ class WordReader:
         pieces = template.split() if len(parts) == 1 and parts[0].splits else []
         if 1 < len(pieces) <= _MOST_PIECES:
             return [self._piece(node, piece) for piece in pieces]
-        return [self._word(node, None, all(part.splits for part in parts), template)]
+        word = self._word(node, None, all(part.splits for part in parts), template)
+        return [word._replace(options=self._split_options(node, parts))]
+
+    def _split_options(self, node: Node, parts: list[Fragment]) -> tuple[Option, ...]:
+        """The words for each option of an unknown word."""
+        options = _options(parts)
+        splits = any(part.splits for part in parts)
+        if splits and len(parts) > 1 and any(text == "" or _has_space(text) for _, text in options):
+            return ()  # which part the blanks come from decides where it is split
+        pieces = ((key, text.split() if splits else [text]) for key, text in options)
+        return tuple(Option(key, tuple(self._word(node, piece) for piece in words)) for key, words in pieces)
 
     def _piece(self, node: Node, piece: str) -> Word:
         if piece == UNKNOWN_TEXT:
@@ -117,6 +132,8 @@ class WordReader:
         if name is None or index is None or self.slice(index) != "@":
             return None
         value = self.state.get(self.slice(name))
+        if isinstance(value, Word) and value.options:
+            return (self._word(node, None, True)._replace(options=value.options),)
         return value.items if isinstance(value, Array) else None
 
     # -- parts of words -------------------------------------------------------------------------------------------
@@ -140,8 +157,10 @@ class WordReader:
             self._visit(node)
             return [SPLITTING_HOLE]
         text = self.slice(node)
-        if text.startswith("~") or _GLOB.search(text):
-            return [Fragment(None, not text.startswith("~"))]
+        if text.startswith("~"):
+            return [HOLE]
+        if _GLOB.search(text):
+            return [Fragment(None, True, _GLOB.sub(UNKNOWN_TEXT, text))]
         return [Fragment(_ESCAPE.sub(_unescaped, text))]
 
     def _visit(self, node: Node) -> None:
@@ -201,8 +220,25 @@ class WordReader:
             before = [child.type for child in node.children if child.end_byte <= name.start_byte]
             if before not in (["$"], ["${"]) and node.type != "simple_expansion":
                 return [HOLE]
-            return [Fragment(text, False, "" if text is not None else self._known_part(self.slice(name)))]
+            if text is not None:
+                return [Fragment(text)]
+            return [Fragment(None, False, self._known_part(self.slice(name)), self._texts(self.slice(name)))]
+        options = self._texts(self.slice(name))
+        if text is None and rest[0].type in _KEEPS_VALUE and options and all(option for _, option in options):
+            return [Fragment(None, options=options)]
+        if text is None and rest[0].type in (":-", "-", ":=", "=") and self._comes_from_outside(self.slice(name)):
+            return [Fragment(None, options=self._guessed(rest[1:]))]
         return self._with_default(text, rest[0].type, rest[1:])
+
+    def _comes_from_outside(self, name: str) -> bool:
+        """Whether only a caller can have set a variable: the script has not assigned it."""
+        return self.state.get(name) is None and (name.isdecimal() or name.isidentifier())
+
+    def _guessed(self, operands: list[Node]) -> Texts:
+        """What `${V:-default}` is while nobody sets V."""
+        parts = [part for child in operands for part in self.fragments(child)]
+        guess = new_guess()
+        return tuple((key | {(guess, 0)}, text) for key, text in _options(parts))
 
     def _with_default(self, text: str | None, operator: str, operands: list[Node]) -> list[Fragment]:
         """`${V:-d}`, `${V:+d}`, `${V:?message}`, and those without the colon."""
@@ -210,7 +246,7 @@ class WordReader:
             self._visit_all(operands)
             return [HOLE]
         is_set = bool(text) or not operator.startswith(":")
-        if operator in (":-", "-", ":=", "=", ":?", "?") and is_set:
+        if operator in _KEEPS_VALUE and is_set:
             return [Fragment(text)]
         if operator in (":+", "+") and not is_set:
             return [Fragment("")]
@@ -234,6 +270,11 @@ class WordReader:
         if isinstance(value, Array):
             return value.items[0].text if value.items else None
         return value.text if value is not None else None
+
+    def _texts(self, name: str) -> Texts:
+        """The options of a variable whose value is not known."""
+        value = self.state.get(name)
+        return texts_of(value) if isinstance(value, Word) else ()
 
     def _known_part(self, name: str) -> str:
         """The template of a variable whose value is not known."""
@@ -322,6 +363,13 @@ def _ansi(match: re.Match[str]) -> str:
 def _is_known(parts: list[Fragment]) -> bool:
     """Whether all parts are known, and not too long to be worth it."""
     return all(part.text is not None for part in parts) and sum(len(part.text or "") for part in parts) < _LONGEST_WORD
+
+
+def _options(parts: list[Fragment]) -> Texts:
+    """All the texts that parts of which some are not known can make; empty where that is not known either."""
+    if any(part.text is None and not part.options for part in parts):
+        return ()
+    return concatenated(((NO_KEY, part.text),) if part.text is not None else part.options for part in parts)
 
 
 def _template(parts: list[Fragment]) -> str:

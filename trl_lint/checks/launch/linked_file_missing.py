@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from trl_lint import looks
 from trl_lint.checks.launch._origins import (
     comes_from_elsewhere,
     is_another_project,
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from trl_lint.sources.shell import Word
 
 _WHAT = {"script": "script", "accelerate": "accelerate config", "recipe": "recipe", "deepspeed": "DeepSpeed config"}
+_LONG_NAME = 10
 _SUFFIXES = (".py", ".yaml", ".yml", ".json")
 # These run the program elsewhere, or from another folder.
 _MOVING = frozenset({"apptainer", "singularity", "ray", "ssh", "docker", "podman", "kubectl", "sudo"})
@@ -61,12 +64,18 @@ class LinkedFileMissing(Rule):
             if link.status != "missing" or link.name is None or not link.name.endswith(_SUFFIXES):
                 continue
             folders = parent_folders(link.name, launch)
+            meant = None if folders else misspelt(link, launch)
+            if meant is not None:
+                folders = [os.path.dirname(meant)]
             if not folders or may_exist_later(link.name, folders, launch, project):
                 continue
+            message = read_message(_WHAT[link.kind], link.name, project)
+            if meant is not None:
+                message = f"there is no {_WHAT[link.kind]} {link.name} here; {os.path.basename(meant)} was meant"
             yield self.finding(
                 launch.source.location(link.word.start, link.word.end),
-                read_message(_WHAT[link.kind], link.name, project),
-                severity=read_severity(link, launch),
+                message,
+                severity="warning" if meant is not None else read_severity(link, launch),
             )
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
@@ -97,6 +106,49 @@ def is_elsewhere(launch: Launch) -> bool:
     words: tuple[Word, ...] = (*launch.command.outer, *launch.command.words)
     front = [word for word in words if word.start < launch.launcher_word.start or word in launch.command.outer]
     return any((word.text or word.raw).startswith(_FOLDER_OPTIONS) for word in front)
+
+
+def misspelt(link: NamedFile, launch: Launch) -> str | None:
+    """The script beside a launch script that a bare name can only be a slip for; None where there is none.
+
+    In which folder a bare name is looked for depends on where the command is typed, so only a long name counts whose
+    letters are those of one neighbour in another order, or all but one.
+    """
+    name = link.name or ""
+    if (
+        launch.is_documentation
+        or launch.command.directory
+        or not name.endswith(".py")
+        or os.path.basename(name) != name
+    ):
+        return None
+    folder = os.path.dirname(launch.source.path)
+    try:
+        near = [other for other in looks.names(folder) if other.endswith(".py") and is_slip(name[:-3], other[:-3])]
+    except OSError:
+        return None
+    return os.path.join(folder, near[0]) if len(near) == 1 else None
+
+
+def is_slip(name: str, meant: str) -> bool:
+    """Whether two long names differ in the order of their letters, or in one letter that one of them lacks.
+
+    Digits tell names apart on purpose, and so does a word more or less.
+    """
+    if (
+        min(len(name), len(meant)) < _LONG_NAME
+        or name[0] != meant[0]
+        or re.sub(r"\D", "", name) != re.sub(r"\D", "", meant)
+    ):
+        return False
+    if sorted(name) == sorted(meant):
+        return name.count("_") == meant.count("_") and sorted(name.split("_")) != sorted(meant.split("_"))
+    short, long = sorted((name, meant), key=len)
+    return (
+        len(long) == len(short) + 1
+        and any(long[index] != "_" and long[:index] + long[index + 1 :] == short for index in range(1, len(long)))
+        and long != short + "s"
+    )
 
 
 def may_exist_later(name: str, folders: list[str], launch: Launch, project: Project) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location, lowered
 from trl_lint.project.effective import Setting, of_document, of_flag
 from trl_lint.project.servers import read_server, share_of, shown_ids
-from trl_lint.python.values import ABSENT
+from trl_lint.python.values import ABSENT, UNKNOWN
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run
@@ -20,6 +21,8 @@ _SPREAD = (
     "pipeline_parallel_size", "distributed_executor_backend", "data_parallel_address", "data_parallel_size_local",
     "headless", "nnodes", "data_parallel_backend", "data_parallel_hybrid_lb", "data_parallel_external_lb",
 )  # fmt: skip
+_ROLLOUT = ("vllm_tensor_parallel_size", "vllm_data_parallel_size")
+_CONFIGS = (".yaml", ".yml", ".json")
 _CPU = ("--cpu", "--use_cpu", "--use_mps_device", "--tpu", "--use_xpu")
 
 
@@ -33,6 +36,8 @@ class MoreRanksThanGpus(Rule):
             return
         if run.framework == "vllm":
             yield from self._check_server(run, ids)
+        elif run.launch.launcher == "swift" and run.launch.subcommand == "rollout":
+            yield from self._check_rollout(run, ids)
         elif run.launch.launcher in ("accelerate", "torchrun"):
             yield from self._check_training(run, ids)
 
@@ -41,6 +46,19 @@ class MoreRanksThanGpus(Rule):
             return
         ranks = read_server(run).ranks
         if ranks is not None and ranks > len(ids):
+            yield self._finding(run, f"the server needs {ranks} GPUs", ids, ())
+
+    def _check_rollout(self, run: Run, ids: tuple[str, ...]) -> Iterator[Finding]:
+        """The server of ms-swift, whose options are those of its `RolloutArguments` (read in 4.6.0.dev0)."""
+        args = run.launch.args
+        if any((word.text or "").endswith(_CONFIGS) for word in args):
+            return  # a config may set the sizes
+        said = [of_flag(run.launch, name) for name in (*_ROLLOUT, "vllm_pipeline_parallel_size")]
+        if said[-1] is not ABSENT or UNKNOWN in said:
+            return
+        sizes = [setting.integer if isinstance(setting, Setting) else 1 for setting in said[:-1]]
+        ranks = math.prod(size or 0 for size in sizes)
+        if ranks > len(ids):
             yield self._finding(run, f"the server needs {ranks} GPUs", ids, ())
 
     def _check_training(self, run: Run, ids: tuple[str, ...]) -> Iterator[Finding]:

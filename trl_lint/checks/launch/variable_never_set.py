@@ -1,4 +1,4 @@
-"""TRL507: a launch script uses a variable that nothing sets."""
+"""TRL507: a launch script uses a variable that nothing sets, or the name of one that it sets in place of its value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding
+from trl_lint.finding import Edit, Finding, Fix
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Names in small letters are the own ones of a script; capitals are what one inherits.
 _OWN = re.compile(rb"(?=.{3})[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+# A name of at least two words, which is no value that anybody would type.
+_SPOKEN = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 # What may set names that are not written out, or that stand in another file.
 _SETS_ANYTHING = re.compile(
     r"(?:^|[\n;&|({]|\bthen|\bdo|\belse)\s*(?:source|\.|eval)\s|\bset\s+-a\b|\b(?:declare|export|local|typeset|read)\s+(?:-\w+\s+)*[\"']?\$|"
@@ -37,6 +39,7 @@ class VariableNeverSet(Rule):
             return
         if _SETS_ANYTHING.search(source.text):
             return
+        yield from self._without_dollar(source, project)
         told: set[str] = set()
         for name, start, end in plain_expansions(source):
             if name in told or may_be_set(name, source.text):
@@ -45,6 +48,29 @@ class VariableNeverSet(Rule):
             if not is_started_elsewhere(source.path, project):
                 message = f"nothing in this script sets `{name}`: it is empty unless the shell around it exports one"
                 yield self.finding(source.location(start, end), message)
+
+    def _without_dollar(self, source: Source, project: Project) -> Iterator[Finding]:
+        """`model.path=model_path` in a script that sets `model_path` and uses it nowhere."""
+        for launch in project.launches_in(source.path):
+            for word in launch.args:
+                name = (word.text or "").rpartition("=")[2]
+                if not word.raw.endswith(name) or not _SPOKEN.fullmatch(name) or not is_only_set(name, source.text):
+                    continue
+                start = word.end - len(name)
+                yield self.finding(
+                    source.location(start, word.end),
+                    f"this is the text `{name}`; the script sets a variable of that name and uses it nowhere, so its "
+                    f"value was meant: `${name}`",
+                    fix=Fix(f"write `${name}`", "unsafe", (Edit(source.path, start, start, "$"),)),
+                )
+
+
+def is_only_set(name: str, text: str) -> bool:
+    """Whether a script gives the variable a value on a line of its own, once, and nothing expands or exports it."""
+    found = re.findall(rf"^{name}=([^\s#;&|]+)[ \t]*\r?$", text, re.MULTILINE)
+    if len(found) != 1 or found[0].strip("\"'") == name:
+        return False
+    return re.search(rf"\$\{{?[#!]?{name}\b|\bexport\b[^\n]*\b{name}\b", text) is None
 
 
 def plain_expansions(source: Source) -> Iterator[tuple[str, int, int]]:

@@ -1,0 +1,109 @@
+"""What a rule finds in a run that may be one of several: only what it finds in each of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.finding import SEVERITIES, Finding, Location, lowered
+
+if TYPE_CHECKING:
+    from trl_lint.project.candidates import Candidate
+    from trl_lint.project.runs import Run
+
+# What a message is about: the names of fields and keys in it, but no file.
+_NAME = re.compile(r"`([A-Za-z_][\w.-]*)`")
+_FILE = re.compile(r"\.(?:ya?ml|json|py|sh)\Z")
+_MOST_LABELS = 4
+
+
+def agreed(run: Run, check: Callable[[Run], Iterable[Finding]]) -> Iterator[Finding]:
+    """The findings of a run that hold whatever it turns out to be.
+
+    `check` is called for the run itself, where all that is open is unknown, and then for its candidates, as long as it
+    finds something in every one of them.
+    """
+    told: set[tuple[object, ...]] = set()
+    for finding in check(run):
+        told.add(_mark(finding))
+        yield finding
+    yield from _in_each(run.candidates, check, told)
+
+
+def _in_each(
+    candidates: tuple[Candidate, ...], check: Callable[[Run], Iterable[Finding]], told: set[tuple[object, ...]]
+) -> Iterator[Finding]:
+    found: list[list[Finding]] = []
+    for candidate in candidates:
+        fresh = [one for one in check(candidate.run) if _mark(one) not in told]
+        if not fresh:
+            return
+        found.append(fresh)
+    for subject in dict.fromkeys(_subject(one) for one in (found[0] if found else ())):
+        same = [next((one for one in fresh if _subject(one) == subject), None) for fresh in found]
+        complete = [one for one in same if one is not None]
+        if len(complete) == len(same):
+            yield _merged(complete, candidates)
+
+
+def _merged(found: list[Finding], candidates: tuple[Candidate, ...]) -> Finding:
+    """One finding for all candidates; where they fail at different places, it stands where the choice is made."""
+    first = found[0]
+    here = all(_place(one) == _place(first) for one in found)
+    places = candidates[0].places
+    location = first.location if here or not places else places[0]
+    severity = min((one.severity for one in found), key=SEVERITIES.index)
+    if any(candidate.is_guess for candidate in candidates):
+        severity = lowered(severity)
+    related: list[Location] = []
+    for one, candidate in zip(found, candidates, strict=True):
+        if not here:
+            related.append(one.location._replace(message=f"{candidate.label}: {one.message}"))
+        related += one.related
+    related += [place._replace(message="what is chosen here") for place in places]
+    return Finding(
+        first.code,
+        _message(found, candidates),
+        location,
+        severity,
+        _each_once(related, location),
+        first.fix if here and all(one.fix == first.fix for one in found) else None,
+    )
+
+
+def _each_once(related: list[Location], location: Location) -> tuple[Location, ...]:
+    """The related places without the one of the finding; of several at the same place the first speaks."""
+    kept: dict[tuple[str, int, int], Location] = {}
+    for place in related:
+        kept.setdefault(place[:3], place)
+    kept.pop(location[:3], None)
+    return tuple(kept.values())
+
+
+def _message(found: list[Finding], candidates: tuple[Candidate, ...]) -> str:
+    message = found[0].message
+    labels = [candidate.label for candidate in candidates]
+    if len(labels) == 1:
+        return f"{message}, with {_listed(labels)}, the only file of that name here"
+    if all(one.message == message for one in found):
+        return f"{message}; so with each of the {len(labels)} candidates: {_listed(labels)}"
+    return f"{message} with `{labels[0]}`, and likewise with {_listed(labels[1:])}"
+
+
+def _listed(labels: list[str]) -> str:
+    more = f" and {len(labels) - _MOST_LABELS} more" if len(labels) > _MOST_LABELS else ""
+    return ", ".join(f"`{label}`" for label in labels[:_MOST_LABELS]) + more
+
+
+def _place(finding: Finding) -> tuple[str, str, int, int]:
+    return (finding.code, *finding.location[:3])
+
+
+def _mark(finding: Finding) -> tuple[object, ...]:
+    return (*_place(finding), *_subject(finding))
+
+
+def _subject(finding: Finding) -> tuple[str, ...]:
+    """What a finding is about, apart from the values that differ from candidate to candidate."""
+    return (finding.code, *(name for name in _NAME.findall(finding.message) if not _FILE.search(name)))

@@ -1,0 +1,175 @@
+"""Runs that may be one of several: a variable that branches set, a loop over configs, a name that fits several files.
+
+Each candidate is a run of its own, with nothing left to choose, so whoever asks it gets plain answers. What is true of
+every candidate is true of the run; what is true of some is not said.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.sources.shell_options import MOST_OPTIONS, decided, decisions_of, is_guess
+
+if TYPE_CHECKING:
+    from trl_lint.finding import Location
+    from trl_lint.project.launch import Launch
+    from trl_lint.project.runs import Link, LinkKind, Run
+    from trl_lint.sources.shell import Command, Word
+
+# Variables that decide how a run is placed, beside the words of its command.
+_ENVIRONMENT = ("CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE")
+_LONGEST = 40
+_MOST_PARTS = 4
+
+
+class Candidate(NamedTuple):
+    """One of the runs that a run may be.
+
+    `label`: what sets it apart, as far as it can be named in a few words. `places`: the words that choose. `is_guess`:
+    something outside of the project may make it another one: a variable that has a default here, a part of a name.
+    """
+
+    run: Run
+    label: str
+    places: tuple[Location, ...]
+    is_guess: bool
+
+
+class _Choice(NamedTuple):
+    """A candidate before it has a name: what its words are, and which files it takes."""
+
+    run: Run
+    texts: tuple[str, ...]
+    paths: tuple[str, ...]
+    places: tuple[Location, ...]
+    is_guess: bool
+
+
+def candidates_of(run: Run, defaults: bool = False) -> tuple[Candidate, ...]:
+    """All that a run may be, at most `MOST_OPTIONS`; empty where there is nothing to choose, or too much.
+
+    With `defaults` the variables of the caller are taken for unset, so that `${V:-8}` is 8; empty where there are none.
+    """
+    if run.origin is not None or (defaults and not any(map(is_guess, decisions_of(_words(run.launch.command))))):
+        return ()
+    commands = list(_decided_commands(run.launch.command, defaults))
+    found: list[_Choice] = []
+    for ways, command in commands:
+        found += _of_command(run, ways, command, MOST_OPTIONS // len(commands))
+    if len(found) < 2 and not any(one.is_guess for one in found):
+        return ()
+    return tuple(
+        Candidate(one.run, label, one.places, one.is_guess)
+        for one, label in zip(found, _labels(run, found), strict=True)
+    )
+
+
+def _words(command: Command) -> list[Word]:
+    return [*command.words, *(word for _, word in command.assignments), *_surroundings(command)]
+
+
+def _decided_commands(command: Command, defaults: bool) -> Iterator[tuple[Mapping[int, int], Command]]:
+    """The command for each way through the decisions its words hang on; as it is where they hang on none."""
+    found = decisions_of(_words(command))
+    decisions = _bounded({one: ways for one, ways in found.items() if defaults or not is_guess(one)})
+    if not decisions:
+        yield {}, command
+        return
+    seen = set()
+    for ways in product(*decisions.values()):
+        taken = dict(zip(decisions, ways, strict=True))
+        one = copy.copy(command)
+        one.words = tuple(part for word in command.words for part in decided(word, taken))
+        one.assignments = tuple((name, decided(word, taken)[0]) for name, word in command.assignments)
+        one.env = command.env.decided(taken)
+        texts = tuple(word.text for word in _words(one))
+        if texts not in seen:
+            seen.add(texts)
+            yield taken, one
+
+
+def _surroundings(command: Command) -> list[Word]:
+    return [word for name in _ENVIRONMENT if (word := command.env.get(name)) is not None]
+
+
+def _bounded(decisions: dict[int, set[int]]) -> dict[int, list[int]]:
+    """The decisions with the fewest ways, as long as all of them together stay within the bound."""
+    kept: dict[int, list[int]] = {}
+    size = 1
+    for decision, ways in sorted(decisions.items(), key=lambda item: len(item[1])):
+        size *= len(ways)
+        if size > MOST_OPTIONS:
+            break
+        kept[decision] = sorted(ways)
+    return kept
+
+
+def _of_command(run: Run, ways: Mapping[int, int], command: Command, most: int) -> Iterator[_Choice]:
+    from trl_lint.project.launch import launch_of
+    from trl_lint.project.runs import Run
+
+    launch = run.launch
+    if ways:
+        read = launch_of(command, launch.source)
+        if read is None:
+            read = copy.copy(launch)  # nothing is known of what it starts
+        read.is_documentation, read.scheduler = launch.is_documentation, launch.scheduler
+        launch = read
+    chosen = [word for word in run.launch.command.words if word.options and decided(word, ways) != (word,)]
+    choices = _files(Run(launch, run.project, run), most)
+    for paths in product(*(link.paths for link in choices)):
+        files: dict[LinkKind, str] = {link.kind: path for link, path in zip(choices, paths, strict=True)}
+        one = Run(_with_script(launch, files.get("script")), run.project, run, files)
+        run.project.remember(one)
+        words = [*chosen, *(link.word for link in choices)]
+        yield _Choice(
+            one,
+            tuple(" ".join(part.text or "?" for part in decided(word, ways)) for word in chosen),
+            paths,
+            tuple(dict.fromkeys(run.launch.source.location(word.start, word.end) for word in words)),
+            any(map(is_guess, ways)) or any(link.word.text is None for link in choices),
+        )
+
+
+def _files(run: Run, most: int) -> list[Link]:
+    """The links of a run that lead to several files, as long as all of them together stay within a bound."""
+    found: list[Link] = []
+    for link in sorted(run.links, key=lambda link: len(link.paths)):
+        if link.status == "candidates" and not link.word.options and len(link.paths) <= most:
+            most //= len(link.paths)
+            found.append(link)
+    return found
+
+
+def _with_script(launch: Launch, path: str | None) -> Launch:
+    one = copy.copy(launch)
+    if path is not None:
+        one.candidates = (path,)
+    return one
+
+
+def _labels(run: Run, found: list[_Choice]) -> Iterator[str]:
+    """What the candidates differ in, each in a few words; all that is chosen where there is only one."""
+    rows = [
+        (*map(_shortened, one.texts), *(_short_path(path, run.project.root) for path in one.paths)) for one in found
+    ]
+    same = len(set(map(len, rows))) == 1
+    for row in rows:
+        differing = [text for index, text in enumerate(row) if not same or len({other[index] for other in rows}) > 1]
+        shown = [text for text in dict.fromkeys(differing or row) if text]
+        yield ", ".join(shown[:_MOST_PARTS]) + (", ..." if len(shown) > _MOST_PARTS else "") or "nothing"
+
+
+def _shortened(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _short_path(path: str, root: str) -> str:
+    """A path from the root; of a long one the end, where files differ."""
+    text = os.path.relpath(path, root).replace(os.sep, "/")
+    return text if len(text) <= 2 * _LONGEST else f"...{text[3 - 2 * _LONGEST :]}"
