@@ -55,6 +55,7 @@ def test_a_file_that_only_speaks_of_a_package_is_not_even_parsed():
     "text",
     [
         "if x: import trl\n",
+        "\ufefffrom trl import x\n",
         "import os; import torch, trl as t\n",
         "try:\r    from trl import x\r",
         '"source": ["from trl import SFTTrainer\\n",\n',

@@ -24,9 +24,9 @@ _TRIGGER = re.compile(r"^(?P<dot>\.)?(?P<name>[\w.]*?)(?:\((?P<keyword>\w+)=\))?
 
 _IMPORT = re.compile(rb"import[ \t]")
 # What may stand on a line before `import`: nothing, `from x.y`, or the end of another statement; in the JSON of a
-# notebook a quote or `\n`. An example in a docstring (`>>> from trl import …`) is none of them, and is where most files
+# notebook a quote or `\n`; a byte order mark. An example in a docstring (`>>> from trl import …`) is none of them, and is where most files
 # of a library name their own package.
-_BEFORE = re.compile(rb"(?:^|[\":;]|\\n)[ \t\f]*(?:from[ \t]+(\w+)[\w.]*[ \t]+)?$")
+_BEFORE = re.compile(rb"(?:^(?:\xef\xbb\xbf)?|[\":;]|\\n)[ \t\f]*(?:from[ \t]+(\w+)[\w.]*[ \t]+)?$")
 _WORD = re.compile(rb"\w+")
 
 
