@@ -30,7 +30,7 @@ _MARKER = re.compile(
     r"(?P<digest>[0-9a-f]{8}) -->"
 )
 _SPECIAL = re.compile(r"[\\`*_{}\[\]()+\-!|~^=]")
-_BREAKS = re.compile(r"@|#|\$|://|(?i:www\.)|(?i:gh-)|:(?=[\w+-]+:)")
+_BREAKS = re.compile(r"@|#|\$|://|(?i:www\.|gh-|mailto:|xmpp:)|:(?=[\w+-]+:)")
 
 
 class Mark(NamedTuple):
