@@ -89,7 +89,7 @@ def _plain(text: str) -> str:
 
 def _broken(match: re.Match[str]) -> str:
     found = match[0]
-    return f"{found[0]}{_SPACE}{found[1:]}" if found == "://" else f"{found}{_SPACE}"
+    return f"{found[0]}{_SPACE}{found[1:]}" if len(found) > 1 else f"{found}{_SPACE}"
 
 
 def _longest_run(text: str) -> int:
