@@ -206,6 +206,9 @@ class GitHub:
             asked = query.get("head") == f"{owner}:{self.branch}" and query.get("state") == "open"
             return self._page([self._pull()] if asked else [], path, query)
         rows = [self._file(name) for name in self.changed()[:3000]]
+        described_rows = SCHEMA["answers"][described[path]]
+        errors = jsonschema.Draft202012Validator(described_rows).iter_errors(rows[:50])
+        self.violations += [f"our own answer: {error.message}" for error in errors]
         return self._page(rows, path, query)
 
     def _pull(self) -> dict[str, Any]:

@@ -250,6 +250,7 @@ def test_paths_count_from_the_checkout(job: Job, hub: GitHub, folder: str, monke
     monkeypatch.chdir(job.sh.folder / folder)
     job()
     assert lines(hub) == [(f"{folder}/train.py", 6)]
+    assert f'review ". {folder}" finding' in hub.open[0]["comments"][0]["body"]
     monkeypatch.chdir(job.sh.folder)
     report = job.sh.folder / ".git" / "r.json"
     monkeypatch.chdir(job.sh.folder / folder)

@@ -90,9 +90,11 @@ def _names(args: argparse.Namespace) -> tuple[str, str]:
         prefix = ""
     if ".." in prefix.split("/"):
         raise UsageError("--prefix: a folder inside of the repository is needed")
-    name = args.name or re.sub(r"[^\w./ -]", "-", prefix, flags=re.ASCII)[:100] or "."
+    name = args.name or "."
     if not re.fullmatch(r"[\w./ -]{1,100}", name, re.ASCII) or "--" in name:
         raise UsageError("--name: letters, digits, blanks and `_`, `.`, `/`, `-` make a name")
+    if prefix:  # two folders of one repository have two reviews
+        name = f"{name} {re.sub(r'[^a-zA-Z0-9_./ ]', '_', prefix)[:100]}"
     return name, prefix
 
 
