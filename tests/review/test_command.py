@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -81,6 +82,7 @@ def test_a_mistake_is_one_message(sh: Shell, token: str, arguments: list[str], s
         (["--repository", "a/b"], "[]", "not an event"),
         (["--repository", "a/b"], "{", "the event cannot be read"),
         (["--repository", "a/b"], '{"pull_request": {"number": 1}}', "the event names no commit"),
+        (["--repository", "a/b"], '{"pull_request": {"head": {"sha": "%s"}}}' % ("a" * 40), "no pull request is named"),
         (
             ["--repository", "a/b"],
             '{"workflow_run": {"event": "push", "head_sha": "%s"}}' % ("a" * 40),
@@ -96,6 +98,30 @@ def test_which_pull_request_has_to_be_said(
         monkeypatch.setenv("GITHUB_EVENT_PATH", str(sh.write("event.json", event)))
     done = sh("review", *arguments)
     assert done.status == 2 and said in done.err and len(done.err.splitlines()) == 1
+
+
+def test_an_old_library_is_said(sh: Shell, token: str, monkeypatch: pytest.MonkeyPatch):
+    retry = pytest.importorskip("github.GithubRetry", reason="PyGithub is in the extra `test`")
+
+    class Older:
+        def __init__(self, secondary_rate_wait: float) -> None: ...
+
+    monkeypatch.setattr(retry, "GithubRetry", Older)
+    done = sh("review", "--repository", "a/b", "--pull-request", "1")
+    assert done.status == 2 and "needs a newer PyGithub" in done.err and len(done.err.splitlines()) == 1
+
+
+NETWORK = re.compile(
+    r"^\s*(?:import|from) +(?:socket|ssl|http|urllib\.request|requests|urllib3|github)\b", re.MULTILINE
+)
+
+
+def test_one_module_alone_opens_connections():
+    """Apart from what those run who work on the tool itself."""
+    folder = ROOT / "trl_lint"
+    texts = {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in folder.rglob("*.py")}
+    found = {name for name, text in texts.items() if NETWORK.search(text)}
+    assert {name for name in found if not name.startswith("knowledge/refresh")} == {"review/github.py"}
 
 
 def test_a_check_never_reads_the_token(sh: Shell, token: str, capsys: pytest.CaptureFixture[str]):

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("github", reason="PyGithub is in the extra `test`")
 pytest.importorskip("jsonschema", reason="jsonschema is in the extra `test`")
 
+from documents import ROOT
 from github_server import NUMBER, TOKEN, Fault, GitHub
 from review_job import Job, script
 
@@ -126,7 +127,7 @@ def test_no_traceback_has_the_token(job: Job, hub: GitHub, debug: str):
     job.push(train_py=script("one"))
     hub.faults = [Fault("/graphql", "reset") for _ in range(9)]
     hub.echo = True
-    job.set(TRL_LINT_DEBUG=debug, PYTHONFAULTHANDLER="1", PYTHONDEVMODE="1")
+    job.set(TRL_LINT_DEBUG=debug, PYTHONPATH=str(ROOT), PYTHONDEVMODE="1")
     script_text = (
         "import logging, sys\nfrom trl_lint.review import posting\nposting.SETTLING = 0\n"
         "logging.basicConfig(level=logging.DEBUG)\n"

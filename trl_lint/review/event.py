@@ -39,13 +39,13 @@ def find_target(client: Client, repository: str, event: Mapping[str, Any], numbe
     head = ""
     if pull := event.get("pull_request"):
         head = _commit(pull, "head", "sha")
-        number = number or int(pull["number"])
+        number = number or pull.get("number")
     elif run := event.get("workflow_run"):
         head = _commit(run, "head_sha")
         number = number or _number_of(client, repository, run, head)
         if number is None:
             return None
-    if number is None:
+    if not isinstance(number, int):
         raise ReviewError("no pull request is named: use `--pull-request NUMBER`, or run on `pull_request`")
     return Target(repository, number, head)
 

@@ -72,10 +72,10 @@ def connect(url: str, token: str) -> Client:
     if not re.fullmatch(r"[\x21-\x7e]+", token):
         raise ReviewError("GITHUB_TOKEN holds characters that no token has")
     try:
-        import github
+        from github.GithubRetry import GithubRetry
     except ImportError:
         raise ReviewError("`trl-lint review` needs PyGithub: pip install 'trl-lint[review]'") from None
-    if not hasattr(github, "Auth"):
+    if "max_rate_limit_wait" not in GithubRetry.__init__.__code__.co_varnames:
         raise ReviewError("`trl-lint review` needs a newer PyGithub: pip install --upgrade 'trl-lint[review]'")
     return _GitHub(url, token)
 
