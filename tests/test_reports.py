@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import subprocess
 import time
 from pathlib import Path
 
@@ -268,6 +270,7 @@ def test_json_has_all_there_is(tmp_path: Path):
     assert document["environment"] == facts
     (only,) = document["findings"]
     assert only.pop("url").endswith("/TRL001-unparsable-file.md")
+    assert re.fullmatch("[0-9a-f]{16}:1", only.pop("fingerprint"))
     assert only == {
         "code": "TRL001",
         "name": "unparsable-file",
@@ -298,6 +301,17 @@ def test_json_has_all_there_is(tmp_path: Path):
             ],
         },
     }
+
+
+def test_json_names_files_as_git_does(tmp_path: Path):
+    project = Project(a_py="bad\r\n", b_py="bad\n")
+    report = project.report(finding(project.place("a.py", "bad")), finding(project.place("b.py", "bad")))
+    files = json.loads(text_of(report, "json"))["files"]
+    ids = {}
+    for text in ("bad\r\n", "bad\n"):
+        done = subprocess.run(["git", "hash-object", "--stdin"], input=text.encode(), capture_output=True, check=True)
+        ids[text] = done.stdout.decode().strip()
+    assert files == {"a.py": sorted(ids.values()), "b.py": [ids["bad\n"]]}
 
 
 def test_json_names_the_cell_and_edits_the_file():

@@ -17,7 +17,7 @@ from trl_lint.streams import end_after, is_of_a_stream, make_ready
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-COMMANDS = ("check", "clean", "diagnose", "environment", "rule", "runs")
+COMMANDS = ("check", "clean", "diagnose", "environment", "review", "rule", "runs")
 
 _TARGET = "judge as if this release were pinned"
 _DESCRIPTION = "Check reinforcement-learning training projects before they run."
@@ -27,6 +27,7 @@ commands:
   trl-lint clean [PATH]...      remove the cache folders of the current folder, or of PATH
   trl-lint diagnose LOG         name the likely cause of a run that died, from its log
   trl-lint environment [PATH]   show which releases the files run with, and which pins conflict
+  trl-lint review [PATH]...     post the findings as a review of a pull request on GitHub
   trl-lint rule [CODE]          explain a rule
   trl-lint runs [PATH]...       show what each launch command starts, and which file sets which value
 
@@ -115,6 +116,10 @@ def _run(arguments: list[str]) -> int:
         from trl_lint.commands.environment import run as run_environment
 
         return run_environment(environment_parser().parse_args(arguments))
+    if command == "review":
+        from trl_lint.commands.review import run as run_review
+
+        return run_review(review_parser().parse_args(arguments))
     from trl_lint.commands.check import run as run_check
 
     # argparse takes what stands behind `--` for options all the same when options and paths may alternate.
@@ -209,6 +214,35 @@ def environment_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--output-format", default="text", choices=("text", "json"), metavar="FORMAT", help="text or json"
     )
+    _add_settings(parser.add_argument_group("settings"))
+    return parser
+
+
+def review_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="trl-lint review",
+        description="Post the findings as a review of a pull request on GitHub, and keep it up to date. The token is "
+        "read from GITHUB_TOKEN.",
+        epilog="exit status: 0 nothing above a hint, 1 errors or warnings found, 2 the tool could not do its work",
+        allow_abbrev=False,
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders to check")
+    parser.add_argument("--report", metavar="FILE", help="post this report (json, or a zip with it) and check nothing")
+    parser.add_argument("--unsafe-fixes", action="store_true", help="suggest fixes that may change behaviour, too")
+    parser.add_argument("--baseline", metavar="FILE", help="only findings that are not in this baseline")
+    parser.add_argument("--dry-run", action="store_true", help="post nothing; print the requests that would be sent")
+    parser.add_argument("--exit-zero", action="store_true", help="exit with 0 even if something is found")
+    parser.add_argument(
+        "--fallback", choices=("annotations", "none"), default="annotations", metavar="WHAT",
+        help="what to print where the token may not write: annotations (default) or none",
+    )  # fmt: skip
+    place = parser.add_argument_group("pull request")
+    place.add_argument("--repository", metavar="OWNER/NAME", help="default: GITHUB_REPOSITORY")
+    place.add_argument("--pull-request", type=int, metavar="NUMBER", help="default: that of the event")
+    place.add_argument("--api-url", metavar="URL", help="default: GITHUB_API_URL, or https://api.github.com")
+    place.add_argument("--prefix", metavar="FOLDER", help="where the paths of the report count from in the repository")
+    place.add_argument("--name", help="what tells this review from others of the same pull request")
+    _add_rules(parser.add_argument_group("rules"))
     _add_settings(parser.add_argument_group("settings"))
     return parser
 

@@ -49,6 +49,8 @@ class Runner:
         self.pip = folder / "pip.txt"
         self.workspace.mkdir()
         self.temp.mkdir()
+        self.event = "pull_request"
+        self.more: dict[str, str] = {}
         self.python = folder / "python"
         tool = tool_folder(folder / "bin") / "trl-lint"
         self.python.write_text(PYTHON.format(tool=tool, log=self.pip))
@@ -60,6 +62,7 @@ class Runner:
         assert not unknown
         values = {f"inputs.{name}": given.get(name, about["default"]) for name, about in ACTION["inputs"].items()}
         values["steps.python.outputs.python-path"] = str(self.python)
+        values["github.event_name"] = self.event
         out, uses = "", []
         for step in STEPS:
             if not self._applies(step.get("if", ""), values):
@@ -78,7 +81,7 @@ class Runner:
         output.write_text("")
         own = {name: self._value(value, values) for name, value in step.get("env", {}).items()}
         runner = {"RUNNER_TEMP": self.temp, "GITHUB_OUTPUT": output, "GITHUB_ACTION_PATH": ROOT}
-        environment = {**os.environ, "GITHUB_WORKSPACE": str(self.workspace), **own}
+        environment = {**os.environ, "GITHUB_WORKSPACE": str(self.workspace), **self.more, **own}
         environment.update({name: str(path) for name, path in runner.items()})
         assert step["shell"] == "bash"
         folder = self.workspace / self._value(step.get("working-directory", "."), values)
@@ -196,5 +199,39 @@ def test_nothing_is_imported_from_the_checkout(runner: Runner):
 def test_the_review_is_asked_for_only_on_demand(runner: Runner):
     (runner.workspace / "train.py").write_text("x = 1\n")
     assert runner().status == 0 and not runner.pip.read_text().splitlines()[-1].endswith("[review]")
+    runner.event = "push"
     runner(review="true")
     assert runner.pip.read_text().splitlines()[-1] == f"{ROOT}[review]"
+
+
+def test_the_review_says_what_the_check_found(runner: Runner):
+    pytest.importorskip("github", reason="PyGithub is in the extra `test`")
+    pytest.importorskip("jsonschema", reason="jsonschema is in the extra `test`")
+    from github_server import NUMBER, REPOSITORY, TOKEN, GitHub
+
+    hub = GitHub()
+    hub.push({"sub/train.py": SCRIPT.encode(), "sub/old.py": SCRIPT.encode()})
+    (runner.workspace / "sub").mkdir()
+    for name in ("train.py", "old.py"):
+        (runner.workspace / "sub" / name).write_text(SCRIPT)
+    event = runner.temp / "event.json"
+    event.write_text(json.dumps({"pull_request": {"number": NUMBER, "head": {"sha": hub.head}}}))
+    runner.more = {"GITHUB_EVENT_PATH": str(event), "GITHUB_REPOSITORY": REPOSITORY, "GITHUB_API_URL": hub.url}
+    given = {"review": "true", "token": TOKEN, "working_directory": "sub", "paths": "train.py", "category": "mine"}
+    ran = runner(**given)
+    assert ran.status == 1 and TOKEN not in ran.out and ran.out.count("::error") == 1
+    (thread,) = hub.open
+    assert (thread["path"], thread["line"]) == ("sub/train.py", 6)
+    assert 'review "mine sub" finding' in thread["comments"][0]["body"] and not hub.comments
+
+    hub.may_write = False  # a fork: what was found is said once
+    hub.threads.clear()
+    assert runner(**given).out.count("::error") == 1
+    assert runner(**given, annotations="false").out.count("::error") == 1
+    hub.token = "another"
+    assert runner(**given).status == 2
+    seen = len(hub.seen)
+    runner.event = "push"
+    assert runner(**given).status == 1 and len(hub.seen) == seen
+    hub.close()
+    assert hub.violations == []

@@ -18,7 +18,7 @@ from command_line import SCRIPT, Shell
 from documents import ROOT, Block, blocks
 from samples import assert_valid
 
-from trl_lint.cli import check_parser
+from trl_lint.cli import check_parser, review_parser
 from trl_lint.reports import FOR_PEOPLE, FORMATS
 
 CI = (ROOT / "docs" / "ci.md").read_text("utf-8")
@@ -123,3 +123,97 @@ def test_a_selection_of_flake8_hides_us_until_it_is_extended(tmp_path: Path, ext
     command = [sys.executable, "-m", "flake8", "--format=%(code)s", "train.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout.split() == codes
+
+
+# -- reviews ----------------------------------------------------------------------------------------------------------
+
+
+def workflow(title: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A whole workflow of the page and the steps of its job; actions of others are pinned."""
+    content = block(CI, title).content
+    found = yaml.safe_load(content)
+    (job,) = found["jobs"].values()
+    for step in job["steps"]:
+        if "uses" in step and not step["uses"].startswith("trl-lint/"):
+            assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", step["uses"])
+            assert re.search(rf"uses: {re.escape(step['uses'])} # v\d+\.\d+\.\d+\n", content)
+    return found, job["steps"]
+
+
+def review_server() -> Any:
+    pytest.importorskip("github", reason="PyGithub is in the extra `test`")
+    pytest.importorskip("jsonschema", reason="jsonschema is in the extra `test`")
+    from github_server import GitHub
+
+    hub = GitHub()
+    hub.push({"train.py": SCRIPT.encode()})
+    return hub
+
+
+def test_the_workflow_with_a_review_gives_what_the_action_takes():
+    found, steps = workflow(".github/workflows/trl-lint-review-own.yml")
+    assert found["permissions"] == {"contents": "read", "pull-requests": "write"}
+    checkout, own = steps
+    assert checkout["with"]["ref"] == "${{ github.event.pull_request.head.sha }}"
+    assert own["uses"] == f"trl-lint/trl-lint@v{VERSION}" and own["with"].keys() <= ACTION["inputs"].keys()
+
+
+def test_the_two_workflows_for_forks(sh: Shell, monkeypatch: pytest.MonkeyPatch):
+    """Their commands run one after the other, as the events would start them; only the copying in between is ours."""
+    hub = review_server()
+    from github_server import REPOSITORY, TOKEN
+
+    first, steps = workflow(".github/workflows/trl-lint-check.yml")
+    assert first["permissions"] == {"contents": "read"}
+    install, check = (step["run"] for step in steps if "run" in step)
+    upload = steps[-1]["with"]
+    assert sh(*shlex.split(check)[1:]).status == 1
+    report = sh.read(upload["path"])
+
+    second, steps = workflow(".github/workflows/trl-lint-review.yml")
+    assert second[True]["workflow_run"]["workflows"] == [first["name"]]  # `on`, as YAML 1.1 reads it
+    (job,) = second["jobs"].values()
+    assert job["permissions"] == {"actions": "read", "contents": "read", "pull-requests": "write"}
+    assert not any("checkout" in step.get("uses", "") for step in steps)
+    (download,) = (step["with"] for step in steps if "download-artifact" in step.get("uses", ""))
+    assert download["name"] == upload["name"]
+    again, post = (step["run"] for step in steps if "run" in step)
+    assert all(f"@v{VERSION}'" in line for line in (install, again)) and "[review]" in again
+
+    (sh.folder / "train.py").unlink()
+    sh.write(f"{download['path']}/{upload['path']}", report)
+    owner = {"login": hub.origin.partition("/")[0]}
+    source = {"full_name": hub.origin, "owner": owner}
+    event = {"event": "pull_request", "head_sha": hub.head, "head_branch": hub.branch, "head_repository": source}
+    path = sh.write("event.json", json.dumps({"workflow_run": event}))
+    given = {"TOKEN": TOKEN, "REPOSITORY": REPOSITORY, "API_URL": hub.url, "EVENT_PATH": str(path)}
+    for name, value in {**given, "WORKSPACE": str(sh.folder)}.items():
+        monkeypatch.setenv(f"GITHUB_{name}", value)
+    assert sh(*shlex.split(post)[1:]).status == 0
+    assert [(thread["path"], thread["line"]) for thread in hub.open] == [("train.py", 6)]
+    hub.close()
+    assert hub.violations == []
+
+
+def test_the_review_by_hand(sh: Shell, monkeypatch: pytest.MonkeyPatch):
+    hub = review_server()
+    from github_server import NUMBER, REPOSITORY, TOKEN
+
+    (content,) = [found.content for found in blocks(CI) if found.section == "A review" and found.language == "sh"]
+    install, export, command = content.splitlines()
+    assert f"trl-lint[review] @ git+https://github.com/trl-lint/trl-lint@v{VERSION}" in install
+    assert export.startswith("export GITHUB_TOKEN=")
+    for name in ("EVENT_PATH", "REPOSITORY", "WORKSPACE"):
+        monkeypatch.delenv(f"GITHUB_{name}", raising=False)
+    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+    monkeypatch.setenv("GITHUB_API_URL", hub.url)
+    done = sh(*shlex.split(command)[1:])
+    (request,) = json.loads(done.out)
+    assert done.status == 1 and request["url"] == f"{hub.url}/repos/{REPOSITORY}/pulls/{NUMBER}/reviews"
+    assert not hub.threads
+    hub.close()
+
+
+def test_options_of_the_review_on_the_page_exist():
+    named = set(re.findall(r"`(--[\w-]+)", CI[CI.index("### A review") : CI.index("### Without the action")]))
+    assert named - {"--output-format"} and named - {"--output-format"} <= set(review_parser()._option_string_actions)

@@ -1,4 +1,4 @@
-"""One core: flake8 finds in the Python files of all fixtures what the command line finds, at the same places."""
+"""One core: the command line, flake8 and the review find the same in all fixtures, at the same places."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import process
 from fixture_cases import cases
+
+from trl_lint.cli import main
 
 Entry = tuple[str, int, int, str]
 
@@ -24,19 +28,76 @@ def projects(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
-@pytest.mark.usefixtures("registered")
-def test_flake8_and_the_command_line_agree(projects: Path):
+@pytest.fixture(scope="module")
+def told(projects: Path) -> list[dict[str, Any]]:
+    """What the command line finds."""
+    return json.loads(process([".", "--output-format", "json"], projects).stdout)["findings"]  # type: ignore[no-any-return]
+
+
+def entries(findings: list[dict[str, Any]]) -> list[Entry]:
+    return sorted(
+        (found["path"], found["start"]["line"], found["start"]["column"], found["code"]) for found in findings
+    )
+
+
+@pytest.fixture(scope="module")
+def shown(projects: Path, registered: None) -> list[Entry]:
+    """What flake8 finds in the Python files."""
     files = sorted(str(path.relative_to(projects)) for path in projects.rglob("*.py") if path.is_file())
     assert len(files) > 300
-    report = process(["--output-format", "json", "--force-exclude", *files], projects)
-    expected: set[Entry] = {
-        (found["path"], found["start"]["line"], found["start"]["column"], found["code"])
-        for found in json.loads(report.stdout)["findings"]
-        if found["path"].endswith(".py")
-    }
     command = [sys.executable, "-m", "flake8", "--isolated", "--select=TRL", "--exclude=none", *files]
     done = subprocess.run(command, cwd=projects, capture_output=True, text=True, check=False)
-    entries = [re.match(r"(.+?):(\d+):(\d+): (TRL\d+) ", line) for line in done.stdout.splitlines()]
-    found = {(match[1], int(match[2]), int(match[3]), match[4]) for match in entries if match}
-    assert len(entries) == len(found) and found == expected
-    assert len({code for *_, code in found}) > 10
+    matches = [re.fullmatch(r"(.+?):(\d+):(\d+): (TRL\d+) .*", line) for line in done.stdout.splitlines()]
+    assert all(matches)
+    return sorted((match[1], int(match[2]), int(match[3]), match[4]) for match in matches if match)
+
+
+def test_flake8_and_the_command_line_agree(told: list[dict[str, Any]], shown: list[Entry]):
+    python = [found for found in told if found["path"].endswith(".py")]
+    assert sorted(set(entries(python))) == shown
+    assert len({code for *_, code in shown}) > 10
+
+
+def test_the_command_line_flake8_and_the_review_agree(
+    projects: Path,
+    told: list[dict[str, Any]],
+    shown: list[Entry],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    """A pull request that adds all fixtures: each finding is in a comment or in the summary, and nothing else is."""
+    pytest.importorskip("github", reason="PyGithub is in the extra `test`")
+    pytest.importorskip("jsonschema", reason="jsonschema is in the extra `test`")
+    from github_server import NUMBER, REPOSITORY, TOKEN, GitHub
+
+    from trl_lint.review import github, markdown, plan
+    from trl_lint.review.report import read_report
+
+    monkeypatch.setattr(plan, "Options", partial(plan.Options, most=10_000))
+    monkeypatch.setattr(github, "BETWEEN_WRITES", 0.0)
+    monkeypatch.setattr(markdown, "MAX_BODY", 10_000_000)
+    monkeypatch.setattr(markdown, "_ROOM", 10_000_000)
+    hub = GitHub()
+    hub.push_folder(projects)
+    for name, value in (("TOKEN", TOKEN), ("REPOSITORY", REPOSITORY), ("API_URL", hub.url), ("EVENT_PATH", "")):
+        monkeypatch.setenv(f"GITHUB_{name}", value)
+    monkeypatch.chdir(projects)
+    assert main(["review", ".", "--pull-request", str(NUMBER), "--dry-run"]) == 1
+    hub.close()
+    review, summary = json.loads(capsys.readouterr().out)
+    bodies = {markdown.read_mark(one["body"]).fingerprint: one for one in review["body"]["comments"]}  # type: ignore[union-attr]
+    assert len(bodies) == len(review["body"]["comments"]) > 300 and not hub.violations
+    rows = [line for line in summary["body"]["body"].splitlines() if line.startswith("- ")]
+    text = json.dumps({"version": 1, "findings": told, "errors": []})
+    commented = []
+    for found, reported in zip(told, read_report(text.encode(), "told").findings, strict=True):
+        if (comment := bodies.pop(found["fingerprint"], None)) is None:
+            assert "cell" in found["start"]  # every line of every other file is in the diff
+            rows.remove(f"- {markdown._item(reported)}")
+            continue
+        commented.append(found)
+        assert comment["path"] == found["path"] and comment["body"].startswith(markdown._headline(reported))
+        if "suggestion\n" not in comment["body"]:
+            assert comment["line"] == found["start"]["line"] and "start_line" not in comment
+    assert not bodies and not rows
+    assert sorted(set(entries([one for one in commented if one["path"].endswith(".py")]))) == shown

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _TRIGGER = re.compile(r"^(?P<dot>\.)?(?P<name>[\w.]*?)(?:\((?P<keyword>\w+)=\))?$")
 
 _IMPORT = re.compile(rb"import[ \t]")
-# What may stand on a line before `import`: nothing, `from x.y`, or the end of another statement; in the JSON of a
-# notebook a quote or `\n`; a byte order mark. An example in a docstring (`>>> from trl import …`) is none of them, and is where most files
-# of a library name their own package.
+# What may stand on a line before `import`: nothing, a byte order mark, `from x.y`, or the end of another statement; in
+# the JSON of a notebook a quote or `\n`. An example in a docstring (`>>> from trl import …`) is none of them, and is
+# where most files of a library name their own package.
 _BEFORE = re.compile(rb"(?:^(?:\xef\xbb\xbf)?|[\":;]|\\n)[ \t\f]*(?:from[ \t]+(\w+)[\w.]*[ \t]+)?$")
 _WORD = re.compile(rb"\w+")
 

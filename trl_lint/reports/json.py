@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from trl_lint.finding import Edit, Finding, Location
+from trl_lint.fingerprints import Fingerprint, fingerprints
 from trl_lint.reports import Report, page_of
 from trl_lint.reports.places import Places
 from trl_lint.sources.text import Position
@@ -16,11 +17,13 @@ def write(report: Report, stream: TextIO) -> None:
     import json
 
     writer = _Writer(report)
+    prints = fingerprints(report.findings, report.cwd, report.files)
     document = {
         "version": VERSION,
-        "findings": [writer.finding(finding) for finding in report.findings],
+        "findings": [writer.finding(*pair) for pair in zip(report.findings, prints, strict=True)],
         "errors": [{"path": report.path(path), "message": message} for path, message in report.problems],
         "environment": {name: dict(package) for name, package in sorted(report.environment.items())},
+        "files": writer.files(),
     }
     # Plain ASCII: no encoding of standard output can break it, and nothing in it moves a terminal.
     json.dump(document, stream, indent=2, ensure_ascii=True)
@@ -32,7 +35,16 @@ class _Writer:
         self.report = report
         self.places = Places(report)
 
-    def finding(self, finding: Finding) -> dict[str, Any]:
+    def files(self) -> dict[str, list[str]]:
+        """The ids by which git may know the files with findings: as they are, and with the line ends git may make."""
+        found = {}
+        for path in sorted({finding.location.path for finding in self.report.findings}):
+            file = self.report.file(path)
+            if file is not None:
+                found[self.report.path(path)] = sorted({_blob(file.data), _blob(file.data.replace(b"\r\n", b"\n"))})
+        return found
+
+    def finding(self, finding: Finding, fingerprint: Fingerprint) -> dict[str, Any]:
         page = page_of(finding.code)
         return {
             "code": finding.code,
@@ -50,6 +62,7 @@ class _Writer:
                 "edits": [self._edit(edit) for edit in finding.fix.edits],
             },
             "url": page.url if page else "",
+            "fingerprint": str(fingerprint),
         }
 
     def _place(self, location: Location) -> dict[str, Any]:
@@ -66,6 +79,12 @@ class _Writer:
             "end": _position(end),
             "content": edit.content,
         }
+
+
+def _blob(data: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def _position(position: Position) -> dict[str, int]:

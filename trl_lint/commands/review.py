@@ -1,0 +1,192 @@
+"""`trl-lint review`: the findings of a run or of a report, as a review of a pull request on GitHub."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from trl_lint.commands import UsageError
+from trl_lint.paths import is_below, relative_to
+from trl_lint.reports import page_of, visible
+from trl_lint.reports.github import COMMANDS, command
+
+if TYPE_CHECKING:
+    from trl_lint.review.github import Client
+    from trl_lint.review.report import Reading, Reported
+
+# Options that choose what is checked, and so are for a run and not for a report.
+_CHECKED = ("select", "ignore", "extend_select", "per_file_ignores", "target", "config", "baseline")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Post what the command line asks for; the exit status is that of `check`. Raises UsageError."""
+    from trl_lint.review import RefusedError, ReviewError
+    from trl_lint.review.github import DEFAULT_URL, check_url, connect
+    from trl_lint.review.posting import MovedError
+
+    token = (os.environ.get("GITHUB_TOKEN") or "").strip()
+    try:
+        name, prefix = _names(args)
+        if not token:
+            raise UsageError("the review needs a token in GITHUB_TOKEN")
+        url = check_url(args.api_url or os.environ.get("GITHUB_API_URL") or DEFAULT_URL)
+        client = connect(url, token)
+        reading = _reading(args, prefix)
+        try:
+            _review(args, client, url, reading, name)
+        except MovedError as error:
+            _say(str(error))
+        except RefusedError as error:
+            _say(str(error))
+            if args.fallback == "annotations":
+                sys.stdout.writelines(_annotations(reading))
+    except ReviewError as error:
+        text = visible(str(error))
+        print(f"trl-lint: {text.replace(token, '***') if token else text}", file=sys.stderr)
+        return 2
+    return _status(args, reading)
+
+
+def _review(args: argparse.Namespace, client: Client, url: str, reading: Reading, name: str) -> None:
+    from trl_lint.review.event import find_target, read_event
+    from trl_lint.review.plan import Options
+    from trl_lint.review.posting import preview, publish
+
+    path = os.environ.get("GITHUB_EVENT_PATH")
+    event = read_event(path) if path else {}
+    repository = args.repository or os.environ.get("GITHUB_REPOSITORY") or ""
+    target = find_target(client, repository, event, args.pull_request)
+    if target is None:
+        _say("no open pull request is at the commit that was checked: nothing was posted")
+        return
+    options = Options(name, args.unsafe_fixes)
+    if args.dry_run:
+        _print_requests(preview(client, target, reading, options), url)
+        return
+    done = publish(client, target, reading, options)
+    for note in done.notes:
+        _say(note)
+    _say(f"{target.repository}#{target.number}: {done}")
+
+
+def _say(message: str) -> None:
+    print(f"trl-lint: {visible(message)}", file=sys.stderr)
+
+
+# -- what is posted ---------------------------------------------------------------------------------------------------
+
+
+def _names(args: argparse.Namespace) -> tuple[str, str]:
+    """The name of the review, and the folder of the repository that paths count from ("" for its root)."""
+    prefix = args.prefix
+    if prefix is None:
+        prefix = _folder()
+    prefix = prefix.strip("/").removeprefix("./")
+    if prefix == ".":
+        prefix = ""
+    if ".." in prefix.split("/"):
+        raise UsageError("--prefix: a folder inside of the repository is needed")
+    name = args.name or "."
+    if not re.fullmatch(r"[\w./ -]{1,100}", name, re.ASCII) or "--" in name:
+        raise UsageError("--name: letters, digits, blanks and `_`, `.`, `/`, `-` make a name")
+    if prefix:  # two folders of one repository have two reviews
+        name = f"{name} {re.sub(r'[^a-zA-Z0-9_./ ]', '_', prefix)[:100]}"
+    return name, prefix
+
+
+def _folder() -> str:
+    """The working directory as seen from the root of the repository, "" where there is none."""
+    here = os.path.realpath(os.getcwd())
+    root = os.environ.get("GITHUB_WORKSPACE") or ""
+    root = os.path.realpath(root) if root else here
+    while not os.environ.get("GITHUB_WORKSPACE") and not os.path.exists(os.path.join(root, ".git")):
+        parent = os.path.dirname(root)
+        if parent == root:
+            return ""
+        root = parent
+    return relative_to(here, root) if is_below(here, root) else ""
+
+
+def _reading(args: argparse.Namespace, prefix: str) -> Reading:
+    """The report to post: a file, or what a run says now. Raises UsageError, ReportError."""
+    from trl_lint.review.report import read_file, read_report
+
+    if args.report is None:
+        return read_report(_checked(args), "the run", prefix)
+    if args.paths:
+        raise UsageError("`--report` and paths to check exclude each other")
+    for option in _CHECKED:
+        if getattr(args, option):
+            raise UsageError(f"`--report` and `--{option.replace('_', '-')}` exclude each other")
+    return read_report(read_file(args.report), args.report, prefix)
+
+
+def _checked(args: argparse.Namespace) -> bytes:
+    """What `check` says as JSON: one way from files to findings, whoever shows them."""
+    import tempfile
+
+    from trl_lint.cli import check_parser
+    from trl_lint.commands.check import run as check
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "report.json")
+        words = ["--output-format", "json", "--output-file", path, "--exit-zero", "--no-fix"]
+        words += ["--isolated"] if args.isolated else []
+        for option in _CHECKED:
+            value = getattr(args, option)
+            name = f"--{option.replace('_', '-')}"
+            words += [f"{name}={one}" for one in ([value] if isinstance(value, str) else value or ())]
+        parsed = check_parser().parse_args(words)
+        parsed.paths = args.paths
+        check(parsed)
+        with open(path, "rb") as stream:
+            return stream.read()
+
+
+# -- what is printed --------------------------------------------------------------------------------------------------
+
+
+def _print_requests(requests: Sequence[object], url: str) -> None:
+    import json
+
+    from trl_lint.review.github import Request, graphql_url
+
+    shown = [
+        {"method": one.method, "url": url + one.path if one.path else graphql_url(url), "body": one.body}
+        for one in requests
+        if isinstance(one, Request)
+    ]
+    json.dump(shown, sys.stdout, indent=2, ensure_ascii=True)
+    sys.stdout.write("\n")
+
+
+def _annotations(reading: Reading) -> Iterator[str]:
+    for finding in reading.findings:
+        yield _annotation(finding)
+    for path, message in reading.errors:
+        yield command("error", visible(f"{path}: {message}"), {"title": "trl-lint"})
+
+
+def _annotation(finding: Reported) -> str:
+    page = page_of(finding.code)
+    place = finding.place
+    properties = {"title": f"{finding.code} ({page.name})" if page else finding.code, "file": place.path}
+    cell = ""
+    if place.cell is None:
+        properties.update(line=str(place.line), col=str(place.column), endLine=str(place.end_line))
+        if place.end_line == place.line:
+            properties["endColumn"] = str(place.end_column)
+    else:  # GitHub knows no cells, and these lines are not those of the file
+        cell = f"cell {place.cell}:"
+    text = f"{place.path}:{cell}{place.line}:{place.column}: {finding.code} {finding.message}"
+    return command(COMMANDS[finding.severity], visible(text), properties)
+
+
+def _status(args: argparse.Namespace, reading: Reading) -> int:
+    if reading.is_incomplete:
+        return 2
+    return int(not args.exit_zero and any(finding.severity != "info" for finding in reading.findings))

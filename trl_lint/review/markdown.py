@@ -1,0 +1,185 @@
+"""What a review says, in GitHub's Markdown.
+
+Names, values and messages come from the pull request, so they are shown and never obeyed: no mention, no link, no
+reference to another issue, no HTML, no fence and no marker of ours can be made of them. Code spans are literal in
+Markdown; outside of them every character with a meaning is escaped, and where GitHub looks for names and links in the
+finished text, a zero-width space breaks them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from trl_lint.reports import counted, page_of, visible
+from trl_lint.review.report import Place, Reported
+from trl_lint.review.suggestion import Suggestion
+
+# "Body is too long (maximum is 65536 characters)"; room is left for the marker.
+MAX_BODY = 65_536
+_ROOM = MAX_BODY - 500
+_MAX_RELATED = 10
+_SPACE = "\u200b"
+_LEVELS = {"error": "error", "warning": "warning", "info": "hint"}
+
+# `<!-- trl-lint review "." finding 0123456789abcdef:1 89abcdef -->`, always the last line.
+_MARKER = re.compile(
+    r'<!-- trl-lint review "(?P<name>[\w./ -]+)" (?P<what>finding (?P<fingerprint>[0-9a-f]{16}:\d+)|summary) '
+    r"(?P<digest>[0-9a-f]{8}) -->"
+)
+_SPECIAL = re.compile(r"[\\`*_{}\[\]()+\-!|~^=]")
+_BREAKS = re.compile(r"@|#|\$|://|(?i:www\.|gh-|mailto:|xmpp:)|:(?=[\w+-]+:)")
+
+
+class Mark(NamedTuple):
+    """What a marker says: whose comment it is, about which finding ("" for the summary), and a digest of the text."""
+
+    name: str
+    fingerprint: str
+    digest: str
+
+
+def read_mark(body: str) -> Mark | None:
+    """The marker of a comment; only the last line is looked at, where no text of others ever stands."""
+    match = _MARKER.fullmatch(body.rstrip().rpartition("\n")[2].strip())
+    return Mark(match["name"], match["fingerprint"] or "", match["digest"]) if match else None
+
+
+def marked(text: str, name: str, fingerprint: str = "") -> str:
+    """A body with its marker; the text is cut where GitHub would refuse it."""
+    text = text if len(text) <= _ROOM else text[: _ROOM - 1] + "…"
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    what = f"finding {fingerprint}" if fingerprint else "summary"
+    return f'{text}\n\n<!-- trl-lint review "{name}" {what} {digest} -->'
+
+
+# -- text of others ----------------------------------------------------------------------------------------------------
+
+
+def escaped(text: str) -> str:
+    """A message in one line: what stands between backticks as code, everything else as nothing but text."""
+    parts = visible(text).split("`")
+    if len(parts) % 2 == 0:  # a backtick without a partner
+        parts[-2:] = [f"{parts[-2]}`{parts[-1]}"]
+    found = ""
+    for number, part in enumerate(parts):
+        piece = code(part) if number % 2 else _plain(part)
+        # Two spans side by side would become one.
+        found += f"{_SPACE}{piece}" if found.endswith("`") and piece.startswith("`") else piece
+    return found
+
+
+def code(text: str) -> str:
+    """A code span that holds a text whatever is in it."""
+    text = visible(text).replace("<!--", f"<!{_SPACE}--")
+    if not text.strip():
+        return _plain(f"`{text}`")
+    fence = "`" * (_longest_run(text) + 1)
+    pad = " " if text[0] in "` " or text[-1] in "` " else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def _plain(text: str) -> str:
+    text = _BREAKS.sub(_broken, text)
+    text = _SPECIAL.sub(r"\\\g<0>", text)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("#", "\\#")
+
+
+def _broken(match: re.Match[str]) -> str:
+    found = match[0]
+    return f"{found[0]}{_SPACE}{found[1:]}" if len(found) > 1 else f"{found}{_SPACE}"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)
+
+
+def _fenced(lines: Sequence[str]) -> str:
+    fence = "`" * max(3, _longest_run("\n".join(lines)) + 1)
+    return "".join(f"{line}\n" for line in (f"{fence}suggestion", *lines, fence)).rstrip("\n")
+
+
+# -- bodies ------------------------------------------------------------------------------------------------------------
+
+
+def comment(finding: Reported, suggestion: Suggestion | None = None) -> str:
+    """The text of a comment on the line of a finding."""
+    parts = [_headline(finding), *_related(finding)]
+    if finding.fix is not None and suggestion is None:
+        unsafe = " --unsafe-fixes" if finding.fix.applicability == "unsafe" else ""
+        parts.append(f"`trl-lint --fix{unsafe}` repairs this: {escaped(_cut(finding.fix.title))}.")
+    elif finding.fix is not None and suggestion is not None:
+        if finding.fix.applicability == "unsafe":
+            parts.append("This may change what the program does:")
+        parts.append(_fenced(suggestion.lines))
+    if page := page_of(finding.code):
+        parts.append(f"[About {page.name}]({page.url})")
+    return "\n\n".join(parts)
+
+
+def gone() -> str:
+    """The text that takes the place of a comment whose thread the token may not resolve."""
+    return "trl-lint no longer finds what it said here, or says it in another comment."
+
+
+def summary(
+    changed: Sequence[Reported], elsewhere: Sequence[Reported], outdated: Sequence[tuple[Reported, str]]
+) -> str:
+    """The text of the summary: what has no comment at its line, in changed files and elsewhere, and what has one that
+    GitHub hides because the lines around it changed (with the address of the comment)."""
+    number = len(changed) + len(elsewhere)
+    if not number and not outdated:
+        return "### trl-lint\n\nNothing is left to say here."
+    parts = ["### trl-lint"]
+    if changed:
+        parts.append(f"{counted(len(changed), 'finding')} in files of this pull request, without a comment on a line:")
+        parts.append(_bullets(map(_item, changed), _ROOM // 3))
+    if outdated:
+        parts.append("Still there, though the lines around the comment have changed:")
+        parts.append(_bullets([f"{_item(one)} ([comment]({url}))" for one, url in outdated], _ROOM // 3))
+    if elsewhere:
+        title = f"{counted(len(elsewhere), 'finding')} in files that this pull request does not change"
+        parts.append(f"<details><summary>{title}</summary>")
+        parts += [_bullets(map(_item, elsewhere), _ROOM - sum(map(len, parts)) - 200), "</details>"]
+    return "\n\n".join(parts)
+
+
+def _headline(finding: Reported) -> str:
+    return f"**{finding.code}** ({_LEVELS[finding.severity]}): {escaped(finding.message)}"
+
+
+def _related(finding: Reported) -> Iterable[str]:
+    rows = [
+        f"- {_place(place)}: {escaped(_cut(message))}" if message else f"- {_place(place)}"
+        for place, message in finding.related[:_MAX_RELATED]
+    ]
+    if len(finding.related) > _MAX_RELATED:
+        rows.append(f"- and {len(finding.related) - _MAX_RELATED} more")
+    return ["\n".join(rows)] if rows else []
+
+
+def _place(place: Place) -> str:
+    cell = f"cell {place.cell}, " if place.cell is not None else ""
+    return f"{code(place.path)}, {cell}line {place.line}"
+
+
+def _item(finding: Reported) -> str:
+    message = escaped(_cut(finding.message, 1_000))
+    return f"**{finding.code}** ({_LEVELS[finding.severity]}) in {_place(finding.place)}: {message}"
+
+
+def _bullets(items: Iterable[str], room: int) -> str:
+    rows = [f"- {item}" for item in items]
+    shown: list[str] = []
+    for row in rows:
+        room -= len(row) + 1
+        if room < 0:
+            return "\n".join([*shown, f"- and {len(rows) - len(shown)} more; the log of the run has them all"])
+        shown.append(row)
+    return "\n".join(shown)
+
+
+def _cut(text: str, most: int = 300) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,179 @@
+"""What has to be done so that a pull request says what a report says: a pure function of the two."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from trl_lint.finding import SEVERITIES
+from trl_lint.review import markdown
+from trl_lint.review.diff import Diff
+from trl_lint.review.report import Reading, Reported
+from trl_lint.review.state import State, Thread
+from trl_lint.review.suggestion import Suggestion, suggest
+
+MAX_COMMENTS = 30
+
+
+class Draft(NamedTuple):
+    """A new comment on the lines `first` to `last` of a file."""
+
+    fingerprint: str
+    path: str
+    first: int
+    last: int
+    body: str
+
+
+class Post(NamedTuple):
+    """A review with comments on lines."""
+
+    drafts: tuple[Draft, ...]
+
+
+class Rewrite(NamedTuple):
+    """Give a comment of ours on a line another text."""
+
+    comment: int
+    body: str
+
+
+class Resolve(NamedTuple):
+    """Close a thread whose finding is gone.
+
+    `body` is what its comment is to say instead, should that be forbidden; "" if it says so already.
+    """
+
+    thread: str
+    comment: int
+    body: str
+
+
+class Reopen(NamedTuple):
+    """Open a thread that we closed: its finding is back."""
+
+    thread: str
+
+
+class Summarise(NamedTuple):
+    """Write the summary, or rewrite the one that there is."""
+
+    comment: int | None
+    body: str
+
+
+Action = Post | Rewrite | Resolve | Reopen | Summarise
+
+
+class Options(NamedTuple):
+    """`name` tells this review from others of the same pull request."""
+
+    name: str
+    unsafe_fixes: bool = False
+    most: int = MAX_COMMENTS
+
+
+def plan(reading: Reading, state: State, options: Options, refused: Collection[str] = ()) -> list[Action]:
+    """The actions, new comments first and the summary last.
+
+    `refused` are fingerprints of findings whose comment GitHub did not take. A thread stays while its finding is there,
+    wherever the lines went; one that somebody else resolved is not begun again.
+    """
+    findings = {finding.fingerprint: finding for finding in reversed(reading.findings)}
+    ordered = [findings[one] for one in dict.fromkeys(finding.fingerprint for finding in reading.findings)]
+    threads, spare = _by_fingerprint(state.threads)
+    live = sum(finding.fingerprint in threads and not threads[finding.fingerprint].closed for finding in ordered)
+    drafts: list[Draft] = []
+    rest: list[Reported] = []
+    kept: list[Action] = []
+    outdated: list[tuple[Reported, str]] = []
+    for finding in sorted(ordered, key=lambda one: -SEVERITIES.index(one.severity)):
+        thread = threads.get(finding.fingerprint)
+        if thread is not None:
+            kept += _kept(finding, thread, state.diff, reading, options)
+            if thread.lines is None and thread.closed != "others":
+                outdated.append((finding, thread.url))
+            continue
+        draft = None if finding.fingerprint in refused else _draft(finding, state.diff, reading, options)
+        if draft is None or live + len(drafts) + len(refused) >= options.most:
+            rest.append(finding)
+        else:
+            drafts.append(draft)
+    # Where something was not read nothing is found, which does not mean that nothing is there.
+    gone = [] if reading.is_incomplete else [one for one in threads.values() if one.mark.fingerprint not in findings]
+    closing = [*spare, *(one for one in gone if one.path not in reading.unread)]
+    resolved = [_resolved(one, options) for one in closing if not one.closed and not one.has_replies]
+    actions: list[Action] = [Post(tuple(sorted(drafts, key=lambda one: (one.path, one.last))))] if drafts else []
+    return [*actions, *kept, *resolved, *_summary(rest, outdated, state, options)]
+
+
+def is_stale(path: str, diff: Diff, reading: Reading) -> bool:
+    """Whether a changed file was read in another state than the one in the pull request."""
+    file = diff.get(path)
+    known = reading.blobs.get(path)
+    return file is not None and bool(file.blob) and bool(known) and file.blob not in (known or ())
+
+
+def _by_fingerprint(threads: Iterable[Thread]) -> tuple[dict[str, Thread], list[Thread]]:
+    """One thread for each finding, an open one if possible; what two runs at once posted twice is spare."""
+    chosen: dict[str, Thread] = {}
+    spare = []
+    for thread in sorted(threads, key=lambda one: bool(one.closed)):
+        if thread.mark.fingerprint in chosen:
+            spare.append(thread)
+        else:
+            chosen[thread.mark.fingerprint] = thread
+    return chosen, spare
+
+
+def _draft(finding: Reported, diff: Diff, reading: Reading, options: Options) -> Draft | None:
+    """A comment for a finding; None if the diff does not show its line."""
+    place = finding.place
+    file = diff.get(place.path)
+    if file is None or place.cell is not None or is_stale(place.path, diff, reading):
+        return None
+    if file.hunk(place.line, place.line) is None:
+        return None
+    suggestion = _suggestion(finding, diff, reading, options)
+    first, last = (suggestion.first, suggestion.last) if suggestion else (place.line, place.line)
+    body = markdown.marked(markdown.comment(finding, suggestion), options.name, finding.fingerprint)
+    return Draft(finding.fingerprint, place.path, first, last, body)
+
+
+def _suggestion(finding: Reported, diff: Diff, reading: Reading, options: Options) -> Suggestion | None:
+    file = diff.get(finding.place.path)
+    if file is None or finding.fix is None or not (finding.fix.applicability == "safe" or options.unsafe_fixes):
+        return None
+    # A button that commits needs more than "probably the same file".
+    if file.blob not in reading.blobs.get(finding.place.path, ()):
+        return None
+    return suggest(finding.fix, finding.place, file)
+
+
+def _kept(finding: Reported, thread: Thread, diff: Diff, reading: Reading, options: Options) -> list[Action]:
+    if thread.closed == "others":
+        return []
+    suggestion = _suggestion(finding, diff, reading, options)
+    if suggestion and thread.lines != (suggestion.first, suggestion.last):
+        suggestion = None  # it would be applied to the lines of the thread
+    body = markdown.marked(markdown.comment(finding, suggestion), options.name, finding.fingerprint)
+    opened: list[Action] = [Reopen(thread.id)] if thread.closed else []
+    mark = markdown.read_mark(body)
+    return [*opened, Rewrite(thread.comment, body)] if mark != thread.mark else opened
+
+
+def _resolved(thread: Thread, options: Options) -> Resolve:
+    body = markdown.marked(markdown.gone(), options.name, thread.mark.fingerprint)
+    return Resolve(thread.id, thread.comment, "" if markdown.read_mark(body) == thread.mark else body)
+
+
+def _summary(
+    rest: Sequence[Reported], outdated: Sequence[tuple[Reported, str]], state: State, options: Options
+) -> list[Action]:
+    if state.summary is None and not rest and not outdated:
+        return []
+    here = [finding for finding in rest if finding.place.path in state.diff]
+    elsewhere = [finding for finding in rest if finding.place.path not in state.diff]
+    body = markdown.marked(markdown.summary(here, elsewhere, outdated), options.name)
+    comment, old = state.summary or (None, None)
+    return [] if old == markdown.read_mark(body) else [Summarise(comment, body)]
