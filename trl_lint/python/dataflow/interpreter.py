@@ -39,6 +39,31 @@ class Domain(Protocol[V]):
         """Whether the analysis wants to see the branches of this test; what they assign is unknown if not."""
         ...
 
+    def opens(self, node: ast.With | ast.AsyncWith) -> object:
+        """Called before the body of a `with`; what it returns is given to `closes` after the body."""
+        ...
+
+    def closes(self, state: object) -> None: ...
+    def repeats(self, node: ast.For | ast.AsyncFor | ast.While, env: Env[V]) -> None:
+        """Called before each further round of a loop, whose results of the round before are in the environment."""
+        ...
+
+
+class Plain(Generic[V]):
+    """The hooks that most analyses have no use for."""
+
+    def returns(self, node: ast.expr, value: V) -> None:
+        """Nothing is asked about results."""
+
+    def opens(self, node: ast.With | ast.AsyncWith) -> object:
+        return None
+
+    def closes(self, state: object) -> None:
+        """Nothing was opened."""
+
+    def repeats(self, node: ast.For | ast.AsyncFor | ast.While, env: Env[V]) -> None:
+        """A value is the same in every round."""
+
 
 class Interpreter(Generic[V]):
     """Runs a function body over an environment that maps dotted names (`x`, `self.x`) to values."""
@@ -89,7 +114,10 @@ class Interpreter(Generic[V]):
                 value = evaluate(entry.context_expr, env)
                 if entry.optional_vars is not None:
                     self._assign(entry.optional_vars, value, env)
-            return self.run(node.body, env)
+            opened = self.domain.opens(node)
+            end = self.run(node.body, env)
+            self.domain.closes(opened)
+            return end
         elif isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
             return self._try(node, env)  # type: ignore[arg-type]
         elif isinstance(node, ast.Match):
@@ -116,6 +144,8 @@ class Interpreter(Generic[V]):
         rounds = 0
         while True:
             inside = dict(current)
+            if rounds:
+                self.domain.repeats(node, inside)
             if item is not None:
                 self._assign(node.target, item, inside)  # type: ignore[union-attr]
             after = self._joined([dict(current), self.run(node.body, inside)])
