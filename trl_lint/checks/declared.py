@@ -5,6 +5,7 @@ from typing import Any
 
 DECLARED: dict[str, dict[str, Any]] = {
     'trl_lint.checks.algorithm.batch_not_divisible_by_generations': {'code': 'TRL701', 'runs': True},
+    'trl_lint.checks.algorithm.policy_loss_gradient': {'code': 'TRL703', 'triggers': ('.exp', '.backward', 'torch.nn.functional.mse_loss', 'torch.nn.functional.smooth_l1_loss', 'torch.nn.functional.huber_loss', 'torch.exp')},
     'trl_lint.checks.configs.contradiction_between_files': {'code': 'TRL404', 'runs': True},
     'trl_lint.checks.configs.contradiction_in_file': {'code': 'TRL403', 'documents': ('accelerate', 'deepspeed', 'trl-recipe', 'axolotl', 'llamafactory', 'verl'), 'launches': True},
     'trl_lint.checks.configs.unknown_key': {'code': 'TRL401', 'documents': ('accelerate', 'deepspeed'), 'launches': True},

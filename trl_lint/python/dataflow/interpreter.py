@@ -45,7 +45,7 @@ class Domain(Protocol[V]):
 
     def closes(self, state: object) -> None: ...
     def repeats(self, node: ast.For | ast.AsyncFor | ast.While, env: Env[V]) -> None:
-        """Called before each further round of a loop, whose results of the round before are in the environment."""
+        """Called before each round of a loop; what the round before left is in the environment."""
         ...
 
 
@@ -144,8 +144,7 @@ class Interpreter(Generic[V]):
         rounds = 0
         while True:
             inside = dict(current)
-            if rounds:
-                self.domain.repeats(node, inside)
+            self.domain.repeats(node, inside)
             if item is not None:
                 self._assign(node.target, item, inside)  # type: ignore[union-attr]
             after = self._joined([dict(current), self.run(node.body, inside)])
