@@ -48,6 +48,7 @@ _MOST_DEEP = 12
 
 def _collect(node: ast.expr, factor: float, known: dict[str, ast.expr], into: Sum, depth: int) -> float:
     """Add the terms of an expression to a sum; returns the number among them."""
+    node = _bare(node)
     if depth < _MOST_DEEP:
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
             sign = 1.0 if isinstance(node.op, ast.Add) else -1.0
@@ -68,6 +69,18 @@ def _collect(node: ast.expr, factor: float, known: dict[str, ast.expr], into: Su
     if inner is not None:
         into.exponents[text] = inner
     return 0.0
+
+
+# Methods that leave the numbers as they are.
+_NEUTRAL = frozenset({"clone", "contiguous", "cpu", "cuda", "detach", "double", "float"})
+
+
+def _bare(node: ast.expr) -> ast.expr:
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args and not node.keywords:
+        if node.func.attr not in _NEUTRAL:
+            break
+        node = node.func.value
+    return node
 
 
 def exponent(node: ast.expr) -> ast.expr | None:

@@ -26,6 +26,7 @@ _OLD = re.compile(r"(?:^|_)(?:old|prev(?:ious)?|behaviou?r)(?:_|$)", re.I)
 _LOG_PROB = re.compile(r"log_?p(?:rob|$|s$|_)|log_?pi|^ratios?$|_ratios?$|^nlp", re.I)
 _VALUE = re.compile(r"value|critic|critique|baseline|vpred|(?:^|_)v(?:_|$|s$)", re.I)
 _NO_VALUE = re.compile(r"target|return|reward|adv|next|old|max|min|func", re.I)
+_CRITIC_LOSS = re.compile(r"(?:value|critic|vf?|baseline)s?_?loss|loss_?(?:value|critic|vf?)s?$", re.I)
 _LOSS = re.compile(r"loss|update|train|learn|optimi[sz]e", re.I)
 _ADAPTERS = re.compile(r"peft|lora", re.I)
 
@@ -73,7 +74,7 @@ class PolicyLossGradient(Rule):
             )
 
     def _advantages(self, module: PythonModule, root: Root, found: Flows) -> Iterator[Finding]:
-        for product, value, regression in leaks(root, found):
+        for product, value, regression in leaks(module, root, found):
             yield self.finding(
                 module.location(product.node),
                 f"the policy loss sends gradients into `{_short(module.segment(value))}`, which is trained by its own "
@@ -162,16 +163,16 @@ def names_behind(root: Root, node: ast.expr) -> set[str]:
     """The names in an expression, and in what its names are assigned in the same function."""
     names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
     for other in ast.walk(root):
-        if isinstance(other, ast.Assign) and isinstance(other.value, ast.BinOp):
-            if not names.isdisjoint(target.id for target in other.targets if isinstance(target, ast.Name)):
-                names = names | {part.id for part in ast.walk(other.value) if isinstance(part, ast.Name)}
+        targets = other.targets if isinstance(other, ast.Assign) and isinstance(other.value, ast.BinOp) else []
+        if not names.isdisjoint(target.id for target in targets if isinstance(target, ast.Name)):
+            names = names | {part.id for part in ast.walk(other.value) if isinstance(part, ast.Name)}  # type: ignore[attr-defined]
     return names
 
 
 # -- advantages ------------------------------------------------------------------------------------------------------
 
 
-def leaks(root: Root, found: Flows) -> Iterator[tuple[Use, ast.expr, Use]]:
+def leaks(module: PythonModule, root: Root, found: Flows) -> Iterator[tuple[Use, ast.expr, Use]]:
     """Products of something with log-probabilities, where that something reaches a value that a regression trains."""
     is_loss = not isinstance(root, ast.Module) and _LOSS.search(root.name) is not None
     for product in found.products:
@@ -183,7 +184,9 @@ def leaks(root: Root, found: Flows) -> Iterator[tuple[Use, ast.expr, Use]]:
             for regression in found.regressions:
                 trained: frozenset[int] = frozenset()
                 for node, value in regression.operands:
-                    trained |= found.reached(value) if is_value(node) else frozenset()
+                    is_square = len(regression.operands) == 1 and is_critic_loss(regression.node, module)
+                    is_own = is_square and value.form == flow.form is not None
+                    trained |= found.reached(value) if is_own or is_value(node) else frozenset()
                 hit = own & trained
                 if hit and (hit <= found.trained if found.trained else is_loss):
                     yield product, factor, regression
@@ -198,6 +201,13 @@ def is_value(node: ast.expr) -> bool:
     """Whether an operand of a regression is named like the prediction, not like its target."""
     names = _last_names(node)
     return any(_VALUE.search(name) for name in names) and not any(_NO_VALUE.search(name) for name in names)
+
+
+def is_critic_loss(node: ast.expr, module: PythonModule) -> bool:
+    """Whether what is computed here is called the loss of a critic."""
+    statement = module.statement(node)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return any(_CRITIC_LOSS.search(name) for target in targets for name in _last_names(target))
 
 
 def _last_names(node: ast.expr) -> list[str]:

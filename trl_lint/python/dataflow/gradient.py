@@ -385,7 +385,7 @@ class GradientDomain(Plain[Flow]):
             return self._kept(result, left, right)
         if isinstance(node.op, ast.Pow):
             if literal(node.right) == 2:
-                self._note("regression", node, [(node.left, left)])
+                self._squared(node, node.left, left, env)
             return self._derived("**", [left, right])
         if not isinstance(node.op, (ast.Mult, ast.Div)):
             return self._derived(type(node.op).__name__, [left, right])
@@ -401,6 +401,11 @@ class GradientDomain(Plain[Flow]):
         """An operation inside of `inference_mode` makes an inference tensor, one outside of it never does."""
         is_inference = self.mode == "inference" and (left.is_inference or right.is_inference)
         return result._replace(is_inference=is_inference)
+
+    def _squared(self, node: ast.expr, base: ast.expr, flow: Flow, env: Env[Flow]) -> None:
+        """A square fits what is in it; of a written difference, its two sides."""
+        sides = [base.left, base.right] if isinstance(base, ast.BinOp) and isinstance(base.op, ast.Sub) else []
+        self._note("regression", node, [(side, self.evaluate(side, env)) for side in sides] or [(base, flow)])
 
     def _note(self, sort: str, node: ast.expr, operands: list[tuple[ast.expr, Flow]]) -> None:
         if self.mode == "grad":
@@ -424,7 +429,7 @@ class GradientDomain(Plain[Flow]):
             return followed
         if isinstance(func, ast.Attribute):
             base = self.evaluate(func.value, env)
-            known = self._method(node, func, base, values)
+            known = self._method(node, func, base, values, env)
             if known is not None:
                 return known
             # A method nobody knows may change its object.
@@ -464,7 +469,9 @@ class GradientDomain(Plain[Flow]):
         options = tuple(sorted(f"{keyword.arg}={ast.unparse(keyword.value)}" for keyword in node.keywords))
         return self._kept(self._derived((name, options), values), values[0], values[0])
 
-    def _method(self, node: ast.Call, func: ast.Attribute, owner: Flow, values: list[Flow]) -> Flow | None:
+    def _method(
+        self, node: ast.Call, func: ast.Attribute, owner: Flow, values: list[Flow], env: Env[Flow]
+    ) -> Flow | None:
         """What a method of a tensor gives; None if it may be a method of something else."""
         name = func.attr
         if name == "exp":
@@ -472,7 +479,7 @@ class GradientDomain(Plain[Flow]):
             return self._pure(node, name, [owner])
         if name in ("pow", "square"):
             if name == "square" or (node.args and literal(node.args[0]) == 2):
-                self._note("regression", node, [(func.value, owner)])
+                self._squared(node, func.value, owner, env)
             return self._pure(node, name, [owner, *values])
         if name in ("detach", "detach_"):
             return detached(owner)
