@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from trl_lint.python.dataflow.flow import Flow
-    from trl_lint.python.dataflow.gradient import Flows, Root, Use
+    from trl_lint.python.dataflow.recorder import Flows, Root, Use
 
 _TRIGGERS = ("exp", "backward", "mse_loss", "smooth_l1_loss", "huber_loss")
 _OLD = re.compile(r"(?:^|_)(?:old|prev(?:ious)?|behaviou?r)(?:_|$)", re.I)

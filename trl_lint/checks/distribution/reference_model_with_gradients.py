@@ -17,7 +17,7 @@ from trl_lint.python.values import literal
 if TYPE_CHECKING:
     import libcst as cst
 
-    from trl_lint.python.dataflow.gradient import Flows, Forward
+    from trl_lint.python.dataflow.recorder import Flows, Forward
 
 _FROZEN_ROLE = re.compile(r"^(?:ref|reference|reward|rm|teacher)(?:_(?:model|policy|net|network))?$|^model_ref$", re.I)
 # Calls that make a model whose parameters ask for gradients, unless somebody says otherwise.

@@ -1,0 +1,172 @@
+"""What the gradient analysis remembers: the atoms that values are made of, and the places that rules ask about."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from trl_lint.python.dataflow.flow import ONE, UNKNOWN, ZERO, Flow, either
+from trl_lint.python.dataflow.interpreter import Plain
+from trl_lint.python.dataflow.modes import Mode, mode_of
+from trl_lint.python.module import FunctionNode, PythonModule
+
+Root = FunctionNode | ast.Module
+Chain = tuple[ast.Call, ...]
+
+
+class Forward(NamedTuple):
+    """A call of a model. `name` is the model as its caller knows it; `atom` stands for the output."""
+
+    call: ast.Call
+    name: str
+    mode: Mode
+    atom: int
+
+
+class Use(NamedTuple):
+    """A place where values meet: a product, a regression, an exponential, with the names its operands have there."""
+
+    node: ast.expr
+    operands: tuple[tuple[ast.expr, Flow], ...]
+
+
+class Flows(NamedTuple):
+    """What an analysis saw where gradients are recorded. `origins` has the atoms that an atom was computed from."""
+
+    exponentials: list[Use]
+    products: list[Use]
+    regressions: list[Use]
+    saved: list[Use]
+    forwards: list[Forward]
+    trained: frozenset[int]
+    origins: dict[int, frozenset[int]]
+    likeness: dict[int, object]
+
+    def reached(self, flow: Flow) -> frozenset[int]:
+        """The atoms that the gradient of a value reaches, as far as that is known."""
+        atoms = [atom for atom, _ in flow.live or () if atom != ONE]
+        return frozenset().union(*(self.origins.get(atom, frozenset({atom})) for atom in atoms))
+
+
+class Recorder(Plain[Flow]):
+    """The state of an analysis. An atom stands for what one expression gives, in one chain of calls."""
+
+    def __init__(self, module: PythonModule, root: Root) -> None:
+        self.module = module
+        self.root = root
+        mode = mode_of(root) if not isinstance(root, ast.Module) else None
+        self.mode: Mode = mode or "grad"
+        if "set_grad_enabled(" in module.text:
+            self.mode = "unknown"  # a switch that stays on after its statement
+        self._atoms: dict[object, int] = {}
+        self._origins: dict[int, frozenset[int]] = {}
+        self._likeness: dict[int, object] = {}
+        self._names: dict[int, str] = {}
+        self._loops: dict[object, int] = {}
+        self._events: dict[tuple[str, ast.expr, tuple[ast.Call, ...]], Use] = {}
+        self._forwards: dict[tuple[ast.Call, tuple[ast.Call, ...]], Forward] = {}
+        self._trained: set[int] = set()
+        self._returned: list[Flow] = []
+        self._calling: tuple[ast.Call, ...] = ()
+        self._function: Root = root
+        self._steps = 0
+
+    def call_it(self, name: str, flow: Flow) -> None:
+        """Remember under which name a function got something first."""
+        if name and flow.form is not None and len(flow.form) == 1:
+            ((atom, _),) = flow.form
+            self._names.setdefault(atom, name)
+
+    def found(self) -> Flows:
+        sorts: dict[str, list[Use]] = {"exp": [], "product": [], "regression": [], "saved": []}
+        for (sort, _, _), use in self._events.items():
+            sorts[sort].append(use)
+        return Flows(
+            sorts["exp"],
+            sorts["product"],
+            sorts["regression"],
+            sorts["saved"],
+            list(self._forwards.values()),
+            frozenset(self._trained),
+            self._origins,
+            self._likeness,
+        )
+
+    def atom(self, key: object, origins: frozenset[int] | None, likeness: object) -> int:
+        atom = self._atoms.get(key)
+        if atom is None:
+            atom = self._atoms[key] = len(self._atoms) + 1
+            self._origins[atom] = origins if origins is not None else frozenset({atom})
+            self._likeness[atom] = likeness if likeness is not None else atom
+        return atom
+
+    def fresh(self, key: object, likeness: object = None) -> Flow:
+        """A value that nothing is known of but that it is itself."""
+        atom = self.atom(key, None, likeness)
+        form = frozenset({(atom, 1.0)})
+        if self.mode == "inference":
+            return Flow(form=form, live=ZERO)
+        return Flow(form=form, live={"grad": form, "no_grad": ZERO}.get(self.mode))
+
+    def derived(self, operation: object, operands: list[Flow], *, is_part: bool = False) -> Flow:
+        """The result of a differentiable operation: the same for the same operands, live where they are.
+
+        A part of an output `is_part`, and has a gradient of its own beside that of the whole.
+        """
+        if any(flow.kind == "either" for flow in operands):
+            if sum(flow.kind == "either" for flow in operands) > 1:
+                return UNKNOWN
+            index = next(i for i, flow in enumerate(operands) if flow.kind == "either")
+            return either(
+                self.derived(operation, [*operands[:index], option, *operands[index + 1 :]], is_part=is_part)
+                for option in operands[index].options
+            )
+        is_inference = self.mode == "inference" and any(flow.is_inference for flow in operands)
+        if any(flow.form is None or flow.kind == "record" for flow in operands):
+            return UNKNOWN._replace(is_inference=is_inference)
+        if operation in ("Mult", "Div") and any(
+            flow.is_null for flow in (operands if operation == "Mult" else operands[:1])
+        ):
+            return Flow(form=ZERO, live=ZERO)  # a mask changes nothing about nothing
+        forms = tuple(flow.form for flow in operands)
+        lives = tuple(flow.live for flow in operands)
+        likeness = (operation, *(self.alike(flow) for flow in operands))
+        reached: frozenset[int] = frozenset()
+        for live in lives:
+            for atom, _ in live or ():
+                reached |= self._origins.get(atom, frozenset())
+        atom = self.atom((operation, forms, lives), reached, likeness)
+        if is_part:
+            self._origins[atom] = reached | {atom}
+        form = frozenset({(atom, 1.0)})
+        if self.mode in ("no_grad", "inference") or all(live == ZERO for live in lives):
+            return Flow(form=form, live=ZERO, is_inference=is_inference)
+        is_known = self.mode == "grad" and all(live is not None for live in lives)
+        return Flow(form=form, live=form if is_known else None, is_inference=is_inference)
+
+    def alike(self, flow: Flow) -> object:
+        """Equal for values that were computed in the same way, at whatever time."""
+        if flow.form is None:
+            return object()
+        return frozenset((self._likeness.get(atom, atom), coefficient) for atom, coefficient in flow.form)
+
+    def settled(self, flow: Flow) -> Flow:
+        """A sum as the mode has it: without a gradient where none is recorded."""
+        if self.mode == "grad" or flow.kind != "value":
+            return flow
+        return flow._replace(live=ZERO if self.mode in ("no_grad", "inference") else None)
+
+    def kept(self, result: Flow, left: Flow, right: Flow) -> Flow:
+        """An operation inside of `inference_mode` makes an inference tensor, one outside of it never does."""
+        is_inference = self.mode == "inference" and (left.is_inference or right.is_inference)
+        return result._replace(is_inference=is_inference)
+
+    def note(self, sort: str, node: ast.expr, operands: list[tuple[ast.expr, Flow]]) -> None:
+        if self.mode == "grad":
+            self._events[sort, node, self._calling] = Use(node, tuple(operands))
+
+    def train(self, losses: list[Flow]) -> None:
+        for flow in losses:
+            for option in flow.options:
+                for atom, _ in option.live or ():
+                    self._trained |= {atom, *self._origins.get(atom, ())}
