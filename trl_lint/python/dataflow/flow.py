@@ -89,7 +89,8 @@ def either(flows: Iterable[Flow]) -> Flow:
     options = tuple(dict.fromkeys(option for flow in flows for option in flow.options))
     if len(options) == 1:
         return options[0]
-    if len(options) > _MOST_OPTIONS:
+    # With an unknown one nothing is known, and a loop that gives up a name has come to its end.
+    if len(options) > _MOST_OPTIONS or any(option.form is None for option in options):
         return UNKNOWN
     return Flow("either", items=tuple((None, option) for option in options))
 

@@ -147,7 +147,7 @@ class GradientDomain(GradientCalls):
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.evaluate(child, env)
-        return UNKNOWN
+        return detached(self._read(node)) if isinstance(node, ast.Compare) else UNKNOWN
 
     def _name(self, node: ast.Name, env: Env[Flow]) -> Flow:
         flow = env.get(node.id)
@@ -177,7 +177,7 @@ class GradientDomain(GradientCalls):
 
     def _read(self, node: ast.expr) -> Flow:
         """What is not followed: at each reading something else, perhaps."""
-        return self.fresh(("read", node, self._calling), ("read", ast.unparse(node)))
+        return self.existing(("read", node, self._calling), ("read", ast.unparse(node)))
 
     def _is_parameter(self, flow: Flow) -> bool:
         return any(isinstance(self._likeness.get(atom), str) for atom, _ in flow.form or ())

@@ -6,7 +6,7 @@ import ast
 
 from trl_lint.python.dataflow import callees
 from trl_lint.python.dataflow import torch_facts as torch
-from trl_lint.python.dataflow.flow import UNKNOWN, Flow, detached, join
+from trl_lint.python.dataflow.flow import UNKNOWN, ZERO, Flow, detached, join
 from trl_lint.python.dataflow.interpreter import Env, dotted
 from trl_lint.python.dataflow.modes import mode_of
 from trl_lint.python.dataflow.readings import is_model_call
@@ -32,7 +32,7 @@ class GradientCalls(Recorder):
             return {}
         spec = self._function.args
         names = [arg.arg for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
-        env = {name: self.fresh(("parameter", name, self._calling), name) for name in names}
+        env = {name: self.existing(("parameter", name, self._calling), name) for name in names}
         for name, flow in env.items():
             self.call_it(name, flow)
         env.update((extra.arg, UNKNOWN) for extra in (spec.vararg, spec.kwarg) if extra is not None)
@@ -83,7 +83,9 @@ class GradientCalls(Recorder):
         if name in torch.SAVING_FUNCTIONS and len(values) >= 2:
             self.note("saved", node, list(zip(node.args[:3], values[:3], strict=True)))
         if name in torch.DIFFERENTIABLE and values and len(values) == len(node.args):
-            return self._pure(node, name, values)
+            found = self._pure(node, name, values)
+            is_new = self.mode == "inference" and name not in torch.VIEWS
+            return found._replace(is_inference=found.is_inference or is_new) if found.kind == "value" else found
         if name in torch.NOT_DIFFERENTIABLE:
             return detached(self.fresh(("call", node, self._calling)))._replace(is_inference=self.mode == "inference")
         return UNKNOWN._replace(is_inference=self.mode == "inference" and name in torch.MIXING_FUNCTIONS)
@@ -112,14 +114,19 @@ class GradientCalls(Recorder):
         if name in ("gather", "index_select", "masked_fill") and values:
             self.note("saved", node, [(func.value, owner), *zip(node.args, values, strict=False)])
         if name in torch.SAME_NUMBERS:
-            # Of another type or at another place they are the same numbers. A copy is no inference tensor.
-            return self.settled(owner)._replace(is_inference=owner.is_inference and self.mode == "inference")
+            return self._retyped(name, owner)
         if name in torch.VIEWS:
             view = self._pure(node, name, [owner, *values])
             return view._replace(is_inference=owner.is_inference)
         if name in torch.DIFFERENTIABLE_METHODS:
             return self._pure(node, name, [owner, *values])
         return None
+
+    def _retyped(self, name: str, owner: Flow) -> Flow:
+        """The same numbers. Where nothing changes it is the same tensor, whatever the mode; a copy is not."""
+        if owner.kind == "value" and self.mode != "grad" and name != "clone" and owner.live != ZERO:
+            return owner._replace(live=None, is_inference=False)
+        return self.settled(owner)._replace(is_inference=owner.is_inference and self.mode == "inference")
 
     def _unknown_call(
         self, node: ast.Call, values: list[Flow], keywords: dict[str | None, Flow], env: Env[Flow]

@@ -101,12 +101,15 @@ class Recorder(Plain[Flow]):
         return atom
 
     def fresh(self, key: object, likeness: object = None) -> Flow:
-        """A value that nothing is known of but that it is itself."""
-        atom = self.atom(key, None, likeness)
-        form = frozenset({(atom, 1.0)})
-        if self.mode == "inference":
-            return Flow(form=form, live=ZERO)
-        return Flow(form=form, live={"grad": form, "no_grad": ZERO}.get(self.mode))
+        """What a call gives: a value that nothing is known of but that it is itself."""
+        found = self.existing(key, likeness)
+        live = {"grad": found.live, "no_grad": ZERO, "inference": ZERO, "unknown": None}[self.mode]
+        return found._replace(live=live)
+
+    def existing(self, key: object, likeness: object = None) -> Flow:
+        """A value that was there before, and has the gradient that it has, whatever the mode is now."""
+        form = frozenset({(self.atom(key, None, likeness), 1.0)})
+        return Flow(form=form, live=form)
 
     def derived(self, operation: object, operands: list[Flow], *, is_part: bool = False) -> Flow:
         """The result of a differentiable operation: the same for the same operands, live where they are.
@@ -124,9 +127,9 @@ class Recorder(Plain[Flow]):
         is_inference = self.mode == "inference" and any(flow.is_inference for flow in operands)
         if any(flow.form is None or flow.kind == "record" for flow in operands):
             return UNKNOWN._replace(is_inference=is_inference)
-        if operation in ("Mult", "Div") and any(
-            flow.is_null for flow in (operands if operation == "Mult" else operands[:1])
-        ):
+        if operation == "Div" and operands[1].is_null:
+            return UNKNOWN
+        if operation in ("Mult", "Div") and any(flow.is_null for flow in operands):
             return Flow(form=ZERO, live=ZERO)  # a mask changes nothing about nothing
         forms = tuple(flow.form for flow in operands)
         lives = tuple(flow.live for flow in operands)

@@ -82,7 +82,7 @@ DIFFERENTIABLE_METHODS = (DIFFERENTIABLE - words("exp pow square")) | words("""
 # Methods that change where a tensor lives or what type it has, not what it says.
 SAME_NUMBERS = words("bfloat16 clone contiguous cpu cuda double float half to type type_as")
 # Methods whose result shares the storage of its tensor, and with it what kind of tensor it is.
-VIEWS = words("expand flatten narrow permute select squeeze t transpose unsqueeze view view_as")
+VIEWS = words("expand flatten narrow permute reshape select squeeze t transpose unsqueeze view view_as")
 # Functions whose result has no gradient.
 NOT_DIFFERENTIABLE = words("""
     arange argmax argmin argsort bincount eq full_like ge gt isfinite isnan le logical_and logical_not logical_or lt
