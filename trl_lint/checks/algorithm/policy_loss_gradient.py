@@ -26,6 +26,7 @@ _OLD = re.compile(r"(?:^|_)(?:old|prev(?:ious)?|behaviou?r)(?:_|$)", re.I)
 _LOG_PROB = re.compile(r"log_?p(?:rob|$|s$|_)|log_?pi|^ratios?$|_ratios?$|^nlp", re.I)
 _VALUE = re.compile(r"value|critic|critique|baseline|vpred|(?:^|_)v(?:_|$|s$)", re.I)
 _NO_VALUE = re.compile(r"target|return|reward|adv|next|old|max|min|func", re.I)
+_CLAMPS = ("torch.clamp", "th.clamp", "torch.clip", "th.clip")
 _CRITIC_LOSS = re.compile(r"(?:value|critic|vf?|baseline)s?_?loss|loss_?(?:value|critic|vf?)s?$", re.I)
 _LOSS = re.compile(r"loss|update|train|learn|optimi[sz]e", re.I)
 _ADAPTERS = re.compile(r"peft|lora", re.I)
@@ -211,12 +212,14 @@ def is_critic_loss(node: ast.expr, module: PythonModule) -> bool:
 
 
 def _last_names(node: ast.expr) -> list[str]:
-    """The name an expression is known by, without the methods that are called on it."""
+    """The name an expression is known by, without the methods that are called on it and `torch.clamp` around it."""
     while isinstance(node, (ast.Call, ast.Subscript, ast.UnaryOp)):
         if isinstance(node, ast.UnaryOp):
             node = node.operand
         elif isinstance(node, ast.Subscript):
             node = node.value
+        elif dotted(node.func) in _CLAMPS and node.args:
+            node = node.args[0]
         elif isinstance(node.func, ast.Attribute):
             node = node.func.value
         else:

@@ -94,14 +94,30 @@ def is_judge(name: str) -> bool:
 def is_made_here(name: str, module: PythonModule) -> bool:
     """Whether all that a name is bound to in the file are models that ask for gradients."""
     values = bindings(module).get(name, [])
-    made = [value for value in values if makes_model(value)]
-    return bool(made) and all(makes_model(value) or is_same_model(value, name) for value in values)
+    trained = trained_classes(module)
+    made = [value for value in values if makes_model(value, trained)]
+    return bool(made) and all(value in made or is_same_model(value, name) for value in values)
 
 
-def makes_model(value: ast.expr) -> bool:
-    """`Model.from_pretrained(…)`, `deepcopy(model)`, with methods behind it that leave the parameters alone."""
+def trained_classes(module: PythonModule) -> set[str]:
+    """What the models are made by whose parameters the file hands to somebody: it leaves them asking for gradients."""
+    known = bindings(module)
+    names = [
+        key_of(call.func.value)
+        for call in module.calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "parameters" and not call.args
+    ]
+    values = [value for name in names for value in known.get(name, [])]
+    values += [other for value in values if isinstance(value, ast.Name) for other in known.get(value.id, [])]
+    return {value.func.id for value in values if isinstance(value, ast.Call) and isinstance(value.func, ast.Name)}
+
+
+def makes_model(value: ast.expr, trained: set[str]) -> bool:
+    """`Model.from_pretrained(…)`, `deepcopy(model)`, the class of the model that is trained; and methods behind it that
+    leave the parameters alone.
+    """
     while isinstance(value, ast.Call):
-        if _MAKES.search(last_name(value.func)):
+        if _MAKES.search(last_name(value.func)) or (isinstance(value.func, ast.Name) and value.func.id in trained):
             return True
         if not isinstance(value.func, ast.Attribute) or value.func.attr not in (
             "to",

@@ -198,21 +198,23 @@ class GradientDomain(GradientCalls):
     def _binary(self, node: ast.BinOp, env: Env[Flow]) -> Flow:
         left, right = self.evaluate(node.left, env), self.evaluate(node.right, env)
         if isinstance(node.op, (ast.Add, ast.Sub)):
+            if left.kind == right.kind == "either":
+                return self.derived(type(node.op).__name__, [left, right], at=node)
             result = self.settled(added(left, right, 1.0 if isinstance(node.op, ast.Add) else -1.0))
             return self.kept(result, left, right)
         if isinstance(node.op, ast.Pow):
             if literal(node.right) == 2:
                 self._squared(node, node.left, left, env)
-            return self.derived("**", [left, right])
+            return self.derived("**", [left, right], at=node)
         if not isinstance(node.op, (ast.Mult, ast.Div)):
-            return self.derived(type(node.op).__name__, [left, right])
+            return self.derived(type(node.op).__name__, [left, right], at=node)
         for one, other in ((left, right), (right, left)):
             if is_number(other) and other.form is not None and (one is left or isinstance(node.op, ast.Mult)):
                 factor = dict(other.form)[ONE]
                 if factor:
                     return self.settled(scaled(one, factor if isinstance(node.op, ast.Mult) else 1.0 / factor))
         self.note("product", node, [(node.left, left), (node.right, right)])
-        return self.kept(self.derived(type(node.op).__name__, [left, right]), left, right)
+        return self.kept(self.derived(type(node.op).__name__, [left, right], at=node), left, right)
 
 
 def _has_only_constants(node: ast.expr) -> bool:

@@ -53,7 +53,10 @@ class GradientCalls(Recorder):
             self.train([*values, *keywords.values(), *owner])
             return UNKNOWN
         if self._is_torch(func):
-            return self._torch(node, name, values)
+            # Tensors that are given by name come behind those that are not, in the order in which they are written.
+            tensors = [keyword for keyword in node.keywords if keyword.arg in torch.TENSOR_ARGUMENTS]
+            named = [(keyword.value, keywords[keyword.arg]) for keyword in tensors]
+            return self._torch(node, name, [*zip(node.args, values, strict=True), *named])
         followed = self._followed(node, values, keywords, env)
         if followed is not None:
             return followed
@@ -72,17 +75,18 @@ class GradientCalls(Recorder):
         origins = self.module.names.origins(func)
         return bool(origins) and all(origin.startswith("torch.") for origin in origins)
 
-    def _torch(self, node: ast.Call, name: str, values: list[Flow]) -> Flow:
-        if name == "exp" and values:
-            self.note("exp", node, [(node.args[0], values[0])])
-        if name in torch.REGRESSIONS and len(values) >= 2:
-            self.note("regression", node, list(zip(node.args[:2], values[:2], strict=True)))
+    def _torch(self, node: ast.Call, name: str, operands: list[tuple[ast.expr, Flow]]) -> Flow:
+        values = [value for _, value in operands]
+        if name == "exp" and operands:
+            self.note("exp", node, operands[:1])
+        if name in torch.REGRESSIONS and len(operands) >= 2:
+            self.note("regression", node, operands[:2])
         if name in torch.FACTORIES or name in torch.DATA_FACTORIES:
             made = self.fresh(("call", node, self._calling))
             return detached(made)._replace(is_inference=self.mode == "inference")
-        if name in torch.SAVING_FUNCTIONS and len(values) >= 2:
-            self.note("saved", node, list(zip(node.args[:3], values[:3], strict=True)))
-        if name in torch.DIFFERENTIABLE and values and len(values) == len(node.args):
+        if name in torch.SAVING_FUNCTIONS and len(operands) >= 2:
+            self.note("saved", node, operands)
+        if name in torch.DIFFERENTIABLE and values:
             found = self._pure(node, name, values)
             is_new = self.mode == "inference" and name not in torch.VIEWS
             return found._replace(is_inference=found.is_inference or is_new) if found.kind == "value" else found
@@ -93,7 +97,7 @@ class GradientCalls(Recorder):
     def _pure(self, node: ast.Call, name: str, values: list[Flow]) -> Flow:
         """An operation that gives the same for the same operands, written with the same options."""
         options = tuple(sorted(f"{keyword.arg}={ast.unparse(keyword.value)}" for keyword in node.keywords))
-        return self.kept(self.derived((name, options), values), values[0], values[0])
+        return self.kept(self.derived((name, options), values, at=node), values[0], values[0])
 
     def _method(
         self, node: ast.Call, func: ast.Attribute, owner: Flow, values: list[Flow], env: Env[Flow]

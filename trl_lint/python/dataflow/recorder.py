@@ -111,17 +111,19 @@ class Recorder(Plain[Flow]):
         form = frozenset({(self.atom(key, None, likeness), 1.0)})
         return Flow(form=form, live=form)
 
-    def derived(self, operation: object, operands: list[Flow], *, is_part: bool = False) -> Flow:
+    def derived(
+        self, operation: object, operands: list[Flow], *, is_part: bool = False, at: ast.expr | None = None
+    ) -> Flow:
         """The result of a differentiable operation: the same for the same operands, live where they are.
 
-        A part of an output `is_part`, and has a gradient of its own beside that of the whole.
+        A part of an output `is_part`, and has a gradient of its own beside that of the whole. `at` is where it happens.
         """
         if any(flow.kind == "either" for flow in operands):
             if sum(flow.kind == "either" for flow in operands) > 1:
-                return UNKNOWN
+                return self._of_several(operands, at)
             index = next(i for i, flow in enumerate(operands) if flow.kind == "either")
             return either(
-                self.derived(operation, [*operands[:index], option, *operands[index + 1 :]], is_part=is_part)
+                self.derived(operation, [*operands[:index], option, *operands[index + 1 :]], is_part=is_part, at=at)
                 for option in operands[index].options
             )
         is_inference = self.mode == "inference" and any(flow.is_inference for flow in operands)
@@ -134,10 +136,7 @@ class Recorder(Plain[Flow]):
         forms = tuple(flow.form for flow in operands)
         lives = tuple(flow.live for flow in operands)
         likeness = (operation, *(self.alike(flow) for flow in operands))
-        reached: frozenset[int] = frozenset()
-        for live in lives:
-            for atom, _ in live or ():
-                reached |= self._origins.get(atom, frozenset())
+        reached = self._reached(operands)
         atom = self.atom((operation, forms, lives), reached, likeness)
         if is_part:
             self._origins[atom] = reached | {atom}
@@ -146,6 +145,19 @@ class Recorder(Plain[Flow]):
             return Flow(form=form, live=ZERO, is_inference=is_inference)
         is_known = self.mode == "grad" and all(live is not None for live in lives)
         return Flow(form=form, live=form if is_known else None, is_inference=is_inference)
+
+    def _reached(self, flows: list[Flow]) -> frozenset[int]:
+        lives = [option.live for flow in flows for option in flow.options if option.live is not None]
+        return frozenset().union(*(self._origins.get(atom, frozenset()) for live in lives for atom, _ in live))
+
+    def _of_several(self, operands: list[Flow], at: ast.expr | None) -> Flow:
+        """Of operands with several values each, which go together is not known; only what a gradient may reach."""
+        options = [option for flow in operands for option in flow.options]
+        if at is None or self.mode != "grad" or any(option.live is None for option in options):
+            return UNKNOWN
+        atom = self.atom(("several", at, self._calling, tuple(operands)), self._reached(operands), None)
+        form = frozenset({(atom, 1.0)})
+        return Flow(form=form, live=ZERO if all(option.live == ZERO for option in options) else form)
 
     def alike(self, flow: Flow) -> object:
         """Equal for values that were computed in the same way, at whatever time."""

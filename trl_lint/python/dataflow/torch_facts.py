@@ -90,3 +90,5 @@ NOT_DIFFERENTIABLE = words("""
 """)
 # Functions that keep an operand for the backward pass; an inference tensor among them cannot be kept.
 SAVING_FUNCTIONS = words("cross_entropy div embedding gather masked_fill maximum min minimum mul nll_loss where")
+# Parameters that take a tensor and are often given by name.
+TENSOR_ARGUMENTS = words("index input other target")
