@@ -26,6 +26,7 @@ _OLD = re.compile(r"(?:^|_)(?:old|prev(?:ious)?|behaviou?r)(?:_|$)", re.I)
 _LOG_PROB = re.compile(r"log_?p(?:rob|$|s$|_)|log_?pi|^ratios?$|_ratios?$|^nlp", re.I)
 _VALUE = re.compile(r"value|critic|critique|baseline|vpred|(?:^|_)v(?:_|$|s$)", re.I)
 _NO_VALUE = re.compile(r"target|return|reward|adv|next|old|max|min|func", re.I)
+_MODEL = re.compile(r"log_?p|model|policy|actor|forward", re.I)
 _CLAMPS = ("torch.clamp", "th.clamp", "torch.clip", "th.clip")
 _CRITIC_LOSS = re.compile(r"(?:value|critic|vf?|baseline)s?_?loss|loss_?(?:value|critic|vf?)s?$", re.I)
 _LOSS = re.compile(r"loss|update|train|learn|optimi[sz]e", re.I)
@@ -145,19 +146,14 @@ def is_twin(root: Root, operand: ast.expr, flow: Flow, found: Flows) -> bool:
     if flow.live is None or len(flow.live) != 2 or sorted(factor for _, factor in flow.live) != [-1.0, 1.0]:
         return False
     (one, _), (other, _) = flow.live
-    if found.likeness.get(one) != found.likeness.get(other) or not is_call(found.likeness.get(one)):
+    if found.likeness.get(one) != found.likeness.get(other):
         return False
     origins = [found.origins.get(atom, frozenset()) for atom in (one, other)]
     if not all(origin and origin <= found.trained for origin in origins):
         return False
+    if not any(_MODEL.search(found.called.get(atom, "")) for atom in origins[0]):
+        return False
     return any(_OLD.search(name) for name in names_behind(root, operand))
-
-
-def is_call(likeness: object) -> bool:
-    """Whether a value came, over whatever operations, from a call that is about log-probabilities or a model."""
-    return re.search(r"log_?p|model|policy|actor|forward", str(likeness), re.I) is not None and "'call'" in str(
-        likeness
-    )
 
 
 def names_behind(root: Root, node: ast.expr) -> set[str]:

@@ -180,7 +180,7 @@ class GradientDomain(GradientCalls):
         return self.existing(("read", node, self._calling), ("read", ast.unparse(node)))
 
     def _is_parameter(self, flow: Flow) -> bool:
-        return any(isinstance(self._likeness.get(atom), str) for atom, _ in flow.form or ())
+        return any(atom in self._parameters for atom, _ in flow.form or ())
 
     def _item(self, node: ast.Subscript, value: Flow, env: Env[Flow]) -> Flow:
         key = literal(node.slice)

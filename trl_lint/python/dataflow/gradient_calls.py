@@ -35,6 +35,7 @@ class GradientCalls(Recorder):
         env = {name: self.existing(("parameter", name, self._calling), name) for name in names}
         for name, flow in env.items():
             self.call_it(name, flow)
+            self._parameters |= {atom for atom, _ in flow.form or ()}
         env.update((extra.arg, UNKNOWN) for extra in (spec.vararg, spec.kwarg) if extra is not None)
         return env
 
@@ -142,6 +143,7 @@ class GradientCalls(Recorder):
         named = tuple((key, self.alike(value)) for key, value in keywords.items())
         likeness = ("call", called, tuple(self.alike(value) for value in values), named)
         result = self.fresh(("call", node, self._calling), likeness)
+        self._called.update((atom, ast.unparse(func)) for atom, _ in result.form or ())
         if is_model_call(func):
             is_generation = last_name(func) == "generate"
             if not is_generation and result.form is not None:

@@ -70,9 +70,16 @@ class Interpreter(Generic[V]):
 
     def __init__(self, domain: Domain[V]) -> None:
         self.domain = domain
+        # The names that may have attributes in an environment: only for those is it searched when they are assigned.
+        self._owners: set[str] = set()
+        self._is_running = False
 
     def run(self, body: Sequence[ast.stmt], env: Env[V]) -> Env[V] | None:
         """Execute statements; the environment after them, or None where control cannot get past them."""
+        if not self._is_running:
+            self._is_running = True
+            for name in env:
+                self._owners.update(owners(name))
         current: Env[V] | None = env
         for statement in body:
             if current is None:
@@ -207,12 +214,21 @@ class Interpreter(Generic[V]):
         if name is None:
             self.domain.assigned(target, value, env)
             return
-        prefix = name + "."
-        for other in [key for key in env if key.startswith(prefix)]:
-            del env[other]  # attributes of the object that had this name before
+        if name in self._owners:
+            prefix = name + "."
+            for other in [key for key in env if key.startswith(prefix)]:
+                del env[other]  # attributes of the object that had this name before
+        self._owners.update(owners(name))
         env[name] = value
         if not isinstance(target, ast.Name):
             self.domain.assigned(target, value, env)
+
+
+def owners(name: str) -> Iterator[str]:
+    """The objects that a dotted name is an attribute of: `a` and `a.b` of `a.b.c`."""
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
 
 
 def rebound(statement: ast.stmt) -> Iterator[str]:

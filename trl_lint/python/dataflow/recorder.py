@@ -11,6 +11,8 @@ from trl_lint.python.dataflow.modes import Mode, mode_of
 from trl_lint.python.module import FunctionNode, PythonModule
 
 Root = FunctionNode | ast.Module
+# What was computed of more values than this is given up, so that a long chain of them costs in proportion.
+_MOST_ORIGINS = 128
 Chain = tuple[ast.Call, ...]
 
 
@@ -31,7 +33,11 @@ class Use(NamedTuple):
 
 
 class Flows(NamedTuple):
-    """What an analysis saw where gradients are recorded. `origins` has the atoms that an atom was computed from."""
+    """What an analysis saw where gradients are recorded.
+
+    `origins` has the atoms that an atom was computed from, `likeness` the same number for atoms that were computed in
+    the same way, and `called` the functions of those that a call gave.
+    """
 
     exponentials: list[Use]
     products: list[Use]
@@ -40,7 +46,8 @@ class Flows(NamedTuple):
     forwards: list[Forward]
     trained: frozenset[int]
     origins: dict[int, frozenset[int]]
-    likeness: dict[int, object]
+    likeness: dict[int, int]
+    called: dict[int, str]
 
     def reached(self, flow: Flow) -> frozenset[int]:
         """The atoms that the gradient of a value reaches, as far as that is known."""
@@ -60,7 +67,10 @@ class Recorder(Plain[Flow]):
             self.mode = "unknown"  # a switch that stays on after its statement
         self._atoms: dict[object, int] = {}
         self._origins: dict[int, frozenset[int]] = {}
-        self._likeness: dict[int, object] = {}
+        self._likeness: dict[int, int] = {}
+        self._likenesses: dict[object, int] = {}
+        self._parameters: set[int] = set()
+        self._called: dict[int, str] = {}
         self._names: dict[int, str] = {}
         self._loops: dict[object, int] = {}
         self._events: dict[tuple[str, ast.expr, tuple[ast.Call, ...]], Use] = {}
@@ -90,6 +100,7 @@ class Recorder(Plain[Flow]):
             frozenset(self._trained),
             self._origins,
             self._likeness,
+            self._called,
         )
 
     def atom(self, key: object, origins: frozenset[int] | None, likeness: object) -> int:
@@ -97,7 +108,9 @@ class Recorder(Plain[Flow]):
         if atom is None:
             atom = self._atoms[key] = len(self._atoms) + 1
             self._origins[atom] = origins if origins is not None else frozenset({atom})
-            self._likeness[atom] = likeness if likeness is not None else atom
+            # A number for each, so that comparing them costs the same however deep they are.
+            of_its_own = ("atom", atom)
+            self._likeness[atom] = self._likenesses.setdefault(likeness or of_its_own, len(self._likenesses))
         return atom
 
     def fresh(self, key: object, likeness: object = None) -> Flow:
@@ -148,7 +161,9 @@ class Recorder(Plain[Flow]):
 
     def _reached(self, flows: list[Flow]) -> frozenset[int]:
         lives = [option.live for flow in flows for option in flow.options if option.live is not None]
-        return frozenset().union(*(self._origins.get(atom, frozenset()) for live in lives for atom, _ in live))
+        found: frozenset[int] = frozenset()
+        found = found.union(*(self._origins.get(atom, frozenset()) for live in lives for atom, _ in live))
+        return found if len(found) <= _MOST_ORIGINS else frozenset()
 
     def _of_several(self, operands: list[Flow], at: ast.expr | None) -> Flow:
         """Of operands with several values each, which go together is not known; only what a gradient may reach."""
@@ -163,7 +178,7 @@ class Recorder(Plain[Flow]):
         """Equal for values that were computed in the same way, at whatever time."""
         if flow.form is None:
             return object()
-        return frozenset((self._likeness.get(atom, atom), coefficient) for atom, coefficient in flow.form)
+        return frozenset((self._likeness.get(atom, -1), coefficient) for atom, coefficient in flow.form)
 
     def settled(self, flow: Flow) -> Flow:
         """A sum as the mode has it: without a gradient where none is recorded."""
