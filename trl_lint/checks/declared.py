@@ -5,7 +5,7 @@ from typing import Any
 
 DECLARED: dict[str, dict[str, Any]] = {
     'trl_lint.checks.algorithm.batch_not_divisible_by_generations': {'code': 'TRL701', 'runs': True},
-    'trl_lint.checks.algorithm.policy_loss_gradient': {'code': 'TRL703', 'triggers': ('.exp', '.backward', 'torch.nn.functional.mse_loss', 'torch.nn.functional.smooth_l1_loss', 'torch.nn.functional.huber_loss', 'torch.exp')},
+    'trl_lint.checks.algorithm.policy_loss_gradient': {'code': 'TRL703', 'triggers': ('.exp', '.backward', 'torch.nn.functional.mse_loss', 'torch.nn.functional.smooth_l1_loss', 'torch.nn.functional.huber_loss', 'torch.exp'), 'needles': (b'.exp(', b'.backward(', b'mse_loss(', b'smooth_l1_loss(', b'huber_loss(')},
     'trl_lint.checks.configs.contradiction_between_files': {'code': 'TRL404', 'runs': True},
     'trl_lint.checks.configs.contradiction_in_file': {'code': 'TRL403', 'documents': ('accelerate', 'deepspeed', 'trl-recipe', 'axolotl', 'llamafactory', 'verl'), 'launches': True},
     'trl_lint.checks.configs.unknown_key': {'code': 'TRL401', 'documents': ('accelerate', 'deepspeed'), 'launches': True},
@@ -38,7 +38,7 @@ DECLARED: dict[str, dict[str, Any]] = {
     'trl_lint.checks.numerics.fill_value_overflow': {'code': 'TRL605', 'triggers': ('.masked_fill', '.masked_fill_', '.fill_', '.new_full', 'torch.masked_fill', 'torch.full', 'torch.full_like')},
     'trl_lint.checks.numerics.fp16_for_rl': {'code': 'TRL602', 'triggers': ('(fp16=)',), 'needles': (b'fp16=', b'fp16 ='), 'documents': ('trl-recipe', 'llamafactory', 'deepspeed'), 'launches': True},
     'trl_lint.checks.numerics.gradient_clipping_off': {'code': 'TRL601', 'triggers': ('(max_grad_norm=)', '.backward', 'deepspeed.initialize'), 'needles': (b'max_grad_norm=', b'max_grad_norm =', b'.backward(', b'deepspeed.initialize'), 'documents': ('trl-recipe', 'llamafactory', 'axolotl', 'deepspeed'), 'launches': True},
-    'trl_lint.checks.numerics.low_precision_log_softmax': {'code': 'TRL604', 'triggers': ('.log_softmax', 'torch.nn.functional.log_softmax', 'torch.log_softmax', '.exp', 'torch.exp'), 'needles': (b'bfloat16', b'float16', b'.half()')},
+    'trl_lint.checks.numerics.low_precision_log_softmax': {'code': 'TRL604', 'triggers': ('.log_softmax', 'torch.nn.functional.log_softmax', 'torch.log_softmax', '.exp', 'torch.exp'), 'needles': (b'log_softmax(', b'.exp(')},
     'trl_lint.checks.numerics.unclamped_mask_mean': {'code': 'TRL603', 'triggers': ('.sum',), 'needles': (b'mask.sum(', b'masks.sum(')},
     'trl_lint.checks.pins.known_bad_release': {'code': 'TRL201', 'manifests': True},
     'trl_lint.checks.pins.outside_supported_range': {'code': 'TRL202', 'manifests': True},

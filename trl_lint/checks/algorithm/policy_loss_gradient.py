@@ -36,6 +36,7 @@ _ADAPTERS = re.compile(r"peft|lora", re.I)
 class PolicyLossGradient(Rule):
     code = "TRL703"
     triggers = (".exp", ".backward", *(f"torch.nn.functional.{name}" for name in _TRIGGERS[2:]), "torch.exp")
+    needles = (b".exp(", b".backward(", *(f"{name}(".encode() for name in _TRIGGERS[2:]))
 
     def is_candidate(self, site: Site) -> bool:
         return any(True for _ in self._check(site))
@@ -172,6 +173,9 @@ def names_behind(root: Root, node: ast.expr) -> set[str]:
 def leaks(module: PythonModule, root: Root, found: Flows) -> Iterator[tuple[Use, ast.expr, Use]]:
     """Products of something with log-probabilities, where that something reaches a value that a regression trains."""
     is_loss = not isinstance(root, ast.Module) and _LOSS.search(root.name) is not None
+    if len(found.backwards) > 1:
+        return  # between two backward passes an optimizer may drop what went astray
+    reached = found.trained if found.backwards else found.returned if is_loss else frozenset()
     for product in found.products:
         for index, (factor, flow) in enumerate(product.operands):
             other, other_flow = product.operands[1 - index]
@@ -185,7 +189,7 @@ def leaks(module: PythonModule, root: Root, found: Flows) -> Iterator[tuple[Use,
                     is_own = is_square and value.form == flow.form is not None
                     trained |= found.reached(value) if is_own or is_value(node) else frozenset()
                 hit = own & trained
-                if hit and (hit <= found.trained if found.trained else is_loss):
+                if hit and hit <= reached:
                     yield product, factor, regression
                     break
 

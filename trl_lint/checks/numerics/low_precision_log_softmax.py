@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Autocast runs both functions in float32, and a trainer of transformers calls its loss under autocast.
 _MIXED = re.compile(r"autocast|mixed_precision|custom_fwd|\bamp\b")
+_HALF = re.compile(r"float16|\.half\(")
 _LOG_PROB = re.compile(r"log_?p(?:rob|s?$|s?_)|log_?ratio|log_?diff", re.I)
 # How far off the worst was (torch 2.15): of 4,000 rows of 32,000 logits, and of 100,000 ratios near 1 of
 # log-probabilities above -20.
@@ -30,7 +31,7 @@ _ERRORS = {"bfloat16": ("0.14", "13 %"), "float16": ("0.02", "2 %")}
 class LowPrecisionLogSoftmax(Rule):
     code = "TRL604"
     triggers = (".log_softmax", "torch.nn.functional.log_softmax", "torch.log_softmax", ".exp", "torch.exp")
-    needles = (b"bfloat16", b"float16", b".half()")
+    needles = (b"log_softmax(", b".exp(")
 
     def is_candidate(self, site: Site) -> bool:
         return read_precision(site) is not None
@@ -56,7 +57,7 @@ def read_precision(site: Site) -> str | None:
 
     module, call = site.module, site.call
     function = module.function(call)
-    if function is None or is_test_file(module.path) or is_mixed(module, call):
+    if function is None or _HALF.search(module.text) is None or is_test_file(module.path) or is_mixed(module, call):
         return None
     if not is_policy_optimisation(module) and kind_of_module(module) == "other":
         return None

@@ -70,6 +70,8 @@ class GradientDomain(GradientCalls):
 
     def returns(self, node: ast.expr, value: Flow) -> None:
         self._returned.append(value)
+        if not self._calling:
+            self.hand_back(value)
 
     def assigned(self, target: ast.expr, value: Flow, env: Env[Flow]) -> None:
         """What is changed in place is another value afterwards."""
@@ -193,7 +195,7 @@ class GradientDomain(GradientCalls):
         if _has_only_constants(node.slice):
             found = self.derived(("item", ast.unparse(node.slice)), [value])
             return found._replace(is_inference=value.is_inference)
-        return UNKNOWN._replace(is_inference=value.is_inference and isinstance(node.slice, (ast.Slice, ast.Tuple)))
+        return UNKNOWN._replace(is_inference=value.is_inference and _is_view(node.slice))
 
     def _binary(self, node: ast.BinOp, env: Env[Flow]) -> Flow:
         left, right = self.evaluate(node.left, env), self.evaluate(node.right, env)
@@ -221,3 +223,9 @@ def _has_only_constants(node: ast.expr) -> bool:
     """Whether an index is the same at every reading: numbers and slices of numbers."""
     plain = (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
     return all(isinstance(part, plain) for part in ast.walk(node))
+
+
+def _is_view(node: ast.expr) -> bool:
+    """Whether an index gives a view: slices and numbers, no tensor."""
+    items = node.elts if isinstance(node, ast.Tuple) else [node]
+    return all(isinstance(item, ast.Slice) or _has_only_constants(item) for item in items)

@@ -51,7 +51,7 @@ class GradientCalls(Recorder):
         name = last_name(func)
         if name == "backward":
             owner = [self.evaluate(func.value, env)] if isinstance(func, ast.Attribute) else []
-            self.train([*values, *keywords.values(), *owner])
+            self.train(node, [*values, *keywords.values(), *owner])
             return UNKNOWN
         if self._is_torch(func):
             # Tensors that are given by name come behind those that are not, in the order in which they are written.
@@ -78,6 +78,8 @@ class GradientCalls(Recorder):
 
     def _torch(self, node: ast.Call, name: str, operands: list[tuple[ast.expr, Flow]]) -> Flow:
         values = [value for _, value in operands]
+        if name == "grad":
+            self.train(node, values)  # `torch.autograd.grad`
         if name == "exp" and operands:
             self.note("exp", node, operands[:1])
         if name in torch.REGRESSIONS and len(operands) >= 2:

@@ -36,7 +36,8 @@ class Flows(NamedTuple):
     """What an analysis saw where gradients are recorded.
 
     `origins` has the atoms that an atom was computed from, `likeness` the same number for atoms that were computed in
-    the same way, and `called` the functions of those that a call gave.
+    the same way, and `called` the functions of those that a call gave. `trained` is what the `backwards` reach,
+    `returned` what one value that the function returns does.
     """
 
     exponentials: list[Use]
@@ -45,6 +46,8 @@ class Flows(NamedTuple):
     saved: list[Use]
     forwards: list[Forward]
     trained: frozenset[int]
+    returned: frozenset[int]
+    backwards: frozenset[ast.Call]
     origins: dict[int, frozenset[int]]
     likeness: dict[int, int]
     called: dict[int, str]
@@ -76,6 +79,8 @@ class Recorder(Plain[Flow]):
         self._events: dict[tuple[str, ast.expr, tuple[ast.Call, ...]], Use] = {}
         self._forwards: dict[tuple[ast.Call, tuple[ast.Call, ...]], Forward] = {}
         self._trained: set[int] = set()
+        self._handed_back: set[int] = set()
+        self._backwards: set[ast.Call] = set()
         self._returned: list[Flow] = []
         self._calling: tuple[ast.Call, ...] = ()
         self._function: Root = root
@@ -98,6 +103,8 @@ class Recorder(Plain[Flow]):
             sorts["saved"],
             list(self._forwards.values()),
             frozenset(self._trained),
+            frozenset(self._handed_back),
+            frozenset(self._backwards),
             self._origins,
             self._likeness,
             self._called,
@@ -195,8 +202,17 @@ class Recorder(Plain[Flow]):
         if self.mode == "grad":
             self._events[sort, node, self._calling] = Use(node, tuple(operands))
 
-    def train(self, losses: list[Flow]) -> None:
-        for flow in losses:
+    def train(self, node: ast.Call, losses: list[Flow]) -> None:
+        """A backward pass."""
+        self._backwards.add(node)
+        self._reach(losses, self._trained)
+
+    def hand_back(self, value: Flow) -> None:
+        """What the function gives to its caller, who may take the backward pass of it."""
+        self._reach([value], self._handed_back)
+
+    def _reach(self, flows: list[Flow], into: set[int]) -> None:
+        for flow in flows:
             for option in flow.options:
                 for atom, _ in option.live or ():
-                    self._trained |= {atom, *self._origins.get(atom, ())}
+                    into.update((atom, *self._origins.get(atom, ())))
