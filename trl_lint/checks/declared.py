@@ -5,6 +5,7 @@ from typing import Any
 
 DECLARED: dict[str, dict[str, Any]] = {
     'trl_lint.checks.algorithm.batch_not_divisible_by_generations': {'code': 'TRL701', 'launches': True, 'runs': True},
+    'trl_lint.checks.algorithm.policy_loss_gradient': {'code': 'TRL703', 'triggers': ('.exp', '.backward', 'torch.nn.functional.mse_loss', 'torch.nn.functional.smooth_l1_loss', 'torch.nn.functional.huber_loss', 'torch.exp'), 'needles': (b'.exp(', b'.backward(', b'mse_loss(', b'smooth_l1_loss(', b'huber_loss(')},
     'trl_lint.checks.configs.contradiction_between_files': {'code': 'TRL404', 'triggers': ('deepspeed.initialize',), 'runs': True},
     'trl_lint.checks.configs.contradiction_in_file': {'code': 'TRL403', 'documents': ('accelerate', 'deepspeed', 'trl-recipe', 'axolotl', 'llamafactory', 'verl'), 'launches': True, 'runs': True},
     'trl_lint.checks.configs.unknown_key': {'code': 'TRL401', 'documents': ('accelerate', 'deepspeed'), 'launches': True},
@@ -15,6 +16,7 @@ DECLARED: dict[str, dict[str, Any]] = {
     'trl_lint.checks.distribution.data_parallel_without_device_ids': {'code': 'TRL102', 'triggers': ('torch.nn.DataParallel',)},
     'trl_lint.checks.distribution.fixed_gpu_under_launcher': {'code': 'TRL106', 'triggers': ('torch.device', 'torch.cuda.set_device', '.to', '.cuda', '(device=)', '(device_map=)'), 'needles': (b'cuda:', b'.cuda(', b'cuda.set_device(', b'"cuda",', b"'cuda',")},
     'trl_lint.checks.distribution.reference_model_evaluation_mode': {'code': 'TRL101', 'triggers': ('.prepare_model', '(evaluation_mode=)'), 'needles': (b'prepare_model',)},
+    'trl_lint.checks.distribution.reference_model_with_gradients': {'code': 'TRL107', 'triggers': ('.backward', '.train'), 'needles': (b'.backward(',)},
     'trl_lint.checks.distribution.sampler_without_set_epoch': {'code': 'TRL109', 'triggers': ('torch.utils.data.DistributedSampler', 'torch.utils.data.distributed.DistributedSampler')},
     'trl_lint.checks.distribution.tensor_without_device': {'code': 'TRL103', 'triggers': ('torch.BoolTensor', 'torch.FloatTensor', 'torch.IntTensor', 'torch.LongTensor', 'torch.arange', 'torch.as_tensor', 'torch.empty', 'torch.eye', 'torch.full', 'torch.linspace', 'torch.ones', 'torch.rand', 'torch.randint', 'torch.randn', 'torch.randperm', 'torch.tensor', 'torch.tril_indices', 'torch.triu_indices', 'torch.zeros'), 'needles': (b'torch.BoolTensor(', b'torch.FloatTensor(', b'torch.IntTensor(', b'torch.LongTensor(', b'torch.arange(', b'torch.as_tensor(', b'torch.empty(', b'torch.eye(', b'torch.full(', b'torch.linspace(', b'torch.ones(', b'torch.rand(', b'torch.randint(', b'torch.randn(', b'torch.randperm(', b'torch.tensor(', b'torch.tril_indices(', b'torch.triu_indices(', b'torch.zeros(')},
     'trl_lint.checks.drift.argument_not_in_release': {'code': 'TRL301', 'imports': ('trl', 'transformers', 'accelerate', 'peft', 'deepspeed', 'vllm', 'openrlhf', 'verl'), 'documents': ('trl-recipe', 'other'), 'launches': True},
@@ -36,6 +38,7 @@ DECLARED: dict[str, dict[str, Any]] = {
     'trl_lint.checks.numerics.fill_value_overflow': {'code': 'TRL605', 'triggers': ('.masked_fill', '.masked_fill_', '.fill_', '.new_full', 'torch.masked_fill', 'torch.full', 'torch.full_like')},
     'trl_lint.checks.numerics.fp16_for_rl': {'code': 'TRL602', 'triggers': ('(fp16=)',), 'needles': (b'fp16=', b'fp16 ='), 'documents': ('trl-recipe', 'llamafactory', 'deepspeed'), 'launches': True},
     'trl_lint.checks.numerics.gradient_clipping_off': {'code': 'TRL601', 'triggers': ('(max_grad_norm=)', '.backward', 'deepspeed.initialize'), 'needles': (b'max_grad_norm=', b'max_grad_norm =', b'.backward(', b'deepspeed.initialize'), 'documents': ('trl-recipe', 'llamafactory', 'axolotl', 'deepspeed'), 'launches': True},
+    'trl_lint.checks.numerics.low_precision_log_softmax': {'code': 'TRL604', 'triggers': ('.log_softmax', 'torch.nn.functional.log_softmax', 'torch.log_softmax', '.exp', 'torch.exp'), 'needles': (b'log_softmax(', b'.exp(')},
     'trl_lint.checks.numerics.unclamped_mask_mean': {'code': 'TRL603', 'triggers': ('.sum',), 'needles': (b'mask.sum(', b'masks.sum(')},
     'trl_lint.checks.pins.known_bad_release': {'code': 'TRL201', 'manifests': True},
     'trl_lint.checks.pins.outside_supported_range': {'code': 'TRL202', 'manifests': True},

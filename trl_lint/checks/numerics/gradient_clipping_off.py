@@ -90,7 +90,9 @@ class GradientClippingOff(Rule):
     def _check_loop(self, site: Site) -> Iterator[Finding]:
         module = site.module
         step = read_step(site)
-        if step is None or clips(module) or not is_policy_optimisation(module) or is_test_file(module.path):
+        if step is None or takes_optimizer(site.call) or clips(module) or is_test_file(module.path):
+            return
+        if not is_policy_optimisation(module):
             return
         if is_accelerate_backward(site.call) and deepspeed_clips(module.path, site.project):
             return
@@ -232,6 +234,12 @@ def is_optimizer_step(step: ast.Call) -> bool:
     receiver = last_name(step.func.value) if isinstance(step.func, ast.Attribute) else ""
     names = [receiver, *(last_name(arg) for arg in step.args[:1])]
     return any(re.search(r"opt(?:im|$|_)", name, re.I) and "sched" not in name.lower() for name in names)
+
+
+def takes_optimizer(call: ast.Call) -> bool:
+    """`booster.backward(loss, optimizer)`: a plugin of ColossalAI clips, by the `max_norm` it was made with."""
+    given = [*call.args[1:], *(keyword.value for keyword in call.keywords if keyword.arg == "optimizer")]
+    return any(re.search(r"opt(?:im|$|_)", last_name(arg), re.I) for arg in given)
 
 
 def is_accelerate_backward(call: ast.Call) -> bool:

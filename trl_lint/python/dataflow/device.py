@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from trl_lint.python.dataflow import callees
 from trl_lint.python.dataflow.device_calls import Keywords, TorchCalls
-from trl_lint.python.dataflow.interpreter import Env, Interpreter, dotted
+from trl_lint.python.dataflow.interpreter import Env, Interpreter, Plain, dotted
 from trl_lint.python.dataflow.meetings import Meetings, Mix
 from trl_lint.python.dataflow.places import (
     CONTAINERS,
@@ -95,7 +95,7 @@ def certain(module: PythonModule, analyses: list[Found]) -> list[Mix]:
     return [mix for mix in meetings if mix.tier != "param" or (module.function(mix.node), mix.other) not in given]
 
 
-class DeviceDomain(TorchCalls):
+class DeviceDomain(TorchCalls, Plain[Value]):
     """Evaluates expressions to device values and notes the meetings on the way."""
 
     def __init__(self, module: PythonModule, function: FunctionNode, depth: int = _MOST_CALLS_DEEP) -> None:

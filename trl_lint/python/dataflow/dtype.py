@@ -6,7 +6,7 @@ import ast
 from typing import Literal
 
 from trl_lint.python.dataflow import torch_facts as torch
-from trl_lint.python.dataflow.interpreter import Env, Interpreter, dotted
+from trl_lint.python.dataflow.interpreter import Env, Interpreter, Plain, dotted
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import ABSENT, argument
 
@@ -39,7 +39,7 @@ def precisions(module: PythonModule, function: FunctionNode) -> dict[ast.Call, P
     return cached  # type: ignore[return-value]
 
 
-class PrecisionDomain:
+class PrecisionDomain(Plain[Precision]):
     """Evaluates expressions to precisions; `seen` has what each call works in, where it is the same on every way."""
 
     def __init__(self, module: PythonModule) -> None:
@@ -58,9 +58,6 @@ class PrecisionDomain:
 
     def unknown(self) -> Precision:
         return "unknown"
-
-    def returns(self, node: ast.expr, value: Precision) -> None:
-        """Nothing is asked about results."""
 
     def assigned(self, target: ast.expr, value: Precision, env: Env[Precision]) -> None:
         """An item takes the precision of its tensor; `x.data = …` brings its own."""

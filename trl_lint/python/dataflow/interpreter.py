@@ -39,15 +39,47 @@ class Domain(Protocol[V]):
         """Whether the analysis wants to see the branches of this test; what they assign is unknown if not."""
         ...
 
+    def opens(self, node: ast.With | ast.AsyncWith) -> object:
+        """Called before the body of a `with`; what it returns is given to `closes` after the body."""
+        ...
+
+    def closes(self, state: object) -> None: ...
+    def repeats(self, node: ast.For | ast.AsyncFor | ast.While, env: Env[V]) -> None:
+        """Called before each round of a loop; what the round before left is in the environment."""
+        ...
+
+
+class Plain(Generic[V]):
+    """The hooks that most analyses have no use for."""
+
+    def returns(self, node: ast.expr, value: V) -> None:
+        """Nothing is asked about results."""
+
+    def opens(self, node: ast.With | ast.AsyncWith) -> object:
+        return None
+
+    def closes(self, state: object) -> None:
+        """Nothing was opened."""
+
+    def repeats(self, node: ast.For | ast.AsyncFor | ast.While, env: Env[V]) -> None:
+        """A value is the same in every round."""
+
 
 class Interpreter(Generic[V]):
     """Runs a function body over an environment that maps dotted names (`x`, `self.x`) to values."""
 
     def __init__(self, domain: Domain[V]) -> None:
         self.domain = domain
+        # The names that may have attributes in an environment: only for those is it searched when they are assigned.
+        self._owners: set[str] = set()
+        self._is_running = False
 
     def run(self, body: Sequence[ast.stmt], env: Env[V]) -> Env[V] | None:
         """Execute statements; the environment after them, or None where control cannot get past them."""
+        if not self._is_running:
+            self._is_running = True
+            for name in env:
+                self._owners.update(owners(name))
         current: Env[V] | None = env
         for statement in body:
             if current is None:
@@ -89,7 +121,10 @@ class Interpreter(Generic[V]):
                 value = evaluate(entry.context_expr, env)
                 if entry.optional_vars is not None:
                     self._assign(entry.optional_vars, value, env)
-            return self.run(node.body, env)
+            opened = self.domain.opens(node)
+            end = self.run(node.body, env)
+            self.domain.closes(opened)
+            return end
         elif isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
             return self._try(node, env)  # type: ignore[arg-type]
         elif isinstance(node, ast.Match):
@@ -116,6 +151,7 @@ class Interpreter(Generic[V]):
         rounds = 0
         while True:
             inside = dict(current)
+            self.domain.repeats(node, inside)
             if item is not None:
                 self._assign(node.target, item, inside)  # type: ignore[union-attr]
             after = self._joined([dict(current), self.run(node.body, inside)])
@@ -178,12 +214,21 @@ class Interpreter(Generic[V]):
         if name is None:
             self.domain.assigned(target, value, env)
             return
-        prefix = name + "."
-        for other in [key for key in env if key.startswith(prefix)]:
-            del env[other]  # attributes of the object that had this name before
+        if name in self._owners:
+            prefix = name + "."
+            for other in [key for key in env if key.startswith(prefix)]:
+                del env[other]  # attributes of the object that had this name before
+        self._owners.update(owners(name))
         env[name] = value
         if not isinstance(target, ast.Name):
             self.domain.assigned(target, value, env)
+
+
+def owners(name: str) -> Iterator[str]:
+    """The objects that a dotted name is an attribute of: `a` and `a.b` of `a.b.c`."""
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
 
 
 def rebound(statement: ast.stmt) -> Iterator[str]:

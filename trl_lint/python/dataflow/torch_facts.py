@@ -66,3 +66,29 @@ DTYPES = words("""
     bfloat16 bool complex64 double float float16 float32 float64 half int int16 int32 int64 int8 long short
     uint8
 """)
+# Losses that fit one tensor to another.
+REGRESSIONS = words("huber_loss l1_loss mse_loss smooth_l1_loss")
+# Functions and methods through which gradients flow, and which give the same for the same operands.
+DIFFERENTIABLE = words("""
+    abs addcmul amax amin cat clamp clip concat cross_entropy cumsum div einsum exp expm1 flatten gather huber_loss
+    kl_div l1_loss log log1p log_softmax logsigmoid logsumexp masked_fill masked_select matmul max maximum mean min
+    minimum mse_loss mul nan_to_num norm permute pow relu reshape rsqrt selu sigmoid smooth_l1_loss softmax softplus
+    sqrt square squeeze stack std sub sum tanh transpose unsqueeze var where
+""")
+DIFFERENTIABLE_METHODS = (DIFFERENTIABLE - words("exp pow square")) | words("""
+    add add_ chunk clamp_max clamp_min clamp_ cumprod div_ expand expand_as expm1 index_select lerp masked_fill_ mul_
+    narrow neg new_tensor prod repeat repeat_interleave select split sub_ t unbind view view_as
+""")
+# Methods that change where a tensor lives or what type it has, not what it says.
+SAME_NUMBERS = words("bfloat16 clone contiguous cpu cuda double float half to type type_as")
+# Methods whose result shares the storage of its tensor, and with it what kind of tensor it is.
+VIEWS = words("expand flatten narrow permute reshape select squeeze t transpose unsqueeze view view_as")
+# Functions whose result has no gradient.
+NOT_DIFFERENTIABLE = words("""
+    arange argmax argmin argsort bincount eq full_like ge gt isfinite isnan le logical_and logical_not logical_or lt
+    multinomial ne nonzero ones_like rand_like randn_like zeros_like
+""")
+# Functions that keep an operand for the backward pass; an inference tensor among them cannot be kept.
+SAVING_FUNCTIONS = words("cross_entropy div embedding gather masked_fill maximum min minimum mul nll_loss where")
+# Parameters that take a tensor and are often given by name.
+TENSOR_ARGUMENTS = words("index input other target")

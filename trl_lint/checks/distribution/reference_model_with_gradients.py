@@ -1,0 +1,165 @@
+"""TRL107: a reference or reward model that is run with gradients, or in training mode, beside the policy."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.finding import Finding
+from trl_lint.paths import is_test_file
+from trl_lint.python.guards import bindings, key_of, last_name
+from trl_lint.python.module import PythonModule
+from trl_lint.python.values import literal
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.python.dataflow.recorder import Flows, Forward
+
+_FROZEN_ROLE = re.compile(r"^(?:ref|reference|reward|rm|teacher)(?:_(?:model|policy|net|network))?$|^model_ref$", re.I)
+# Calls that make a model whose parameters ask for gradients, unless somebody says otherwise.
+_MAKES = re.compile(r"from_pretrained$|^deepcopy$")
+# What makes parameters ask for none, anywhere in the file.
+_FREEZES = re.compile(
+    r"requires_grad_?\b|\bfreeze|frozen|create_reference_model|set_grad_enabled|disable_adapter", re.I
+)
+
+
+class ReferenceModelWithGradients(Rule):
+    code = "TRL107"
+    triggers = (".backward", ".train")
+    needles = (b".backward(",)
+
+    def is_candidate(self, site: Site) -> bool:
+        return any(True for _ in self._check(site))
+
+    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+        yield from self._check(site)
+
+    def _check(self, site: Site) -> Iterator[Finding]:
+        module = site.module
+        if is_test_file(module.path):
+            return
+        if last_name(site.call.func) == "train":
+            if is_training_switch(site.call, module):
+                name = key_of(site.call.func.value)  # type: ignore[attr-defined]
+                yield self.finding(
+                    site.location,
+                    f"`{name}` is put into training mode: dropout, where it has any, makes what it says random",
+                )
+            return
+        root = module.function(site.call) or module.tree
+        if _FREEZES.search(module.text) or first_backward(module, root) is not site.call:
+            return
+        from trl_lint.python.dataflow.gradient import flows
+
+        found = flows(module, root)
+        for forward in live_references(found, module) if found is not None else ():
+            yield self.finding(
+                module.location(forward.call),
+                f"`{forward.name}` runs with gradients: nothing trains it, but the activations of this call are kept, "
+                "and the backward pass fills its gradients",
+                related=(module.location(site.call, "the backward pass"),),
+            )
+
+
+def first_backward(module: PythonModule, root: ast.AST) -> ast.Call | None:
+    return next(
+        (
+            call
+            for call in module.calls
+            if last_name(call.func) == "backward" and (module.function(call) or module.tree) is root
+        ),
+        None,
+    )
+
+
+def live_references(found: Flows, module: PythonModule) -> Iterator[Forward]:
+    """The forward calls of models that only judge, whose output the trained loss reaches beside that of a policy."""
+    live = [forward for forward in found.forwards if forward.mode == "grad" and forward.atom in found.trained]
+    if all(is_judge(forward.name) for forward in live):
+        return  # what is trained may be the judge
+    for forward in live:
+        if is_judge(forward.name) and is_made_here(forward.name, module) and not is_trained(forward.name, module):
+            yield forward
+
+
+def is_judge(name: str) -> bool:
+    return _FROZEN_ROLE.match(name.rpartition(".")[2]) is not None
+
+
+def is_made_here(name: str, module: PythonModule) -> bool:
+    """Whether all that a name is bound to in the file are models that ask for gradients."""
+    values = bindings(module).get(name, [])
+    trained = trained_classes(module)
+    made = [value for value in values if makes_model(value, trained)]
+    return bool(made) and all(value in made or is_same_model(value, name) for value in values)
+
+
+def trained_classes(module: PythonModule) -> set[str]:
+    """What the models are made by whose parameters the file hands to somebody: it leaves them asking for gradients."""
+    known = bindings(module)
+    names = [
+        key_of(call.func.value)
+        for call in module.calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "parameters" and not call.args
+    ]
+    values = [value for name in names for value in known.get(name, [])]
+    values += [other for value in values if isinstance(value, ast.Name) for other in known.get(value.id, [])]
+    return {value.func.id for value in values if isinstance(value, ast.Call) and isinstance(value.func, ast.Name)}
+
+
+def makes_model(value: ast.expr, trained: set[str]) -> bool:
+    """`Model.from_pretrained(…)`, `deepcopy(model)`, the class of the model that is trained; and methods behind it that
+    leave the parameters alone.
+    """
+    while isinstance(value, ast.Call):
+        if _MAKES.search(last_name(value.func)) or (isinstance(value.func, ast.Name) and value.func.id in trained):
+            return True
+        if not isinstance(value.func, ast.Attribute) or value.func.attr not in (
+            "to",
+            "cuda",
+            "eval",
+            "half",
+            "bfloat16",
+        ):
+            return False
+        value = value.func.value
+    return False
+
+
+def is_same_model(value: ast.expr, name: str) -> bool:
+    """`ref_model = ref_model.to(device)`, `accelerator.prepare(ref_model)`."""
+    return any(key_of(part) == name for part in ast.walk(value) if isinstance(part, (ast.Name, ast.Attribute)))
+
+
+def is_trained(name: str, module: PythonModule) -> bool:
+    """Whether the parameters of a model are handed to somebody, or it is trained as a model."""
+    used = {
+        call.func.attr
+        for call in module.calls
+        if isinstance(call.func, ast.Attribute) and key_of(call.func.value) == name
+    }
+    return not used.isdisjoint(("parameters", "named_parameters", "train"))
+
+
+def is_training_switch(call: ast.Call, module: PythonModule) -> bool:
+    """`ref_model.train()`, of a model that a file loads, in a file that trains another one by hand."""
+    if not isinstance(call.func, ast.Attribute) or ".backward(" not in module.text:
+        return False
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    name = key_of(call.func.value)
+    if (given and literal(given[0]) is not True) or not is_judge(name) or not is_made_here(name, module):
+        return False
+    others = [
+        key_of(other.func.value)
+        for other in module.calls
+        if isinstance(other.func, ast.Attribute) and other.func.attr == "parameters"
+    ]
+    return bool(others) and name not in others
+
+
+rule = ReferenceModelWithGradients()
