@@ -46,8 +46,8 @@ def main() -> int:
 def show_start(script: str, rounds: int) -> None:
     """One cold run on one script: what the process takes as a whole, and where it goes."""
     folder, name = os.path.split(script)
-    cost_of(["-m", "trl_lint", name], folder)  # writes the byte code
-    runs = [cost_of(["-m", "trl_lint", name], folder) for _ in range(rounds)]
+    cost_of(["-m", "trl_lint", "--no-cache", name], folder)  # writes the byte code
+    runs = [cost_of(["-m", "trl_lint", "--no-cache", name], folder) for _ in range(rounds)]
     bare = [cost_of(["-c", "pass"], folder) for _ in range(rounds)]
     wall, work, start = min(w for w, _ in runs), min(c for _, c in runs), min(c for _, c in bare)
     print(f"`trl-lint {name}`: {wall:.0f} ms, {work:.0f} ms of work, of which Python takes {start:.0f} to start\n")
