@@ -42,8 +42,9 @@ class Page(NamedTuple):
         return f"{PAGES_URL}/{self.code}-{self.name}.md"
 
 
+@cache
 def page_files() -> dict[str, str]:
-    """Path of the page of every code."""
+    """Path of the page of every code, in the order of the codes."""
     folder = os.path.join(rules_dir(), "pages")
     found = {}
     for name in sorted(os.listdir(folder)):
