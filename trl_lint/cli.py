@@ -302,6 +302,21 @@ def _add_files(group: argparse._ArgumentGroup) -> None:
         help="leave out what git ignores (default)",
     )
     group.add_argument("--stdin-filename", metavar="NAME", help="the name of the file that comes from standard input")
+    group.add_argument(
+        "-j",
+        "--jobs",
+        type=_jobs,
+        metavar="N",
+        help="processes to use; `auto` (default) takes more than one where it pays",
+    )
+
+
+def _jobs(text: str) -> int | None:
+    if text == "auto":
+        return None
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"`{text}` is neither a number from 1 on nor `auto`")
+    return int(text)
 
 
 def _add_suppressions(group: argparse._ArgumentGroup) -> None:

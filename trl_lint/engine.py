@@ -11,6 +11,7 @@ import os
 import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,13 +26,17 @@ from trl_lint.python.triage import Triage
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, Source, SourceError, SourceFile
 from trl_lint.sources.text import MAX_BYTES, TooLargeError, refuse_large
+from trl_lint.workers import jobs_for, spread
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run
 
 _NOQA = re.compile(rb"noqa", re.IGNORECASE)
+_PYTHON = (".py", ".pyi", ".ipynb")
 _PARSERS = (b"TrlParser(", b"HfArgumentParser(", b"TrainingArguments(")
 _CONFIG_CALL = re.compile(rb"Config\(")
+
+Found = tuple[str, bool]  # a path, and whether it was named on the command line
 
 
 class Problem(NamedTuple):
@@ -56,13 +61,29 @@ class Shared(NamedTuple):
     projects: dict[str, Project]
 
 
+class Share(NamedTuple):
+    """What a process found on its share of the files.
+
+    `kept` are the files that may hold suppressions, `roots` the projects, `record` what was looked at.
+    """
+
+    findings: dict[str, dict[Finding, None]]
+    problems: list[Problem]
+    kept: list[str]
+    roots: list[str]
+    record: looks.Record | None
+
+
 def check(
     paths: Sequence[str],
     settings: Settings,
     overlays: dict[str, bytes] | None = None,
     shared: Shared | None = None,
+    jobs: int | None = 1,
 ) -> Result:
     """Check files and folders. `overlays` maps absolute paths to unsaved contents.
+
+    `jobs` is how many processes work on it, None for as many as pay; the result does not depend on it.
 
     `shared` is kept by a caller that checks file after file under the same settings. It may not be combined with
     overlays, and the caller has to drop it as soon as a file has changed.
@@ -70,7 +91,7 @@ def check(
     enabled = gc.isenabled()
     gc.disable()  # trees die by reference counting; collecting while they are built only costs
     try:
-        return _Run(settings, overlays, shared).check(paths)
+        return _Run(settings, overlays, shared).check(paths, jobs)
     finally:
         if enabled:
             gc.enable()
@@ -89,22 +110,55 @@ class _Run:
         self.problems: list[Problem] = []
         self.findings: dict[str, dict[Finding, None]] = {}  # in order, each once
 
-    def check(self, paths: Sequence[str]) -> Result:
+    def check(self, paths: Sequence[str], jobs: int | None) -> Result:
         found, missing = collect(paths, self.settings, self.overlays)
         self.problems.extend(Problem(path, message) for path, message in missing)
         self._asked = {path for path, _ in found}
-        for path, explicit in found:
-            self._check_path(path, explicit)
+        self._check_found(found, jobs)
         findings = self._suppressed(found)
         findings.sort(key=lambda finding: finding.sort_key)
         return Result(findings, self.problems, self.files, list(self._projects.values()), len(found))
 
     def project(self, path: str) -> Project:
-        root = find_root(os.path.dirname(path))
+        return self._project_at(find_root(os.path.dirname(path)))
+
+    def _project_at(self, root: str) -> Project:
         project = self._projects.get(root)
         if project is None:
             project = self._projects[root] = Project(root, self.files, self.settings)
         return project
+
+    # -- many files -----------------------------------------------------------------------------------------------
+
+    def _check_found(self, found: list[Found], wanted: int | None) -> None:
+        python = [one for one in found if one[0].endswith(_PYTHON)] if wanted != 1 else []
+        jobs = jobs_for(wanted, len(python))
+        if jobs == 1:
+            self._check_share(found)
+            return
+        # Configs, pins and launches first: every process has them then, and the runs that they make up.
+        self._check_share([one for one in found if not one[0].endswith(_PYTHON)])
+        for share in spread(python, jobs, self._check_share):
+            self._take_over(share)
+
+    def _check_share(self, found: Sequence[Found]) -> Share:
+        for path, explicit in found:
+            self._check_path(path, explicit)
+        kept = [path for path, _ in found if self.files.is_open(path)]
+        return Share(self.findings, self.problems, kept, list(self._projects), looks.current())
+
+    def _take_over(self, share: Share) -> None:
+        """Add what a process found on its share to what is known here; both may know the same."""
+        for findings in share.findings.values():
+            for finding in findings:
+                self._add(finding)
+        self.problems.extend(problem for problem in share.problems if problem not in self.problems)
+        for path in share.kept:
+            with suppress(OSError, SourceError):  # said by the process that could not read it
+                self.files.get(path)
+        for root in share.roots:
+            self._project_at(root)
+        looks.take_over(share.record)
 
     # -- one file -------------------------------------------------------------------------------------------------
 
@@ -145,7 +199,7 @@ class _Run:
 
     def _check_python(self, file: SourceFile, explicit: bool) -> None:
         notebook = file.path.endswith(".ipynb")
-        if not notebook and not file.path.endswith((".py", ".pyi")):
+        if not file.path.endswith(_PYTHON):
             return
         active = self.triage.active(file.data)
         is_configured = bool(self._run_rules) and _is_configured(file.data)
@@ -285,7 +339,7 @@ class _Run:
     def _add(self, finding: Finding) -> None:
         self.findings.setdefault(finding.location.path, {}).setdefault(finding)
 
-    def _suppressed(self, found: list[tuple[str, bool]]) -> list[Finding]:
+    def _suppressed(self, found: list[Found]) -> list[Finding]:
         """The findings that no comment suppresses, with those about the comments themselves."""
         result = []
         for path in sorted({path for path, _ in found} | self.findings.keys()):

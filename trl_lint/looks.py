@@ -61,6 +61,19 @@ class Record:
         if self.answers.setdefault((question, full(path)), answer) != answer:
             self.is_torn = True
 
+    def merge(self, other: Record) -> None:
+        """Take over what another process looked at meanwhile."""
+        for path, (stamp, digest) in other.files.items():
+            known = self.files.get(path, (stamp, ""))
+            self.is_torn = self.is_torn or known[0] != stamp
+            self.files[path] = stamp, known[1] or digest
+        for folder, found in other.folders.items():
+            self.is_torn = self.is_torn or self.folders.setdefault(folder, found) != found
+        for asked, answer in other.answers.items():
+            self.is_torn = self.is_torn or self.answers.setdefault(asked, answer) != answer
+        self.variables.update(other.variables)
+        self.is_torn = self.is_torn or other.is_torn
+
 
 _record: Record | None = None
 _forget: list[Callable[[], None]] = []
@@ -94,6 +107,17 @@ def recording(record: Record | None) -> Iterator[None]:
         yield
     finally:
         _record = before
+
+
+def current() -> Record | None:
+    """The record that is being written, None if there is none."""
+    return _record
+
+
+def take_over(record: Record | None) -> None:
+    """Add what another process recorded to the record of this one."""
+    if _record is not None and record is not None and record is not _record:
+        _record.merge(record)
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

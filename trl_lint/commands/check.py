@@ -176,7 +176,7 @@ class _Run:
     def _check_group(self, group: Group, contents: dict[str, bytes]) -> Result:
         from trl_lint.engine import check
 
-        return check(group.paths, group.settings, {**self.overlays, **contents})
+        return check(group.paths, group.settings, {**self.overlays, **contents}, jobs=self.args.jobs)
 
     def _checked(self, contents: dict[str, bytes] | None = None) -> Outcome:
         results = [(group, self._check_group(group, contents or {})) for group in self.groups]
