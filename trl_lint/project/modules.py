@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from trl_lint import looks
+from trl_lint.python.guards import key_of
 
 if TYPE_CHECKING:
+    import ast
+
     from trl_lint.project import Project
+    from trl_lint.python.module import PythonModule
 
 
 def module_file(dotted: str, path: str, project: Project) -> str | None:
@@ -37,3 +43,62 @@ def _file(base: str, name: str) -> str | None:
         if looks.is_file(candidate):
             return candidate
     return None
+
+
+def imported_name(module: PythonModule, node: ast.expr, project: Project) -> tuple[PythonModule, str] | None:
+    """The module of the project, and the name in it, that `f` or `u.f` stands for; None if nothing there is certain.
+
+    A package's `__init__.py` that imports the name itself is passed through once. Nothing is executed.
+    """
+    key = (f"imported {key_of(node)}", module.tree)
+    if key not in module.memo:
+        found = _imported(module, node, project)
+        if found is not None and os.path.basename(found[0].path) == "__init__.py":
+            import ast
+
+            package, name = found
+            found = _imported(package, ast.Name(name, ast.Load()), project) or found
+        module.memo[key] = found
+    return module.memo[key]  # type: ignore[return-value]
+
+
+def _imported(module: PythonModule, node: ast.expr, project: Project) -> tuple[PythonModule, str] | None:
+    from trl_lint.sources import SourceError
+
+    dotted = key_of(node)
+    if not dotted or not module.names.is_imported(dotted.partition(".")[0]) or not module.names.is_certain(node):
+        return None
+    for target, name in _readings(module, dotted):
+        path = _known_file(target, module.path, project)
+        if path is not None and path != module.path:
+            with suppress(OSError, SourceError):  # reported when the file itself is checked
+                return project.module_in(path), name
+    return None
+
+
+def _readings(module: PythonModule, dotted: str) -> Iterator[tuple[str, str]]:
+    """The module and the name that a dotted name may mean by the imports of a module, in the words of the import."""
+    import ast
+
+    root, _, rest = dotted.partition(".")
+    for statement in module.imports:
+        for alias in statement.names:
+            if (alias.asname or alias.name.partition(".")[0]) != root:
+                continue
+            if isinstance(statement, ast.ImportFrom):
+                base = "." * statement.level + (statement.module or "")
+                if not rest:
+                    yield base, alias.name
+                elif "." not in rest:
+                    yield f"{base}{'' if base.endswith('.') else '.'}{alias.name}", rest
+            elif alias.asname and rest and "." not in rest:
+                yield alias.name, rest
+            elif not alias.asname and rest:
+                yield dotted.rpartition(".")[0], dotted.rpartition(".")[2]
+
+
+def _known_file(dotted: str, path: str, project: Project) -> str | None:
+    key = ("module file", dotted, os.path.dirname(path))
+    if key not in project.memo:
+        project.memo[key] = module_file(dotted, path, project)
+    return project.memo[key]  # type: ignore[return-value]

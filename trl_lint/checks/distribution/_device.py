@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.rule import Site
 from trl_lint.finding import Fix
 from trl_lint.paths import is_test_file
+from trl_lint.python.dataflow.readings import under_default_device
 from trl_lint.python.guards import call_sites
 from trl_lint.python.islands import rewrite, with_keyword
-from trl_lint.python.module import FunctionNode, PythonModule
-from trl_lint.python.values import argument
+from trl_lint.python.module import FUNCTIONS, FunctionNode, PythonModule
+from trl_lint.python.values import ABSENT, argument, default_of, is_none
 
 if TYPE_CHECKING:
+    from trl_lint.project import Project
     from trl_lint.python.dataflow.device import Found
     from trl_lint.python.dataflow.meetings import Mix, Sort
 
@@ -28,9 +30,7 @@ _CPU_BY_DESIGN = re.compile(
 _CPU_BASES = re.compile(r"collat|dataset|tokeniz|process(?:or|ing)|feature_?extract|sampler$|dataloader", re.I)
 # The front of an inference engine gets and gives lists of tokens.
 _TOKEN_ENGINE = re.compile(r"vllm|sglang", re.I)
-_DEFAULT_DEVICE = re.compile(
-    rb"set_default_device|set_default_tensor_type|with[ \t]+(?:torch\.device\(|[\w.]*device[ \t]*[:,])"
-)
+_DEFAULT_DEVICE = re.compile(rb"set_default_device|set_default_tensor_type")
 # Words of accelerators, or the names under which a language model gets its batch: nobody trains one on the CPU.
 _ACCELERATOR = re.compile(
     rb"cuda|accelerat|\bdevice\b|deepspeed|distributed|(?<![a-z])(?:npu|xpu)|\b(?:input_ids|attention_mask)\b"
@@ -39,22 +39,51 @@ _ACCELERATOR = re.compile(
 _CALLERS_AWAY = 2
 
 
-def meetings_of(module: PythonModule, factory: ast.Call, sort: Sort) -> list[Mix]:
+def meetings_of(site: Site, sort: Sort) -> list[Mix]:
     """Where the tensor that a call makes is met in this way, in its own function or in one that got it from there."""
+    module, factory = site.module, site.call
     function = module.function(factory)
-    if function is None:
+    if function is None or not may_be_on_cpu(factory, function):
         return []
+    analyses = [function_meetings(module, root, site.project) for root in _around(module, function, factory)]
+    return [mix for mix in certain_meetings(analyses, sort) if mix.factory is factory and not is_prepared(mix)]
+
+
+def may_be_on_cpu(factory: ast.Call, function: FunctionNode) -> bool:
+    """Whether a factory call names no device, or one that is None unless the function's caller gives it."""
+    place = argument(factory, "device")
+    if isinstance(place, ast.Name):
+        return is_none(default_of(function, place.id))
+    return place is ABSENT or (isinstance(place, ast.expr) and is_none(place))
+
+
+def certain_meetings(analyses: list[Found], sort: Sort) -> list[Mix]:
+    """The meetings of one sort that some analyses together leave certain."""
     from trl_lint.python.dataflow.device import certain
 
-    analyses = [function_meetings(module, root) for root in [function, *_callers(module, function)]]
-    found = [mix for mix in certain(module, analyses) if mix.factory is factory and mix.sort == sort]
-    return [mix for mix in found if not _is_prepared(module, mix)]
+    return [mix for mix in certain(analyses) if mix.sort == sort]
 
 
-def _is_prepared(module: PythonModule, mix: Mix) -> bool:
+def is_prepared(mix: Mix) -> bool:
     """Whether the tensor is made, or met, where tensors are on the CPU by design."""
-    places = [module.function(mix.factory), module.function(mix.node)]
-    return any(place is None or is_cpu_by_design(module, place) for place in places)
+    functions = [(mix.place, mix.function)]
+    if not mix.is_state:
+        functions.append((mix.source, mix.source.function(mix.factory)))
+    return any(
+        function is None or is_cpu_by_design(module, function) or function.name in under_default_device(module)
+        for module, function in functions
+    )
+
+
+def _around(module: PythonModule, function: FunctionNode, factory: ast.Call) -> list[FunctionNode]:
+    """The functions in which what one of them makes may be met: itself, its callers, the methods of what it begins."""
+    from trl_lint.python.dataflow.device import is_left_in_state
+
+    owner = module.parents.get(function)
+    methods: list[FunctionNode] = []
+    if isinstance(owner, ast.ClassDef) and is_left_in_state(module, function, factory):
+        methods = [item for item in owner.body if isinstance(item, FUNCTIONS) and item is not function]
+    return [function, *_callers(module, function), *methods]
 
 
 def _callers(module: PythonModule, function: FunctionNode) -> list[FunctionNode]:
@@ -69,14 +98,25 @@ def _callers(module: PythonModule, function: FunctionNode) -> list[FunctionNode]
     return found
 
 
-def function_meetings(module: PythonModule, function: FunctionNode) -> Found:
-    """The meetings in a function, computed once for all its factory calls."""
+def function_meetings(module: PythonModule, function: FunctionNode, project: Project) -> Found:
+    """The meetings in a function, computed once for all its factory calls; functions it imports are followed."""
     cached = module.memo.get(("device", function))
     if cached is None:
+        from trl_lint.project.modules import imported_name
         from trl_lint.python.dataflow.device import device_meetings
 
-        cached = module.memo["device", function] = device_meetings(module, function)
+        def resolver(importer: PythonModule, node: ast.expr) -> tuple[PythonModule, str] | None:
+            found = imported_name(importer, node, project)
+            return found if found is not None and is_followed(found[0]) else None
+
+        cached = module.memo["device", function] = device_meetings(module, function, resolver)
     return cached  # type: ignore[return-value]
+
+
+def is_followed(module: PythonModule) -> bool:
+    """Whether what a module says about tensors may be believed where another one imports it."""
+    data = module.source.file.data
+    return b"torch" in data and not is_test_file(module.path) and _DEFAULT_DEVICE.search(data) is None
 
 
 def is_placed(call: ast.Call) -> bool:
@@ -130,7 +170,7 @@ def describe_other(mix: Mix) -> str:
 
 def edit_device(site: Site, mix: Mix) -> Fix | None:
     """Give the factory the device it lacks; none where no name in scope is certain to have it."""
-    if not mix.remedy:
+    if not mix.remedy or argument(site.call, "device") is not ABSENT:
         return None
     edit = rewrite(site.module, site.call, lambda call: with_keyword(call, "device", mix.remedy))
     return Fix(f"Add `device={mix.remedy}`", "safe", (edit,)) if edit is not None else None

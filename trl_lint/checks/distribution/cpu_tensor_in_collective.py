@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._device import edit_device, is_for_accelerators, meetings_of
+from trl_lint.checks.distribution._device_imports import imported_meetings
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Severity
 from trl_lint.paths import is_test_file
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from trl_lint.project import Project
     from trl_lint.python.dataflow.meetings import Mix
+    from trl_lint.python.module import PythonModule
 
 # Where one of these stands, tensors on the CPU have a backend of their own, or may have.
 _CPU_BACKEND = re.compile(rb"gloo|[\"']mpi[\"']|[\"']ccl[\"']|[\"']cpu:|init_process_group\(\s*\)")
@@ -34,6 +36,7 @@ _NO_CODE = (".yaml", ".yml", ".json", ".toml", ".txt", ".cfg", ".md", ".ini")
 
 class CpuTensorInCollective(Rule):
     code = "TRL104"
+    imports = ("torch",)
     triggers = tuple(f"torch.{name}" for name in sorted(FACTORIES | DATA_FACTORIES))
     needles = (
         *(f".{name}(".encode() for name in sorted(COLLECTIVES | ACCELERATOR_COLLECTIVES)),
@@ -52,16 +55,29 @@ class CpuTensorInCollective(Rule):
             site.location,
             f"`{site.module.segment(site.call.func)}(…)` makes a tensor on the CPU, which NCCL cannot communicate",
             severity=severity,
-            related=(site.module.location(mix.node, "it is communicated here"),),
+            related=(mix.place.location(mix.node, "it is communicated here"),),
             fix=edit_device(site, mix),
         )
+
+    def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
+        found = list(imported_meetings(module, project, "collective"))
+        for call, mix in found if found and not has_cpu_backend(project) else ():
+            yield self.finding(
+                module.location(call),
+                f"`{module.segment(call.func)}(…)` makes a tensor on the CPU, which NCCL cannot communicate",
+                severity=None if mix.is_certain else "warning",
+                related=(
+                    mix.source.location(mix.factory, "it is made here"),
+                    mix.place.location(mix.node, "it is communicated here"),
+                ),
+            )
 
 
 def read_meeting(site: Site) -> Mix | None:
     """The first collective that gets the tensor this call makes."""
     if argument(site.call, "device") is UNKNOWN or not is_for_accelerators(site.module):
         return None
-    return next(iter(meetings_of(site.module, site.call, "collective")), None)
+    return next(iter(meetings_of(site, "collective")), None)
 
 
 @lru_cache(maxsize=8)

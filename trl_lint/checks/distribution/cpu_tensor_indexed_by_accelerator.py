@@ -39,7 +39,7 @@ class CpuTensorIndexedByAccelerator(Rule):
         yield self.finding(
             site.location,
             f"`{factory}(…)` makes a tensor on the CPU, whose index is {describe_other(mix)}",
-            related=(site.module.location(mix.node, "it is indexed here"),),
+            related=(mix.place.location(mix.node, "it is indexed here"),),
             fix=edit_device(site, mix),
         )
 
@@ -48,7 +48,7 @@ def read_meeting(site: Site) -> Mix | None:
     """The first index from elsewhere into the tensor this call makes."""
     if argument(site.call, "device") is UNKNOWN or is_placed(site.call) or not is_for_accelerators(site.module):
         return None
-    found = meetings_of(site.module, site.call, "index")
+    found = meetings_of(site, "index")
     return next((mix for mix in found if mix.is_certain), None)
 
 

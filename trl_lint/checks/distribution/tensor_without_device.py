@@ -12,6 +12,7 @@ from trl_lint.checks.distribution._device import (
     is_placed,
     meetings_of,
 )
+from trl_lint.checks.distribution._device_imports import NEEDLES, imported_meetings
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Severity
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
@@ -20,13 +21,16 @@ from trl_lint.python.values import UNKNOWN, argument
 if TYPE_CHECKING:
     import libcst as cst
 
+    from trl_lint.project import Project
     from trl_lint.python.dataflow.meetings import Mix
+    from trl_lint.python.module import PythonModule
 
 
 class TensorWithoutDevice(Rule):
     code = "TRL103"
     triggers = tuple(f"torch.{name}" for name in sorted(FACTORIES | DATA_FACTORIES))
-    needles = tuple(f"torch.{name}(".encode() for name in sorted(FACTORIES | DATA_FACTORIES))
+    imports = ("torch",)
+    needles = (*NEEDLES, *(f"torch.{name}(".encode() for name in sorted(FACTORIES | DATA_FACTORIES)))
 
     def is_candidate(self, site: Site) -> bool:
         return read_mix(site) is not None
@@ -35,7 +39,7 @@ class TensorWithoutDevice(Rule):
         mix = read_mix(site)
         if mix is None:
             return
-        meeting = site.module.location(mix.node, "the two meet here")
+        meeting = mix.place.location(mix.node, "the two meet here")
         severity: Severity | None = "warning" if mix.tier == "sibling" else None
         yield self.finding(
             site.location,
@@ -45,12 +49,23 @@ class TensorWithoutDevice(Rule):
             fix=edit_device(site, mix),
         )
 
+    def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
+        for call, mix in imported_meetings(module, project, "mix"):
+            made = mix.source.location(mix.factory, "it is made here")
+            met = mix.place.location(mix.node, "the two meet here")
+            yield self.finding(
+                module.location(call),
+                f"`{module.segment(call.func)}(…)` makes a tensor on the CPU, which meets {describe_other(mix)}",
+                severity="warning" if mix.tier == "sibling" else None,
+                related=(made, met),
+            )
+
 
 def read_mix(site: Site) -> Mix | None:
     """The first place where the tensor this call makes meets one that lives elsewhere."""
     if argument(site.call, "device") is UNKNOWN or is_placed(site.call) or not is_for_accelerators(site.module):
         return None
-    return next(iter(meetings_of(site.module, site.call, "mix")), None)
+    return next(iter(meetings_of(site, "mix")), None)
 
 
 rule = TensorWithoutDevice()

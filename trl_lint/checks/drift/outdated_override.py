@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from trl_lint.checks.drift._classes import imported
 from trl_lint.checks.drift._judging import judge
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, Location
+from trl_lint.finding import Finding
 from trl_lint.knowledge.api import Missing, facts, follow, resolve
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import points_of_name
@@ -120,7 +120,7 @@ class OutdatedOverride(Rule):
             f"`{cls.name}.{hook.method}` does not take `{hook.keyword}`, which `Trainer` passes "
             f"in {verdict.where}{since}"
         )
-        return self.finding(name_location(module, method), message, severity=verdict.severity, related=verdict.related)
+        return self.finding(module.name_location(method), message, severity=verdict.severity, related=verdict.related)
 
 
 class Trainer(NamedTuple):
@@ -207,13 +207,6 @@ def methods_before_trainer(dotted: str, versions: dict[str, str]) -> frozenset[s
 
 def _trainers_first(bases: Sequence[str]) -> list[str]:
     return sorted(bases, key=lambda base: not base.endswith("Trainer"))
-
-
-def name_location(module: PythonModule, method: FunctionNode) -> Location:
-    """The name of a method where it is defined."""
-    start, end = module.span(method)
-    at = module.text.find(method.name, start, end)
-    return module.source.location(at, at + len(method.name))
 
 
 rule = OutdatedOverride()

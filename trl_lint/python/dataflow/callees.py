@@ -19,16 +19,21 @@ _TRANSPARENT = frozenset(
 def callee(module: PythonModule, func: ast.expr, caller: FunctionNode) -> FunctionNode | None:
     """The one function that `name(…)` or, in a method, `self.name(…)` can mean; None where that is not certain."""
     if isinstance(func, ast.Name):
-        found = _by_name(module).get(func.id, [])
-        candidates = [function for function in found if module.parents.get(function) is module.tree]
-        is_only = len(found) == 1 and not _is_rebound(module, func.id)
-        return candidates[0] if candidates and is_only and _is_plain(candidates[0], module) else None
+        return named(module, func.id)
     if isinstance(func, ast.Attribute) and dotted(func.value) == "self":
         # An override further down, in this module or another, would be found under the same name.
         found = _by_name(module).get(func.attr, [])
         is_own = len(found) == 1 and module.parents.get(found[0]) is module.class_of(caller)
         return found[0] if is_own and _is_plain(found[0], module) else None
     return None
+
+
+def named(module: PythonModule, name: str) -> FunctionNode | None:
+    """The one function at the top of a module that a name can mean there; None where that is not certain."""
+    found = _by_name(module).get(name, [])
+    candidates = [function for function in found if module.parents.get(function) is module.tree]
+    is_only = len(found) == 1 and not _is_rebound(module, name)
+    return candidates[0] if candidates and is_only and _is_plain(candidates[0], module) else None
 
 
 def _by_name(module: PythonModule) -> dict[str, list[FunctionNode]]:
@@ -70,13 +75,13 @@ def _returns_what_it_says(function: FunctionNode, module: PythonModule) -> bool:
 
 
 def bound(
-    function: FunctionNode, call: ast.Call, arguments: list[V], keywords: dict[str | None, V]
+    function: FunctionNode, call: ast.Call, arguments: list[V], keywords: dict[str | None, V], is_method: bool
 ) -> dict[str, V] | None:
     """The values of the parameters; None where `*args` or `**kwargs` hide who gets what."""
     if any(isinstance(arg, ast.Starred) for arg in call.args) or None in keywords:
         return None
     positional = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
-    if isinstance(call.func, ast.Attribute) and not _is_static(function):
+    if is_method and not _is_static(function):
         positional = positional[1:]
     names = {*positional, *(arg.arg for arg in function.args.kwonlyargs)}
     values = dict(zip(positional, arguments, strict=False))
@@ -88,11 +93,9 @@ def _is_static(function: FunctionNode) -> bool:
     return any((dotted(decorator) or "") == "staticmethod" for decorator in function.decorator_list)
 
 
-def record_fields(module: PythonModule, func: ast.expr) -> list[str] | None:
-    """The fields of a dataclass or NamedTuple of this module that a call makes; None if it makes none."""
-    if not isinstance(func, ast.Name):
-        return None
-    classes = [node for node in module.classes if node.name == func.id]
+def record_fields(module: PythonModule, name: str) -> list[str] | None:
+    """The fields of the dataclass or NamedTuple that has this name in a module; None if there is none."""
+    classes = [node for node in module.classes if node.name == name]
     if len(classes) != 1 or not _is_record(classes[0]):
         return None
     return [

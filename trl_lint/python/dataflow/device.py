@@ -7,17 +7,17 @@ its caller. Semantics of torch are in `device_calls.py`, the values in `places.p
 from __future__ import annotations
 
 import ast
-from functools import reduce
 from typing import NamedTuple
 
-from trl_lint.python.dataflow import callees
-from trl_lint.python.dataflow.device_calls import Keywords, TorchCalls
-from trl_lint.python.dataflow.interpreter import Env, Interpreter, Plain, dotted
-from trl_lint.python.dataflow.meetings import Meetings, Mix
+from trl_lint.python.dataflow.device_calls import Keywords
+from trl_lint.python.dataflow.device_following import MOST_CALLS_DEEP, DeviceInterpreter, Following, Resolver
+from trl_lint.python.dataflow.interpreter import Env, dotted
+from trl_lint.python.dataflow.meetings import Mix
 from trl_lint.python.dataflow.places import (
     CONTAINERS,
     HOST,
     MODEL,
+    NONE,
     TENSOR,
     TENSORS,
     UNKNOWN,
@@ -33,13 +33,9 @@ from trl_lint.python.dataflow.places import (
 )
 from trl_lint.python.dataflow.readings import (
     is_accelerator,
-    is_foreign_annotation,
     is_gathered,
-    is_list_annotation,
     is_model_call,
-    is_tensor_annotation,
-    keeps_rank,
-    proven_tensors,
+    picked,
     text_of,
 )
 from trl_lint.python.dataflow.torch_facts import ACCELERATOR_COLLECTIVES, TENSOR_ONLY
@@ -50,12 +46,8 @@ from trl_lint.python.values import literal
 
 # The longest functions of the projects in docs/validation.md take a thirtieth of this.
 _MOST_STEPS = 100_000
-_MOST_CALLS_DEEP = 3
 
 _SIZES = frozenset({"len", "int", "float", "range", "bool", "str"})
-_HARMLESS = frozenset(
-    {"len", "print", "isinstance", "sorted", "list", "tuple", "dict", "set", "zip", "enumerate", "repr"}
-)
 
 
 def device_mixes(module: PythonModule, function: FunctionNode) -> list[Mix]:
@@ -63,7 +55,7 @@ def device_mixes(module: PythonModule, function: FunctionNode) -> list[Mix]:
 
     None in a function too intricate to be followed to its end.
     """
-    return [mix for mix in certain(module, [device_meetings(module, function)]) if mix.sort == "mix"]
+    return [mix for mix in certain([device_meetings(module, function)]) if mix.sort == "mix"]
 
 
 class Found(NamedTuple):
@@ -73,60 +65,40 @@ class Found(NamedTuple):
     given_from_cpu: frozenset[tuple[ast.AST, str]]
 
 
-def device_meetings(module: PythonModule, function: FunctionNode) -> Found:
+def device_meetings(module: PythonModule, function: FunctionNode, resolver: Resolver | None = None) -> Found:
     """The mixes, and the CPU tensors that are communicated or indexed from elsewhere; in source order.
 
     Where the functions that it calls are too much to follow, the function is looked at alone.
     """
-    for depth in (_MOST_CALLS_DEEP, 0):
-        domain = DeviceDomain(module, function, depth)
+    for depth in (MOST_CALLS_DEEP, 0):
+        domain = DeviceDomain(module, function, depth, resolver)
         try:
-            Interpreter(domain).run(function.body, domain.start())
+            DeviceInterpreter(domain).run(function.body, domain.start())
         except RecursionError:
             continue
         return Found(domain.meetings.found(), frozenset(domain.given_from_cpu))
     return Found([], frozenset())
 
 
-def certain(module: PythonModule, analyses: list[Found]) -> list[Mix]:
+def is_left_in_state(module: PythonModule, init: FunctionNode, factory: ast.Call) -> bool:
+    """Whether `__init__` leaves the tensor that a factory call makes in `self`, and nothing changes that."""
+    owner = module.parents.get(init)
+    if init.name != "__init__" or not isinstance(owner, ast.ClassDef):
+        return False
+    return any(value.factory is factory for value in DeviceDomain(module, init).state_of(owner).values())
+
+
+def certain(analyses: list[Found]) -> list[Mix]:
     """The meetings of some analyses, without those where a parameter is met that one of them gave a CPU tensor."""
     given = frozenset[tuple[ast.AST, str]]().union(*(found.given_from_cpu for found in analyses))
     meetings = dict.fromkeys(mix for found in analyses for mix in found.meetings)
-    return [mix for mix in meetings if mix.tier != "param" or (module.function(mix.node), mix.other) not in given]
+    return [mix for mix in meetings if mix.tier != "param" or (mix.function, mix.other) not in given]
 
 
-class DeviceDomain(TorchCalls, Plain[Value]):
+class DeviceDomain(Following):
     """Evaluates expressions to device values and notes the meetings on the way."""
 
-    def __init__(self, module: PythonModule, function: FunctionNode, depth: int = _MOST_CALLS_DEEP) -> None:
-        self.module = module
-        self.function = function
-        self.meetings = Meetings(module)
-        self.given_from_cpu: set[tuple[ast.AST, str]] = set()
-        self.given_names = frozenset()
-        self._tensors = proven_tensors(function, module)
-        self._returned: list[Value] = []
-        self._calling: tuple[FunctionNode, ...] = (function,)
-        self._summaries: dict[object, Value] = {}
-        self._depth = depth
-        self._steps = 0
-
-    def start(self) -> Env[Value]:
-        env: Env[Value] = {}
-        spec = self.function.args
-        for arg in [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]:
-            if is_tensor_annotation(arg.annotation):
-                env[arg.arg] = Value("param")
-            elif is_list_annotation(arg.annotation):
-                env[arg.arg] = listed([UNKNOWN])
-            elif arg.arg in self._tensors and not is_foreign_annotation(arg.annotation):
-                env[arg.arg] = TENSOR
-            else:
-                env[arg.arg] = UNKNOWN
-        for extra in (spec.vararg, spec.kwarg):
-            if extra is not None:
-                env[extra.arg] = UNKNOWN
-        return env
+    _steps = 0
 
     # -- the domain protocol --------------------------------------------------------------------------------------
 
@@ -143,7 +115,7 @@ class DeviceDomain(TorchCalls, Plain[Value]):
         return part(value, index) if value.kind != "record" or len(value.items) == count else UNKNOWN
 
     def returns(self, node: ast.expr, value: Value) -> None:
-        self._returned.append(value)
+        self.returned.append(value)
         if is_gathered(self.module, self.function):
             self.communicates(node, value)
 
@@ -172,7 +144,7 @@ class DeviceDomain(TorchCalls, Plain[Value]):
             raise RecursionError("too many steps")
         kind = type(node)
         if kind is ast.Constant:
-            return HOST
+            return NONE if node.value is None else HOST  # type: ignore[attr-defined]
         if kind is ast.Name or kind is ast.Attribute:
             return self._name(node, env)
         if kind is ast.Call:
@@ -209,7 +181,7 @@ class DeviceDomain(TorchCalls, Plain[Value]):
             return self._comprehension(node, env)
         if isinstance(node, ast.Lambda):
             # A scope of its own: its names are not followed, and what `:=` binds out of it is unknown.
-            env.update((n.target.id, UNKNOWN) for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
+            self._forget_walrus(node, env)
             return UNKNOWN
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
@@ -219,7 +191,7 @@ class DeviceDomain(TorchCalls, Plain[Value]):
     # -- expressions ----------------------------------------------------------------------------------------------
 
     def _proven(self, node: ast.expr) -> Value:
-        return TENSOR if self._tensors and text_of(node, self.module) in self._tensors else UNKNOWN
+        return TENSOR if self.tensors and text_of(node, self.module) in self.tensors else UNKNOWN
 
     def _name(self, node: ast.expr, env: Env[Value]) -> Value:
         name = dotted(node)
@@ -251,7 +223,7 @@ class DeviceDomain(TorchCalls, Plain[Value]):
             if isinstance(node.op, ast.Mult):
                 return listed([*left.members, *right.members])
             return UNKNOWN
-        return self.meet(node, [left, right])
+        return self.meet(node, [left, right], is_contraction=isinstance(node.op, ast.MatMult))
 
     def _subscript(self, node: ast.Subscript, env: Env[Value]) -> Value:
         value = self.evaluate(node.value, env)
@@ -265,8 +237,7 @@ class DeviceDomain(TorchCalls, Plain[Value]):
             for place in (index, *index.members):
                 if place.kind in ("placed", "model", "param"):
                     self.meetings.note(node, value, place, "index")
-            # One item of a 1-d tensor is 0-dim; only a slice keeps the rank for certain.
-            return value if keeps_rank(node.slice) else value._replace(rank="unsure")
+            return value._replace(rank=picked(value.rank, node.slice))
         return value if value.kind in TENSORS or value.kind == "host" else self._proven(node)
 
     def _dict(self, node: ast.Dict, env: Env[Value]) -> Value:
@@ -283,24 +254,45 @@ class DeviceDomain(TorchCalls, Plain[Value]):
     ) -> Value:
         """A scope of its own, run once. What `:=` binds out of it is unknown."""
         inside = dict(env)
-        for generator in node.generators:
-            item = element(self.evaluate(generator.iter, inside))
-            targets = generator.target.elts if isinstance(generator.target, (ast.Tuple, ast.List)) else None
-            if targets is None:
-                self._bind(generator.target, item, inside)
-            else:
-                for index, target in enumerate(targets):
-                    self._bind(target, self.part(item, index, len(targets)), inside)
-            for test in generator.ifs:
-                self.evaluate(test, inside)
-        value = self.evaluate(node.value if isinstance(node, ast.DictComp) else node.elt, inside)
-        env.update((n.target.id, UNKNOWN) for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
-        return listed([abroad(value)])
+        generator = node.generators[0]
+        source = self.evaluate(generator.iter, inside)
+        is_each = len(node.generators) == 1 and not generator.ifs and source.kind == "record"
+        if is_each and isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+            values = record(enumerate(self._turn(node.elt, generator, item, inside) for item in source.members))
+        else:
+            for generator in node.generators:
+                self._unpack(generator.target, element(self.evaluate(generator.iter, inside)), inside)
+                for test in generator.ifs:
+                    self.evaluate(test, inside)
+            body = node.value if isinstance(node, ast.DictComp) else node.elt
+            values = listed([abroad(self.evaluate(body, inside))])
+        self._forget_walrus(node, env)
+        return values
+
+    def _forget_walrus(self, node: ast.expr, env: Env[Value]) -> None:
+        """What `:=` binds inside of a lambda or a comprehension is bound outside of it."""
+        if self.module.of(ast.NamedExpr):
+            env.update((n.target.id, UNKNOWN) for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
+
+    def _turn(self, body: ast.expr, generator: ast.comprehension, item: Value, env: Env[Value]) -> Value:
+        inside = dict(env)
+        self._unpack(generator.target, item, inside)
+        return abroad(self.evaluate(body, inside))
+
+    def _unpack(self, target: ast.expr, item: Value, env: Env[Value]) -> None:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            for index, part_of in enumerate(target.elts):
+                self._bind(part_of, self.part(item, index, len(target.elts)), env)
+        else:
+            self._bind(target, item, env)
 
     def _bind(self, target: ast.expr, value: Value, env: Env[Value]) -> None:
+        if isinstance(target, ast.Name):
+            env[target.id] = value
+            return
         for node in ast.walk(target):
             if isinstance(node, ast.Name):
-                env[node.id] = value if node is target else UNKNOWN
+                env[node.id] = UNKNOWN
 
     # -- calls ----------------------------------------------------------------------------------------------------
 
@@ -314,10 +306,10 @@ class DeviceDomain(TorchCalls, Plain[Value]):
             found = self._builtin(func.id, arguments)
             if found is not None:
                 return found
-        summary = self._module_call(node, arguments, keywords, env)
+        summary = self.followed_call(node, arguments, keywords, env)
         if summary is not None:
             return summary
-        self._lose(node, env)
+        self.lose(node, env)
         if isinstance(func, ast.Attribute) and func.attr in ACCELERATOR_COLLECTIVES and is_accelerator(func.value):
             for given in (*arguments, *keywords.values()):
                 self.communicates(node, given)
@@ -345,53 +337,15 @@ class DeviceDomain(TorchCalls, Plain[Value]):
             anchors = [value.anchor for value in given if value.anchor]
             is_number = bool(given) and all(value.kind == "host" for value in given)
             return Value("host", anchor=anchors[0] if len(anchors) == 1 else "") if is_number else UNKNOWN
+        if name == "enumerate" and arguments and arguments[0].kind == "record":
+            return record(enumerate(record([(0, HOST), (1, item)]) for item in arguments[0].members))
         if name == "enumerate" and arguments:
             return listed([record([(0, HOST), (1, element(arguments[0]))])])
+        if name == "zip" and arguments and all(value.kind == "record" for value in arguments):
+            rows = zip(*(value.members for value in arguments), strict=False)
+            return record(enumerate(record(enumerate(row)) for row in rows))
         if name == "zip":
             return listed([record(enumerate(element(value) for value in arguments))])
         if name in ("list", "tuple", "sorted", "reversed") and len(arguments) == 1:
             return listed(arguments[0].members) if arguments[0].kind in CONTAINERS else UNKNOWN
         return None
-
-    def _lose(self, node: ast.Call, env: Env[Value]) -> None:
-        """A container that is handed to a function nobody knows may have other contents afterwards."""
-        if isinstance(node.func, ast.Name) and node.func.id in _HARMLESS:
-            return
-        for arg in (*node.args, *(keyword.value for keyword in node.keywords)):
-            name = dotted(arg)
-            if name is not None and name in env and env[name].kind in CONTAINERS:
-                env[name] = UNKNOWN
-
-    def _module_call(self, node: ast.Call, arguments: list[Value], keywords: Keywords, env: Env[Value]) -> Value | None:
-        """What a function of this module returns for these arguments; None if that is not to be found out."""
-        if len(self._calling) > self._depth:
-            return None
-        fields = callees.record_fields(self.module, node.func)
-        if fields is not None:
-            return record([*zip(fields, arguments, strict=False), *keywords.items()])
-        callee = callees.callee(self.module, node.func, self.function)
-        if callee is None or callee in self._calling:
-            return None
-        bound = callees.bound(callee, node, arguments, keywords)
-        if bound is None:
-            return None
-        given = {name: abroad(value) for name, value in bound.items() if value.kind != "unknown"}
-        if isinstance(node.func, ast.Attribute):
-            given.update((name, abroad(value)) for name, value in env.items() if name.startswith("self."))
-        key = (callee, frozenset(bound), tuple(sorted(given.items(), key=lambda pair: pair[0])))
-        if key not in self._summaries:
-            self._summaries[key] = self._summary(callee, given, frozenset(bound))
-        self._lose(node, env)
-        return self._summaries[key]
-
-    def _summary(self, callee: FunctionNode, given: Env[Value], names: frozenset[str]) -> Value:
-        self.given_from_cpu |= {(callee, f"{name}.device") for name, value in given.items() if value.kind == "cpu"}
-        outer = (self.function, self._tensors, self._returned, self._calling)
-        names, self.given_names = self.given_names, names
-        self.function, self._tensors, self._returned = callee, proven_tensors(callee, self.module), []
-        self._calling = (*self._calling, callee)
-        Interpreter(self).run(callee.body, {**self.start(), **given})
-        result = reduce(merge, self._returned) if self._returned else UNKNOWN
-        self.function, self._tensors, self._returned, self._calling = outer
-        self.given_names = names
-        return abroad(result)

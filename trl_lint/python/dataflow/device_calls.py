@@ -10,18 +10,20 @@ from trl_lint.python.dataflow.meetings import Meetings
 from trl_lint.python.dataflow.places import (
     CONTAINERS,
     HOST,
+    NONE,
     ON_CPU,
     TENSOR,
     TENSORS,
     UNKNOWN,
+    Rank,
     Value,
     element,
-    joined,
+    iterated,
     listed,
     record,
+    strongest,
 )
 from trl_lint.python.dataflow.readings import (
-    has_rank,
     is_bound_device,
     is_cpu,
     is_cpu_argument,
@@ -29,6 +31,8 @@ from trl_lint.python.dataflow.readings import (
     is_plain_list,
     is_scalar_data,
     parts,
+    rank_of,
+    reduced,
 )
 from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import FunctionNode, PythonModule
@@ -43,6 +47,7 @@ class TorchCalls:
     module: PythonModule
     function: FunctionNode
     meetings: Meetings
+    follows_default: bool  # inside of `with torch.device(…)`
     given_names: frozenset[str]  # the parameters that the caller gives, where one is known
 
     def evaluate(self, node: ast.expr, env: Env[Value]) -> Value:
@@ -70,22 +75,23 @@ class TorchCalls:
             return self._joined_tensors(node, last, arguments, keywords, env)
         if last in torch.MIXING_FUNCTIONS:
             values = [value for value in (*arguments, *keywords.values()) if value.kind not in CONTAINERS]
-            found = self.meet(node, values)
+            found = self.meet(node, values, is_contraction=last in torch.CONTRACTIONS)
             return found if found.kind not in ("unknown", "host") else TENSOR
         if last == "from_numpy" or (last == "load" and is_cpu_argument(node, "map_location")):
             return ON_CPU
+        operands = [*arguments, *keywords.values()]
+        if last in torch.MIXING_WITH_OPERANDS and _tensors(operands) > 1:
+            return self.meet(node, operands)
         if last in torch.SAME_DEVICE_FUNCTIONS and arguments:
-            return self._same_device(last, arguments[0])
+            return self._same_device(node, last, arguments[0])
         return UNKNOWN
 
     def _origin(self, func: ast.expr) -> str:
         return next(iter(self.module.names.origins(func)), "")
 
-    def _same_device(self, last: str, value: Value) -> Value:
+    def _same_device(self, node: ast.Call, last: str, value: Value) -> Value:
         if value.kind == "cpu":
-            if last in torch.REDUCTIONS:
-                return value._replace(rank="unsure")
-            return value._replace(rank="some") if last in torch.GIVE_RANK else value
+            return value._replace(rank=_rank_after(last, value.rank, node))
         if value.kind in TENSORS:
             return value
         return TENSOR if value.kind == "unknown" and last not in ("chunk", "split", "unbind") else UNKNOWN
@@ -106,8 +112,8 @@ class TorchCalls:
         others = [item for item in items if item.kind in TENSORS]
         if strays and (last == "stack" or not others):
             # Items on two devices are an error here, so what comes out of it is on the CPU.
-            return strays[0]._replace(rank="some")
-        return joined(others) if others else TENSOR
+            return strays[0]._replace(rank="many" if last == "stack" and strays[0].has_rank else "some")
+        return strongest(others) if others else TENSOR
 
     def _collective(self, node: ast.Call, arguments: list[Value], keywords: Keywords) -> Value:
         group = argument(node, "group")
@@ -125,15 +131,21 @@ class TorchCalls:
 
     def _factory(self, node: ast.Call, last: str, arguments: list[Value], env: Env[Value]) -> Value:
         place = argument(node, "device")
+        if isinstance(place, ast.expr) and self.evaluate(place, env) == NONE:
+            place = ABSENT
+        self.meetings.makes(node)
         if place is not ABSENT:
             if isinstance(place, ast.expr):
                 self.meetings.places(node)
                 return self._placed_at(place, env)
             return UNKNOWN  # `**kwargs` may hold the device
+        if self.follows_default:
+            return TENSOR
         made = Value("cpu", factory=node, known=frozenset(env))
         if last in torch.DATA_FACTORIES:
             return self._from_data(node, arguments[0] if arguments else UNKNOWN, made)
-        if not has_rank(node, last, self.module):
+        made = made._replace(rank=rank_of(node, last, self.module))
+        if not made.has_rank:
             return made._replace(rank="none" if self._is_without_dimensions(node) else "unsure")
         anchors = {value.anchor for value in arguments if value.anchor}
         for value in arguments:
@@ -152,7 +164,7 @@ class TorchCalls:
         if is_scalar_data(node) or data.kind == "host":
             return made._replace(rank="none")
         if node.args and is_plain_list(node.args[0]):
-            return made
+            return made._replace(rank=rank_of(node, "tensor", self.module))
         if data.kind in CONTAINERS and data.items:
             return made  # of tensors without dimensions in a list it takes the numbers
         return made._replace(rank="unsure", is_doubtful=True) if data.kind == "unknown" and node.args else UNKNOWN
@@ -198,6 +210,8 @@ class TorchCalls:
         if name == "to":
             moved = self._to(node, value, env)
             return moved._replace(factory=value.factory) if moved.kind in TENSORS else moved
+        if name == "type_as" and arguments and (arguments[0].kind == "cpu" or arguments[0].kind in TENSORS):
+            return arguments[0]._replace(rank=value.rank)
         if name in ("cuda", "type_as", "to_device"):
             device = self.anchor(func.value, value) and f"{dotted(func.value)}.device"
             return Value("placed", device=device, factory=value.factory)
@@ -210,10 +224,11 @@ class TorchCalls:
         if name == "tolist":
             return listed([HOST])
         if value.kind == "cpu" or value.kind in TENSORS:
-            if name in torch.MIXING_METHODS:
-                return self.meet(node, [value, *arguments, *keywords.values()])
+            operands = [value, *arguments, *keywords.values()]
+            if name in torch.MIXING_METHODS or (name in torch.MIXING_WITH_OPERANDS and _tensors(operands) > 1):
+                return self.meet(node, operands, is_contraction=name in torch.CONTRACTIONS)
             if name in torch.SAME_DEVICE_METHODS:
-                return self._same_device(name, value)
+                return self._same_device(node, name, value)
             return value if value.kind == "model" else UNKNOWN
         return TENSOR if name in torch.TENSOR_ONLY and value.kind == "unknown" else UNKNOWN
 
@@ -226,7 +241,9 @@ class TorchCalls:
             env[owner] = record(enumerate(grown)) if value.kind == "record" and is_literal else listed(grown)
             return HOST
         if name == "values":
-            return listed(value.members)
+            return iterated(value)
+        if name == "items" and value.kind == "record":
+            return record(enumerate(record([(0, HOST), (1, item)]) for item in value.members))
         if name == "items":
             return listed([record([(0, HOST), (1, element(value))])])
         if name == "keys":
@@ -256,16 +273,17 @@ class TorchCalls:
 
     # -- mixing ---------------------------------------------------------------------------------------------------
 
-    def meet(self, node: ast.expr, values: list[Value]) -> Value:
-        """Note a mix among the operands; the value of the operation."""
+    def meet(self, node: ast.expr, values: list[Value], *, is_contraction: bool = False) -> Value:
+        """Note a mix among the operands; the value of the operation, whose rank a contraction does not tell."""
         self.meetings.meet(node, values)
         others = [value for value in values if value.kind in TENSORS]
         strays = [value for value in values if value.kind == "cpu"]
         if others:
-            return next((value for value in others if value.kind == "placed"), others[0])
+            return strongest(others)
         if strays:
             known = all(value.kind in ("cpu", "host") for value in values)
-            return strays[0] if known and len(strays) == 1 else _broadest(strays, known)
+            found = strays[0] if known and len(strays) == 1 else _broadest(strays, known)
+            return found._replace(rank="unsure") if is_contraction else found
         if values and all(value.kind == "host" for value in values):
             anchors = {value.anchor for value in values if value.anchor}
             return Value("host", anchor=anchors.pop() if len(anchors) == 1 else "")
@@ -274,12 +292,27 @@ class TorchCalls:
 
 def _broadest(strays: list[Value], known: bool) -> Value:
     """The result of CPU tensors with each other, or with something unknown, which then is on the CPU as well."""
-    some = [value for value in strays if value.rank == "some"]
+    some = [value for value in strays if value.has_rank]
     if some:
-        return some[0]
+        return next((value for value in some if value.rank == "many"), some[0])
     if known and all(value.rank == "none" for value in strays):
         return strays[0]
     return UNKNOWN  # without dimensions it follows what it meets
+
+
+def _rank_after(last: str, rank: Rank, node: ast.Call) -> Rank:
+    """The rank of a CPU tensor after a function or method that leaves it where it is."""
+    if last in torch.REDUCTIONS:
+        return reduced(rank, last, node)
+    if last == "unsqueeze":
+        return "many" if rank in ("some", "many") else "some"
+    if last in torch.GIVE_RANK:
+        return "many" if rank == "many" and last in ("expand", "repeat") else "some"
+    return "some" if rank == "many" and last in ("masked_select", "reshape", "unfold") else rank
+
+
+def _tensors(values: list[Value]) -> int:
+    return sum(value.kind == "cpu" or value.kind in TENSORS for value in values)
 
 
 def _inside(node: ast.expr) -> list[ast.expr]:

@@ -176,7 +176,7 @@ class GradientCalls(Recorder):
         callee = callees.callee(self.module, node.func, self._function)  # type: ignore[arg-type]
         if callee is None or callee is self._function:
             return None
-        bound = callees.bound(callee, node, values, keywords)
+        bound = callees.bound(callee, node, values, keywords, is_method)
         if bound is None:
             return None
         outer = (self._function, self._returned, self._calling, self.mode)

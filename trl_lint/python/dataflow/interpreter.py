@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
+from operator import is_not
 from typing import Generic, Protocol, TypeVar
+
+from trl_lint.python.module import nodes_in
 
 V = TypeVar("V")
 Env = dict[str, V]
@@ -71,7 +75,7 @@ class Interpreter(Generic[V]):
     def __init__(self, domain: Domain[V]) -> None:
         self.domain = domain
         # The names that may have attributes in an environment: only for those is it searched when they are assigned.
-        self._owners: set[str] = set()
+        self._owners: set[str] = {"self", "cls"}
         self._is_running = False
 
     def run(self, body: Sequence[ast.stmt], env: Env[V]) -> Env[V] | None:
@@ -111,8 +115,9 @@ class Interpreter(Generic[V]):
             evaluate(node.test, env)
             return self._branches(node, env)
         elif isinstance(node, (ast.For, ast.AsyncFor)):
-            item = self.domain.element(evaluate(node.iter, env))
-            return self._loop(node, env, item)
+            value = evaluate(node.iter, env)
+            items = self.items(value)
+            return self._turns(node, env, items) if items else self._loop(node, env, self.domain.element(value))
         elif isinstance(node, ast.While):
             evaluate(node.test, env)
             return self._loop(node, env, None)
@@ -137,14 +142,37 @@ class Interpreter(Generic[V]):
             for target in node.targets:
                 env.pop(dotted(target) or "", None)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)):
-            return self._without(env, rebound(node))
+            return self._without(env, self.rebound(node))
         return env
 
     def _branches(self, node: ast.If, env: Env[V]) -> Env[V] | None:
         if not self.domain.enters(node.test):
-            stored = [name for body in (node.body, node.orelse) for statement in body for name in rebound(statement)]
+            stored = [
+                name for body in (node.body, node.orelse) for statement in body for name in self.rebound(statement)
+            ]
             return self._without(env, stored)
         return self._joined([self.run(body, dict(env)) for body in (node.body, node.orelse)])
+
+    def rebound(self, statement: ast.stmt) -> Iterable[str]:
+        """The names that a statement may bind, whatever comes of it."""
+        return rebound(statement)
+
+    def items(self, value: V) -> Sequence[V]:
+        """The items of an iterable whose items are known one by one; none where they are not."""
+        return ()
+
+    def _turns(self, node: ast.For | ast.AsyncFor, env: Env[V], items: Sequence[V]) -> Env[V] | None:
+        """A loop over a literal: one turn for each item, each of which may have been cut short."""
+        current = env
+        is_cut = any(isinstance(inner, (ast.Break, ast.Continue)) for inner in ast.walk(node))
+        for item in items:
+            inside = dict(current)
+            self._assign(node.target, item, inside)
+            after = self.run(node.body, inside)
+            if after is None or is_cut:
+                after = self._joined([dict(current), after])
+            current = after if after is not None else current
+        return self.run(node.orelse, current)
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: Env[V], item: V | None) -> Env[V] | None:
         current = env
@@ -180,10 +208,15 @@ class Interpreter(Generic[V]):
         """The environment with these names, and what hangs on them, unknown."""
         found = dict(env)
         for name in names:
-            for key in [key for key in found if key.startswith(name + ".")]:
-                del found[key]
+            self._drop_attributes(name, found)
             found[name] = self.domain.unknown()
         return found
+
+    def _drop_attributes(self, name: str, env: Env[V]) -> None:
+        """Forget what hangs on a name; most names have nothing, and a long function has many."""
+        if name in self._owners:
+            for key in [key for key in env if key.startswith(name + ".")]:
+                del env[key]
 
     def _joined(self, ends: Sequence[Env[V] | None]) -> Env[V] | None:
         alive = [end for end in ends if end is not None]
@@ -191,7 +224,11 @@ class Interpreter(Generic[V]):
             return None
         first, *rest = alive
         for other in rest:
-            for name in first.keys() | other.keys():
+            # What no branch touched is the same object in all of them, and found so without a comparison of values.
+            changed = list(compress(other, map(is_not, map(first.get, other), other.values())))
+            if len(first) + sum(name not in first for name in changed) != len(other):
+                changed += first.keys() - other.keys()
+            for name in changed:
                 if name in first and name in other:
                     if first[name] != other[name]:
                         first[name] = self.domain.join(first[name], other[name])
@@ -214,10 +251,7 @@ class Interpreter(Generic[V]):
         if name is None:
             self.domain.assigned(target, value, env)
             return
-        if name in self._owners:
-            prefix = name + "."
-            for other in [key for key in env if key.startswith(prefix)]:
-                del env[other]  # attributes of the object that had this name before
+        self._drop_attributes(name, env)  # those of the object that had this name before
         self._owners.update(owners(name))
         env[name] = value
         if not isinstance(target, ast.Name):
@@ -236,7 +270,7 @@ def rebound(statement: ast.stmt) -> Iterator[str]:
     is_scope = isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
     if is_scope:
         yield statement.name  # type: ignore[attr-defined]
-    for node in ast.walk(statement):
+    for node in nodes_in(statement):
         if isinstance(node, (ast.Nonlocal, ast.Global)):
             yield from node.names
         elif isinstance(node, (ast.Import, ast.ImportFrom)) and not is_scope:

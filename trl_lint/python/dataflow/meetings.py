@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from trl_lint.python.dataflow.places import TENSORS, Value
 from trl_lint.python.dataflow.readings import is_bound_device
-from trl_lint.python.module import PythonModule
+from trl_lint.python.module import FunctionNode, PythonModule
 
 Tier = Literal["placed", "model", "param", "anchor", "sibling"]
 # mix: two tensors of one operation. collective: communicated by NCCL. index: a CPU tensor indexed from elsewhere.
@@ -20,28 +20,60 @@ class Mix(NamedTuple):
     """A CPU tensor made by `factory` meets, at `node`, a value that lives elsewhere.
 
     `remedy` is the device expression the factory should have been given, "" if none is certain. `is_certain` unless the
-    factory may have been given a tensor, whose device it would have taken over.
+    factory may have been given a tensor, whose device it would have taken over. `source` is the module of the factory,
+    `place` that of the meeting.
     """
 
     factory: ast.Call
+    source: PythonModule
     node: ast.expr
+    place: PythonModule
     other: str
     tier: Tier
     remedy: str
     sort: Sort = "mix"
     is_certain: bool = True
+    is_state: bool = False
+
+    @property
+    def function(self) -> FunctionNode | None:
+        """The function in which they meet. `x += y` is read as an addition that is no part of the tree; `x` is one."""
+        is_made_up = isinstance(self.node, ast.BinOp) and self.node not in self.place.parents
+        return self.place.function(self.node.left if is_made_up else self.node)  # type: ignore[attr-defined]
+
+
+_Key = tuple[ast.Call, str, int, int, Sort]
 
 
 class Meetings:
     """The meetings of an analysis, each place once, with the strongest evidence for it."""
 
     def __init__(self, module: PythonModule) -> None:
-        self._found: dict[tuple[int, int, int, int, Sort], Mix] = {}
+        self.module = module  # the one that is being looked at
+        self._found: dict[_Key, Mix] = {}
         self._placing: list[ast.Call] = []
-        self._module = module
+        self._sources: dict[ast.Call, PythonModule] = {}
+
+    def inner(self, module: PythonModule) -> Meetings:
+        """Empty meetings for what a function that is called does, which may be given tensors from here."""
+        meetings = Meetings(module)
+        meetings._sources = dict(self._sources)
+        return meetings
+
+    def absorb(self, other: Meetings) -> None:
+        """Take over what a function that was called did."""
+        self._sources.update(other._sources)
+        self._placing.extend(factory for factory in other._placing if factory not in self._placing)
+        for key, mix in other._found.items():
+            self._keep(key, mix)
+
+    def makes(self, factory: ast.Call) -> None:
+        """A factory call of the module that is being looked at."""
+        self._sources.setdefault(factory, self.module)
 
     def places(self, factory: ast.Call) -> None:
         """A factory call that says where its tensor goes."""
+        self.makes(factory)
         if factory not in self._placing:
             self._placing.append(factory)
 
@@ -51,18 +83,36 @@ class Meetings:
         if factory is None:
             return
         # The same test may have led to both, or to only one of them.
-        if stray.is_partial and self._names_tested(factory) & self._names_tested(node):
+        source = self._sources[factory]
+        if stray.is_partial and _may_exclude(_tests(source, factory), _tests(self.module, node)):
             return
+        if stray.is_state and other.kind not in ("placed", "model"):
+            return  # a class may keep all that it is given on the CPU
         tier: Tier = "anchor" if stray.anchor else "sibling"
         if other.kind in ("placed", "model", "param"):
             tier = other.kind
         remedy = stray.remedy
         if not remedy and is_bound_device(other.device, stray.known):
             remedy = other.device
-        key = (factory.lineno, factory.col_offset, node.lineno, node.col_offset, sort)
+        key = (factory, self.module.path, node.lineno, node.col_offset, sort)
+        mix = Mix(
+            factory,
+            source,
+            node,
+            self.module,
+            other.device,
+            tier,
+            remedy,
+            sort,
+            is_certain=not stray.is_doubtful,
+            is_state=stray.is_state,
+        )
+        self._keep(key, mix)
+
+    def _keep(self, key: _Key, mix: Mix) -> None:
         known = self._found.get(key)
-        if known is None or _STRENGTH.index(tier) < _STRENGTH.index(known.tier):
-            self._found[key] = Mix(factory, node, other.device, tier, remedy, sort, not stray.is_doubtful)
+        if known is None or _STRENGTH.index(mix.tier) < _STRENGTH.index(known.tier):
+            self._found[key] = mix
 
     def meet(self, node: ast.expr, values: list[Value], *, scalars: bool = False) -> None:
         """Note every CPU tensor among the operands with every tensor that lives elsewhere.
@@ -71,14 +121,14 @@ class Meetings:
         """
         others = [value for value in values if value.kind in TENSORS]
         for stray in values:
-            if (
-                stray.kind == "cpu"
-                and not stray.is_doubtful
-                and (stray.rank == "some" or (scalars and stray.rank == "none"))
-            ):
-                for other in others:
-                    if stray.known or other.kind != "tensor" or stray.anchor:
-                        self.note(node, stray, other)
+            has_rank = stray.has_rank or (scalars and stray.rank == "none")
+            if stray.kind != "cpu" or stray.is_doubtful or not has_rank:
+                continue
+            # What is on the CPU only on some ways is elsewhere on the others.
+            partial = [] if stray.is_partial else [value for value in values if value.kind == "cpu"]
+            for other in [*others, *(way for value in partial for way in value.members)]:
+                if stray.known or other.kind != "tensor" or stray.anchor:
+                    self.note(node, stray, other)
 
     def found(self) -> list[Mix]:
         """In source order. An unknown meeting counts only beside another factory that names a device."""
@@ -86,10 +136,32 @@ class Meetings:
         return [mix for mix in ordered if mix.tier != "sibling" or mix.sort != "mix" or self._has_sibling(mix.factory)]
 
     def _has_sibling(self, factory: ast.Call) -> bool:
-        home = self._module.function(factory)
-        return any(other is not factory and self._module.function(other) is home for other in self._placing)
+        home = self._sources[factory].function(factory)
+        functions = (self._sources[other].function(other) for other in self._placing if other is not factory)
+        return any(function is home for function in functions)
 
-    def _names_tested(self, node: ast.AST) -> set[str]:
-        """The names in the tests of the branches around a node."""
-        tests = [parent.test for parent in self._module.ancestors(node) if isinstance(parent, (ast.If, ast.IfExp))]
-        return {part.id for test in tests for part in ast.walk(test) if isinstance(part, ast.Name)}
+
+class _Test(NamedTuple):
+    """The test of a branch, and whether it is the branch for true."""
+
+    text: str
+    names: frozenset[str]
+    outcome: bool
+
+
+def _tests(module: PythonModule, node: ast.AST) -> list[_Test]:
+    """The tests of the branches around a node."""
+    found = []
+    child = node
+    for parent in module.ancestors(node):
+        if isinstance(parent, (ast.If, ast.IfExp)) and child is not parent.test:
+            names = frozenset(part.id for part in ast.walk(parent.test) if isinstance(part, ast.Name))
+            body = parent.body if isinstance(parent.body, list) else [parent.body]
+            found.append(_Test(ast.unparse(parent.test), names, child in body))
+        child = parent
+    return found
+
+
+def _may_exclude(ones: list[_Test], others: list[_Test]) -> bool:
+    """Whether tests about the same names, that are not the same test with the same outcome, lead to two places."""
+    return any(one != other and one.names & other.names for one in ones for other in others)

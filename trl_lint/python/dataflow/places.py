@@ -9,15 +9,17 @@ that the caller passed (`param`), a tensor of an unknown place (`tensor`), a thi
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 Kind = Literal["cpu", "placed", "model", "param", "tensor", "host", "place", "record", "list", "unknown"]
-# Whether a CPU tensor has dimensions: one that has none meets every device in arithmetic.
-Rank = Literal["some", "none", "unsure"]
+# Whether a CPU tensor has dimensions, and whether certainly two: one that has none meets every device in arithmetic.
+Rank = Literal["many", "some", "none", "unsure"]
 
 _MOST_MEMBERS = 8
 TENSORS: frozenset[Kind] = frozenset({"placed", "model", "param", "tensor"})
+# From the best evidence that a tensor is not on the CPU to none.
+_EVIDENCE: tuple[Kind, ...] = ("placed", "model", "param", "tensor")
 CONTAINERS: frozenset[Kind] = frozenset({"record", "list"})
 
 
@@ -27,8 +29,9 @@ class Value(NamedTuple):
     `factory` is the call that made a CPU tensor, `known` the names bound when it ran (none are, once the tensor has
     left its function), `remedy` the device it should have been given, if that is certain where it is made. `items` are
     the members of a container, with the key None where it is not known. A CPU tensor without a factory was put there on
-    purpose; one that `is_partial` is there on one of several ways; one that `is_doubtful` was made of data nobody
-    knows, which, if it was a tensor, kept its device. A `placed` one with a factory was moved from the CPU.
+    purpose; one that `is_partial` is there on one of several ways (what it is on another is in `items`); one that
+    `is_doubtful` was made of data nobody knows, which, if it was a tensor, kept its device; one that `is_state` was
+    left in `self` by `__init__`. A `placed` one with a factory was moved from the CPU.
     """
 
     kind: Kind
@@ -40,7 +43,12 @@ class Value(NamedTuple):
     rank: Rank = "some"
     is_doubtful: bool = False
     is_partial: bool = False
+    is_state: bool = False
     items: tuple[tuple[object, Value], ...] = ()
+
+    @property
+    def has_rank(self) -> bool:
+        return self.rank in ("some", "many")
 
     @property
     def members(self) -> tuple[Value, ...]:
@@ -49,6 +57,7 @@ class Value(NamedTuple):
 
 UNKNOWN = Value("unknown")
 HOST = Value("host")
+NONE = Value("host", device="None")
 MODEL = Value("model")
 TENSOR = Value("tensor")
 ON_CPU = Value("cpu", rank="unsure")
@@ -70,11 +79,19 @@ def join(left: Value, right: Value) -> Value:
         return left._replace(
             anchor=left.anchor if left.anchor == right.anchor else "",
             device=left.device if left.device == right.device else "",
-            rank=left.rank if left.rank == right.rank else "unsure",
+            rank=_common_rank(left.rank, right.rank),
         )
     if {left.kind, right.kind} == CONTAINERS:
         return _join_lists(left.members, right.members)
-    return TENSOR if {left.kind, right.kind} <= TENSORS else UNKNOWN
+    if {left.kind, right.kind} <= TENSORS:
+        return max(left, right, key=lambda value: _EVIDENCE.index(value.kind))
+    return UNKNOWN
+
+
+def _common_rank(left: Rank, right: Rank) -> Rank:
+    if left == right:
+        return left
+    return "some" if {left, right} == {"some", "many"} else "unsure"
 
 
 def merge(left: Value, right: Value) -> Value:
@@ -84,9 +101,12 @@ def merge(left: Value, right: Value) -> Value:
     device may have chosen, and nothing is known.
     """
     for stray, other in ((left, right), (right, left)):
+        if other == NONE and (stray.kind in TENSORS or stray.kind in CONTAINERS or stray.kind == "cpu"):
+            return stray._replace(known=frozenset(), is_partial=stray.kind == "cpu")  # None takes part in no operation
         if stray.kind == "cpu" and stray.factory is not None and other.kind in TENSORS:
             is_other = other.factory is None and not stray.is_doubtful
-            return stray._replace(known=frozenset(), is_partial=True) if is_other else UNKNOWN
+            way = ((None, other._replace(items=())),)
+            return stray._replace(known=frozenset(), is_partial=True, items=way) if is_other else UNKNOWN
     return join(left, right)
 
 
@@ -110,6 +130,11 @@ def place_of(value: Value, device: str) -> Value:
     return Value("place", device=device, items=((None, value),))
 
 
+def strongest(values: Sequence[Value]) -> Value:
+    """Of tensors that must share a place, the one about which most is known."""
+    return min(values, key=lambda value: _EVIDENCE.index(value.kind))
+
+
 def joined(values: Iterable[Value]) -> Value:
     found = list(values)
     result = found[0] if found else UNKNOWN
@@ -121,6 +146,11 @@ def joined(values: Iterable[Value]) -> Value:
 def record(items: Iterable[tuple[object, Value]]) -> Value:
     """A tuple, a dict with literal keys, a dataclass: parts with a name or a number each."""
     return Value("record", items=tuple(items))
+
+
+def iterated(value: Value) -> Value:
+    """What a loop over a value goes through, item by item where they are known."""
+    return record(enumerate(value.members)) if value.kind == "record" else listed(value.members)
 
 
 def listed(values: Iterable[Value]) -> Value:
@@ -160,5 +190,5 @@ def abroad(value: Value) -> Value:
         items = tuple((key, abroad(item)) for key, item in value.items)
         return value._replace(items=items, device="")
     if value.kind == "cpu":
-        return value._replace(known=frozenset())
+        return value._replace(known=frozenset(), items=tuple((key, abroad(item)) for key, item in value.items))
     return value._replace(anchor="", device="")

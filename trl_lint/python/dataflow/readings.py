@@ -7,7 +7,10 @@ from collections.abc import Iterator
 
 from trl_lint.python.dataflow import torch_facts as torch
 from trl_lint.python.dataflow.interpreter import dotted
+from trl_lint.python.dataflow.places import Rank
+from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode, PythonModule
+from trl_lint.python.values import literal
 
 
 def is_bound_device(text: str, known: frozenset[str]) -> bool:
@@ -52,6 +55,7 @@ def is_foreign_annotation(node: ast.expr | None) -> bool:
     return node is not None and any(word in ast.unparse(node) for word in ("ndarray", "jax", "tf.", "jnp", "np."))
 
 
+_MODULES = frozenset({"torch", "F", "torch.nn.functional", "nn.functional"})
 _MODEL_WORDS = ("model", "actor", "critic", "policy", "value_head", "backbone", "transformer")
 _MAKERS = ("get_", "create_", "load_", "build_", "make_", "prepare_")
 _NO_MODELS = ("vllm", "llm", "model_name", "config", "info", "output", "inputs", "kwargs", "factory", "class", "path")
@@ -126,20 +130,40 @@ def parts(node: ast.expr) -> Iterator[ast.expr]:
         yield node.value
 
 
-def has_rank(node: ast.Call, last: str, module: PythonModule) -> bool:
-    """Whether the result certainly has one or more dimensions."""
+def rank_of(node: ast.Call, last: str, module: PythonModule) -> Rank:
+    """How many dimensions the result of a factory call certainly has."""
     if last in torch.DATA_FACTORIES:
-        return bool(node.args) and is_plain_list(node.args[0])
+        if not node.args or not is_plain_list(node.args[0]):
+            return "unsure"
+        rows = node.args[0].elts if isinstance(node.args[0], ast.List) else []
+        return "many" if rows and isinstance(rows[0], ast.List) else "some"
     if not node.args:
-        return False
+        return "unsure"
+    if last in ("eye", "tril_indices", "triu_indices"):
+        return "many"
+    if last not in ("zeros", "ones", "empty", "rand", "randn", "full"):
+        return "some"
     first = node.args[0]
-    if last in ("zeros", "ones", "empty", "rand", "randn", "full"):
-        if isinstance(first, (ast.Tuple, ast.List)):
-            return bool(first.elts)
-        if isinstance(first, ast.Starred) or last == "full":
-            return not isinstance(first, ast.Name)  # `full(size, x)`: the size may be ()
-        return not isinstance(first, ast.Name) or len(node.args) > 1 or module.value(first) != ()
-    return True
+    if isinstance(first, (ast.Tuple, ast.List)):
+        return "many" if len(first.elts) > 1 else "some" if first.elts else "unsure"
+    if last == "full":
+        return "unsure" if isinstance(first, ast.Name) else "some"  # `full(size, x)`: the size may be ()
+    if isinstance(first, ast.Starred) or len(node.args) > 1:
+        return "many" if len(node.args) > 1 else "some"
+    return "some" if not isinstance(first, ast.Name) or module.value(first) != () else "unsure"
+
+
+def reduced(rank: Rank, last: str, node: ast.Call) -> Rank:
+    """What a reduction leaves of a rank; `node` is the call, of a function or of a method."""
+    options = {keyword.arg: keyword.value for keyword in node.keywords}
+    is_method = isinstance(node.func, ast.Attribute) and (dotted(node.func) or "").rpartition(".")[0] not in _MODULES
+    dimension = options.get("dim") or next(iter(node.args[0 if is_method else 1 :]), None)
+    is_one = isinstance(literal(dimension), int) and literal(dimension) is not True
+    if last not in torch.SINGLE_REDUCTIONS or not is_one or (last == "norm" and "dim" not in options):
+        return "unsure"
+    if literal(options.get("keepdim")) is True:
+        return rank
+    return "some" if rank == "many" and not options.get("keepdim") else "unsure"
 
 
 def is_plain_list(node: ast.expr) -> bool:
@@ -151,7 +175,32 @@ def is_scalar_data(node: ast.Call) -> bool:
     return bool(node.args) and isinstance(node.args[0], (ast.Constant, ast.UnaryOp))
 
 
-def keeps_rank(index: ast.expr) -> bool:
-    """Whether a subscript leaves at least one dimension: a slice or `None` in it does."""
+def picked(rank: Rank, index: ast.expr) -> Rank:
+    """What a subscript leaves of a rank: a slice or `None` in it keeps one dimension, anything else may take one."""
     items = index.elts if isinstance(index, ast.Tuple) else [index]
-    return any(isinstance(i, ast.Slice) or (isinstance(i, ast.Constant) and i.value is None) for i in items)
+    is_kept = any(isinstance(i, ast.Slice) or (isinstance(i, ast.Constant) and i.value is None) for i in items)
+    if len(items) == 1:
+        return rank if is_kept else "some" if rank == "many" else "unsure"
+    return "some" if is_kept and rank in ("some", "many") else rank if is_kept else "unsure"
+
+
+def sets_default_device(node: ast.With | ast.AsyncWith) -> bool:
+    """Whether factories inside of a `with` follow a device: `with torch.device(…):`, `with self.device:`."""
+    entries = [entry.context_expr for entry in node.items]
+    names = [dotted(entry.func if isinstance(entry, ast.Call) else entry) or "" for entry in entries]
+    return any(name.rpartition(".")[2].endswith("device") for name in names)
+
+
+def under_default_device(module: PythonModule) -> frozenset[str]:
+    """The names of the functions that may run inside of such a `with`, called there directly or over another."""
+    cached = module.memo.get(("under default device", module.tree))
+    if cached is None:
+        withs: list[ast.With | ast.AsyncWith] = [*module.of(ast.With), *module.of(ast.AsyncWith)]
+        blocks: list[ast.AST] = [node for node in withs if sets_default_device(node)]
+        found: set[str] = set()
+        while blocks:
+            names = {last_name(node.func) for block in blocks for node in ast.walk(block) if isinstance(node, ast.Call)}
+            blocks = [function for function in module.functions if function.name in names - found]
+            found |= names
+        cached = module.memo["under default device", module.tree] = frozenset(found)
+    return cached  # type: ignore[return-value]

@@ -33,6 +33,8 @@ TENSOR_ONLY = words("""
 REDUCTIONS = words(
     "sum mean std var max min any all argmax argmin prod norm squeeze select unbind dot unique logsumexp"
 )
+# Of them, those that give one tensor, with a dimension less, if they are told which.
+SINGLE_REDUCTIONS = words("sum mean std var any all argmax argmin prod norm logsumexp")
 # Methods after which a tensor has dimensions.
 GIVE_RANK = words("expand expand_as flatten new_ones new_zeros repeat unsqueeze view view_as")
 SIZE_METHODS = words("dim nelement numel size")
@@ -41,13 +43,20 @@ MIXING_FUNCTIONS = words("""
     add addmm baddbmm binary_cross_entropy binary_cross_entropy_with_logits bitwise_and bitwise_or bmm cat cdist
     concat concatenate cosine_similarity cross_entropy div dot einsum embedding eq gather ge gt hstack
     index_select isin kl_div l1_loss le lerp logical_and logical_or logical_xor lt masked_fill masked_select
-    matmul maximum minimum mm mse_loss mul ne nll_loss scatter smooth_l1_loss sub true_divide vstack where
+    matmul maximum minimum mm mse_loss mul ne nll_loss outer scatter smooth_l1_loss sub true_divide vstack where
 """)
 MIXING_METHODS = words("""
     add add_ bmm div div_ dot eq gather ge gt index_select le logical_and logical_or logical_xor lt masked_fill
     masked_fill_ masked_scatter masked_scatter_ masked_select matmul maximum minimum mm mul mul_ ne scatter
     scatter_ scatter_add scatter_add_ sub sub_ take_along_dim where
 """)
+# Of them, those whose result may have no dimensions even if all operands have some.
+CONTRACTIONS = words("""
+    binary_cross_entropy binary_cross_entropy_with_logits cosine_similarity cross_entropy dot einsum kl_div l1_loss
+    matmul mse_loss nll_loss smooth_l1_loss
+""")
+# Functions and methods that mix if they are given a second tensor: bounds, or the other operand.
+MIXING_WITH_OPERANDS = words("clamp clip max min")
 # Free functions whose result lives where their first argument does.
 SAME_DEVICE_FUNCTIONS = words("""
     abs argmax argmin argsort clamp clip clone cumprod cumsum exp flip gelu log log1p log_softmax logsigmoid logsumexp

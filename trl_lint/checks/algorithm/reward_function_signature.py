@@ -1,0 +1,226 @@
+"""TRL702: a reward function that cannot be called as the trainer calls it, or returns what it cannot use."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.finding import Finding
+from trl_lint.knowledge.rewards import reward_calls
+from trl_lint.project.environment import judge
+from trl_lint.project.modules import imported_name
+from trl_lint.python.guards import bindings
+from trl_lint.python.module import FunctionNode, PythonModule
+from trl_lint.python.names import is_from
+from trl_lint.python.values import argument
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+_TRAINERS = ("trl.GRPOTrainer", "trl.RLOOTrainer")
+# What gives one number, text or truth for the whole batch.
+_SCALAR_CALLS = frozenset({"float", "int", "bool", "len", "str"})
+
+
+class Reward(NamedTuple):
+    """A function of the project that is passed as a reward function, and where it is passed."""
+
+    function: FunctionNode
+    module: PythonModule
+    passed: ast.expr
+
+
+class Fault(NamedTuple):
+    """What is wrong with it, in which releases of trl."""
+
+    message: str
+    releases: str
+
+
+class RewardFunctionSignature(Rule):
+    code = "TRL702"
+    triggers = _TRAINERS
+
+    def is_candidate(self, site: Site) -> bool:
+        return any(read_faults(reward.function, trainer_of(site)) for reward in read_rewards(site))
+
+    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+        environment = site.project.environment(site.module.path)
+        for reward in read_rewards(site):
+            for fault in read_faults(reward.function, trainer_of(site)):
+                verdict = judge(environment, {"trl": fault.releases}, self.page.severity)
+                if verdict is None:
+                    continue
+                yield self.finding(
+                    site.module.location(reward.passed),
+                    f"`{reward.function.name}` {fault.message} {verdict.phrase}",
+                    severity=verdict.severity,
+                    related=(
+                        reward.module.name_location(reward.function, "the reward function"),
+                        *verdict.related,
+                    ),
+                )
+                break
+
+
+def trainer_of(site: Site) -> str:
+    """The public name of the trainer that a call builds."""
+    origins = site.module.names.origins(site.call.func)
+    return next(name for name in _TRAINERS if any(is_from(origin, name) for origin in origins))
+
+
+def read_rewards(site: Site) -> list[Reward]:
+    """The functions that are passed by name, alone or in a list, and are certainly these."""
+    if not site.module.names.is_certain(site.call.func):
+        return []
+    given = argument(site.call, "reward_funcs", 1)
+    if isinstance(given, ast.Name):
+        values = bindings(site.module).get(given.id, [])
+        if len(values) == 1 and isinstance(values[0], ast.List) and not _is_changed(site.module, given.id):
+            given = values[0]
+    items = given.elts if isinstance(given, ast.List) else [given]
+    found = []
+    for item in items:
+        target = _function(site, item) if isinstance(item, ast.Name) else None
+        if target is not None and isinstance(item, ast.Name):
+            found.append(Reward(target[1], target[0], item))
+    return found
+
+
+def _is_changed(module: PythonModule, name: str) -> bool:
+    """Whether a list may get other items later: a method of it is called, or an item of it assigned."""
+    used = (node for node in module.of(ast.Attribute) if isinstance(node.value, ast.Name) and node.value.id == name)
+    return any(True for _ in used) or not module.names.is_literal_only(name)
+
+
+def _function(site: Site, name: ast.Name) -> tuple[PythonModule, FunctionNode] | None:
+    imported = imported_name(site.module, name, site.project)
+    module, text = imported or (site.module, name.id)
+    found = [function for function in module.functions if function.name == text]
+    is_plain = len(found) == 1 and not found[0].decorator_list and text not in bindings(module)
+    if not is_plain or module.parents.get(found[0]) is not module.tree:
+        return None
+    if imported is None and module.names.is_imported(text):
+        return None
+    return module, found[0]
+
+
+def read_faults(function: FunctionNode, trainer: str) -> list[Fault]:
+    """What is wrong with a reward function, first what concerns most releases."""
+    table = reward_calls()
+    rows = table.of(trainer)
+    if not rows:
+        return []
+    first = rows[0].releases
+    faults = []
+    refused = sorted(required_of(function) & table.withheld)
+    if refused:
+        faults.append(Fault(f"needs `{refused[0]}`, which {_short(trainer)} never passes,", first))
+    for row in rows:
+        missing = [name for name in row.names if not _takes(function, name)]
+        if missing:
+            words = " and ".join(f"`{name}`" for name in missing)
+            faults.append(
+                Fault(f"has no `**kwargs` and does not take {words}, which {_short(trainer)} passes", row.releases)
+            )
+            break
+    if isinstance(function, ast.AsyncFunctionDef):
+        faults.append(Fault(f"is a coroutine, which {_short(trainer)} does not await", f"{first},<{table.async_since}"))
+    if (what := read_result(function)) is not None:
+        faults.append(Fault(f"returns {what} instead of a list with a reward for each completion,", first))
+    elif gives_none(function):
+        message = f"gives None as a reward, which {_short(trainer)} cannot use"
+        faults.append(Fault(message, f"{first},<{table.none_since}"))
+    return faults
+
+
+def _short(trainer: str) -> str:
+    return trainer.rpartition(".")[2]
+
+
+def _takes(function: FunctionNode, name: str) -> bool:
+    spec = function.args
+    return spec.kwarg is not None or any(arg.arg == name for arg in (*spec.args, *spec.kwonlyargs))
+
+
+def required_of(function: FunctionNode) -> set[str]:
+    """The parameters without a default."""
+    spec = function.args
+    positional = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
+    named = [arg.arg for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is None]
+    return {*positional[: len(positional) - len(spec.defaults)], *named}
+
+
+def read_result(function: FunctionNode) -> str | None:
+    """What a function returns on every way if that is certainly no list; None if it may be one."""
+    inner = [node for statement in function.body for node in _own(statement)]
+    if any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in inner):
+        return None
+    values = [node.value for node in inner if isinstance(node, ast.Return)]
+    if not values:
+        return None if _is_stub(function) else "nothing"
+    kinds = {_kind(value) for value in values}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def gives_none(function: FunctionNode) -> bool:
+    """Whether the list it returns may hold None in so many words: `[None if … else …]`, `rewards.append(None)`."""
+    inner = [node for statement in function.body for node in _own(statement)]
+    returned = [node.value for node in inner if isinstance(node, ast.Return)]
+    names = {value.id for value in returned if isinstance(value, ast.Name)}
+    choices = [value.elt for value in returned if isinstance(value, ast.ListComp)]
+    if any(isinstance(choice, ast.IfExp) and _is_none_or(choice) for choice in choices):
+        return True
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "append"
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in names
+        and len(returned) == 1
+        and any(_is_none(arg) for arg in node.args)
+        for node in inner
+    )
+
+
+def _is_none_or(choice: ast.IfExp) -> bool:
+    return _is_none(choice.body) or _is_none(choice.orelse)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _kind(value: ast.expr | None) -> str | None:
+    """A name for a value that is no list; None for what may be one."""
+    if value is None or _is_none(value):
+        return "nothing"
+    if isinstance(value, (ast.Dict, ast.DictComp)):
+        return "a dict"
+    if isinstance(value, (ast.JoinedStr, ast.Constant)):
+        return "one value"
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in _SCALAR_CALLS:
+        return "one value"
+    return None
+
+
+def _own(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and what is in it, without what belongs to another function or class."""
+    yield node
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _own(child)
+
+
+def _is_stub(function: FunctionNode) -> bool:
+    """A body that leaves by raising, or is not written yet."""
+    last = function.body[-1]
+    return isinstance(last, (ast.Raise, ast.Pass)) or (
+        isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant)
+    )
+
+
+rule = RewardFunctionSignature()

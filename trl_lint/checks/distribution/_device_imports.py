@@ -1,0 +1,96 @@
+"""Tensors that a helper in another module of the project makes on the CPU, seen where the helper is called."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.checks.distribution._device import (
+    certain_meetings,
+    function_meetings,
+    is_followed,
+    is_for_accelerators,
+    is_prepared,
+    may_be_on_cpu,
+)
+from trl_lint.project.modules import imported_name
+from trl_lint.python.dataflow.callees import named
+from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
+from trl_lint.python.guards import last_name
+from trl_lint.python.module import FunctionNode, PythonModule
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+    from trl_lint.python.dataflow.meetings import Mix, Sort
+
+# A file without a factory of its own still has to import torch, or a project module, to hold tensors.
+NEEDLES = (b"import torch", b"from torch")
+_FACTORIES = FACTORIES | DATA_FACTORIES
+# The functions that call helpers of other modules: each helper, and its first call there.
+_Callers = dict[FunctionNode, dict["FunctionNode | None", ast.Call]]
+
+
+class ImportedMeeting(NamedTuple):
+    """A call of an imported helper, and what the tensor that is made in there meets."""
+
+    call: ast.Call
+    mix: Mix
+
+
+def imported_meetings(module: PythonModule, project: Project, sort: Sort) -> Iterator[ImportedMeeting]:
+    """The first meeting of each helper's tensor in the functions of a module that call such helpers."""
+    if not is_for_accelerators(module):
+        return
+    for function, calls in _calling_functions(module, project).items():
+        seen: set[ast.Call] = set()
+        for mix in certain_meetings([function_meetings(module, function, project)], sort):
+            if mix.source is module or mix.factory in seen or is_prepared(mix):
+                continue
+            origin = mix.source.function(mix.factory)
+            call = calls.get(origin) or next((c for maker, c in calls.items() if maker in mix.source.functions), None)
+            if call is not None:
+                seen.add(mix.factory)
+                yield ImportedMeeting(call, mix)
+
+
+def _calling_functions(module: PythonModule, project: Project) -> _Callers:
+    """The functions of a module that call helpers of others which make tensors: each helper, and its first call."""
+    cached = module.memo.get(("imported makers", module.tree))
+    if cached is None:
+        table: _Callers = {}
+        makers: dict[str, FunctionNode | None] = {}
+        for call in module.calls:
+            text = ast.unparse(call.func) if isinstance(call.func, (ast.Name, ast.Attribute)) else ""
+            if not text or not module.names.is_imported(text.partition(".")[0]):
+                continue
+            if text not in makers:
+                makers[text] = _maker(module, call.func, project)
+            maker, function = makers[text], module.function(call)
+            if maker is not None and function is not None:
+                table.setdefault(function, {}).setdefault(maker, call)
+        cached = module.memo["imported makers", module.tree] = table
+    return cached  # type: ignore[return-value]
+
+
+def _maker(module: PythonModule, func: ast.expr, project: Project) -> FunctionNode | None:
+    """The function of another module that a name means, if it, or one that it calls there, makes a tensor."""
+    found = imported_name(module, func, project)
+    if found is None or not is_followed(found[0]):
+        return None
+    function = named(*found)
+    if function is None:
+        return None
+    known = found[0].memo.get(("makes tensors", function))
+    if known is None:
+        known = found[0].memo["makes tensors", function] = _makes(found[0], function, frozenset())
+    return function if known else None
+
+
+def _makes(module: PythonModule, function: FunctionNode, around: frozenset[FunctionNode]) -> bool:
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+    if any(last_name(call) in _FACTORIES and may_be_on_cpu(call, function) for call in calls):
+        return True
+    around |= {function}
+    inner = [named(module, call.func.id) for call in calls if isinstance(call.func, ast.Name)]
+    return any(_makes(module, callee, around) for callee in inner if callee is not None and callee not in around)

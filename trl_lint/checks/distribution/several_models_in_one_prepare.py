@@ -1,0 +1,131 @@
+"""TRL108: two models in one `Accelerator.prepare()`, which DeepSpeed and FSDP2 refuse."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint.checks._runs import runs_of
+from trl_lint.checks.distribution._accelerators import constructor_of
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.finding import Finding, Location, lowered
+from trl_lint.project.environment import judge
+from trl_lint.python.dataflow.interpreter import dotted
+from trl_lint.python.guards import bindings, key_of
+from trl_lint.python.module import PythonModule
+from trl_lint.python.values import argument, is_none
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.project.launches import Launch
+
+# The check stands in `prepare` itself (accelerator.py of 0.17.0 to 1.15.0 read; FSDP2's from 1.8.0 on).
+_REFUSING = {"DeepSpeed": ">=0.17.0", "FSDP2": ">=1.8.0"}
+_MODEL_CLASS = re.compile(r"AutoModel\w*|\w+(?:Model|ForCausalLM|ForSequenceClassification|ForConditionalGeneration)")
+_LIBRARIES = frozenset({"transformers", "trl", "peft", "diffusers"})
+# A branch that knows how the run is distributed may be for another run.
+_ABOUT_RUNS = re.compile(r"deepspeed|zero|fsdp|distributed_type|\bddp\b", re.I)
+
+
+class Evidence(NamedTuple):
+    """That the script runs with one that refuses, and where this is said."""
+
+    kind: str
+    location: Location
+    is_documentation: bool = False
+
+
+class SeveralModelsInOnePrepare(Rule):
+    code = "TRL108"
+    triggers = (".prepare",)
+    needles = (b"Accelerator",)
+
+    def is_candidate(self, site: Site) -> bool:
+        return read_models(site) != [] and next(read_evidence(site), None) is not None
+
+    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+        models = read_models(site)
+        for evidence in read_evidence(site):
+            environment = site.project.environment(site.module.path)
+            verdict = judge(environment, {"accelerate": _REFUSING[evidence.kind]}, self.page.severity)
+            if verdict is None or not models:
+                continue
+            names = " and ".join(f"`{ast.unparse(model)}`" for model in models)
+            yield self.finding(
+                site.location,
+                f"{names} are both models, and under {evidence.kind} `prepare` takes one only {verdict.phrase}",
+                severity=lowered(verdict.severity) if evidence.is_documentation else verdict.severity,
+                related=(evidence.location, *verdict.related),
+            )
+            return
+
+
+def read_models(site: Site) -> list[ast.expr]:
+    """The arguments of `prepare` that certainly are models, if there are two or more."""
+    func, module = site.call.func, site.module
+    if not isinstance(func, ast.Attribute) or constructor_of(module, func.value) is None:
+        return []
+    if any(isinstance(p, ast.If) and _ABOUT_RUNS.search(ast.unparse(p.test)) for p in module.ancestors(site.call)):
+        return []
+    found = [arg for arg in site.call.args if is_model(module, arg)]
+    return found if len({ast.unparse(arg) for arg in found}) > 1 else []
+
+
+def is_model(module: PythonModule, node: ast.expr) -> bool:
+    """Whether everything a name is assigned, but for what `prepare` gives back, is a model."""
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return False
+    values = bindings(module).get(key_of(node), [])
+    return bool(values) and all(makes_model(module, value) for value in values)
+
+
+def makes_model(module: PythonModule, value: ast.expr) -> bool:
+    if not isinstance(value, ast.Call):
+        return False
+    func = value.func
+    if isinstance(func, ast.Attribute) and func.attr in ("from_pretrained", "from_config"):
+        origins = module.names.origins(func.value)
+        packages = {origin.partition(".")[0] for origin in origins}
+        classes = [origin.rpartition(".")[2] for origin in origins]
+        return bool(origins) and packages <= _LIBRARIES and all(_MODEL_CLASS.fullmatch(name) for name in classes)
+    own = [node for node in module.classes if isinstance(func, ast.Name) and node.name == func.id]
+    return len(own) == 1 and any(
+        "torch.nn.Module" in module.names.origins(base) for base in own[0].bases if dotted(base) is not None
+    )
+
+
+def read_evidence(site: Site) -> Iterator[Evidence]:
+    """What says that the script runs under DeepSpeed or FSDP2: the accelerator itself, or a launch."""
+    func = site.call.func
+    made = constructor_of(site.module, func.value) if isinstance(func, ast.Attribute) else None
+    plugin = argument(made, "deepspeed_plugin") if made is not None else None
+    if isinstance(plugin, ast.Call) and not is_none(plugin):
+        yield Evidence("DeepSpeed", site.module.location(plugin, "DeepSpeed is chosen here"))
+    for launch in runs_of(site.module.path, site.project):
+        if launch.launcher == "accelerate" and (found := _of_launch(launch, site)) is not None:
+            yield found
+
+
+def _of_launch(launch: Launch, site: Site) -> Evidence | None:
+    from trl_lint.sources.nodes import find, find_entry, value_of
+
+    if "--use_deepspeed" in launch.options:
+        place = launch.location._replace(message="this launch uses DeepSpeed")
+        return Evidence("DeepSpeed", place, launch.is_documentation)
+    config = site.project.run_of(launch).accelerate
+    entry = find_entry(config.root, "distributed_type") if config is not None else None
+    if config is None or entry is None:
+        return None
+    kind = value_of(entry.value)
+    if kind == "DEEPSPEED":
+        return Evidence("DeepSpeed", config.place(entry, "this run uses DeepSpeed"), launch.is_documentation)
+    version = find(config.root, "fsdp_config.fsdp_version")
+    if kind == "FSDP" and version is not None and str(value_of(version)) == "2":
+        return Evidence("FSDP2", config.place(entry, "this run uses FSDP2"), launch.is_documentation)
+    return None
+
+
+rule = SeveralModelsInOnePrepare()

@@ -1,0 +1,40 @@
+"""How the trainers of trl call reward functions: `rules/semantics/rewards.toml`."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import NamedTuple
+
+from trl_lint.knowledge import rules_dir
+
+
+class Passed(NamedTuple):
+    """Keywords that a trainer passes to every reward function in some releases."""
+
+    trainer: str
+    releases: str
+    names: tuple[str, ...]
+
+
+class RewardCalls(NamedTuple):
+    """The whole table; the fields are explained in it."""
+
+    passed: tuple[Passed, ...]
+    withheld: frozenset[str]
+    none_since: str
+    async_since: str
+
+    def of(self, trainer: str) -> tuple[Passed, ...]:
+        """What one trainer (its dotted public name) passes, from the oldest release on."""
+        return tuple(row for row in self.passed if row.trainer == trainer)
+
+
+@cache
+def reward_calls() -> RewardCalls:
+    import tomli
+
+    with open(os.path.join(rules_dir(), "semantics", "rewards.toml"), "rb") as stream:
+        table = tomli.load(stream)
+    passed = tuple(Passed(row["trainer"], row["releases"], tuple(row["names"])) for row in table["passed"])
+    return RewardCalls(passed, frozenset(table["withheld"]), table["none_since"], table["async_since"])
