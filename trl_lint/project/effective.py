@@ -7,6 +7,7 @@ in a way that cannot be read makes its value unknown; it is never skipped.
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing
@@ -118,6 +119,7 @@ def of_document(document: Document, path: str, origin: Origin = "recipe") -> Set
     return Setting(value, origin, document.place(entry))
 
 
+@lru_cache(maxsize=4096)
 def of_default(text: str | None) -> Setting | Missing:
     """The default of a library, as the histories spell it: a literal, or an expression between backquotes."""
     if text is None or text.startswith("`"):

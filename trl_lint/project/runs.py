@@ -66,6 +66,7 @@ class Run:
         self.project = project
         self.origin = origin
         self.files = files or {}
+        self._fields: dict[str, Setting | Missing] = {}  # asked for by many rules, each for many releases
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -232,6 +233,12 @@ class Run:
 
     def field(self, name: str) -> Setting | Missing:
         """What the run sets a field of its training arguments to; ABSENT where its default counts."""
+        found = self._fields.get(name)
+        if found is None:
+            found = self._fields[name] = self._read_field(name)
+        return found
+
+    def _read_field(self, name: str) -> Setting | Missing:
         script = self.script if self.parser is None or self.parser.location is not None else None
         if script is not None:
             said = script.setting(name)

@@ -92,6 +92,8 @@ def _found(
     where: tuple[Location, ...],
 ) -> Found | None:
     """What a row says about the values that `read_in` gives for the releases of its package; None if nothing."""
+    if not _is_written(row, read_in, chosen):
+        return None
 
     def is_bad(version: str) -> bool:
         return holds(row, version) and all_hold(row.when, read_in(version)) is True
@@ -107,6 +109,17 @@ def _found(
     related = places((name.rpartition(":")[2], setting) for name, setting in said if setting.location != place)
     message = worded(row, dict(said), verdict)
     return Found(place, message, verdict.severity, (*related, *where, *verdict.related))
+
+
+def _is_written(row: Contradiction, read_in: Callable[[str], Read], chosen: Choice) -> bool:
+    """Whether anything that a row is about stands somewhere; of defaults alone nothing is said.
+
+    What stands there is the same for all releases, but for names that only the oldest or the newest of them take.
+    """
+    ends = dict.fromkeys(chosen.releases[:: max(len(chosen.releases) - 1, 1)])
+    readers = [read_in(version) for version in ends]
+    said = (read(name) for read in readers for name in fields(row))
+    return any(isinstance(one, Setting) and one.location is not None for one in said)
 
 
 def fields(row: Contradiction) -> tuple[str, ...]:
