@@ -181,7 +181,10 @@ class PythonModule:
 
     def function(self, node: ast.AST) -> FunctionNode | None:
         """The innermost function around a node."""
-        return next((n for n in self.ancestors(node) if isinstance(n, FUNCTIONS)), None)
+        around = self.parents.get(node)
+        while around is not None and not isinstance(around, FUNCTIONS):
+            around = self.parents.get(around)
+        return around
 
     def functions_around(self, node: ast.AST) -> Iterator[FunctionNode]:
         """The functions that a node stands in, from the inside."""

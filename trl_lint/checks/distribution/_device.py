@@ -45,7 +45,10 @@ def meetings_of(site: Site, sort: Sort) -> list[Mix]:
     function = module.function(factory)
     if function is None or not may_be_on_cpu(factory, function):
         return []
-    analyses = [function_meetings(module, root, site.project) for root in _around(module, function, factory)]
+    around = _around(module, function, factory)
+    if not around:
+        return []
+    analyses = [function_meetings(module, root, site.project) for root in around]
     return [mix for mix in certain_meetings(analyses, sort) if mix.factory is factory and not is_prepared(mix)]
 
 
@@ -69,25 +72,39 @@ def is_prepared(mix: Mix) -> bool:
     functions = [(mix.place, mix.function)]
     if not mix.is_state:
         functions.append((mix.source, mix.source.function(mix.factory)))
-    return any(
-        function is None or is_cpu_by_design(module, function) or function.name in under_default_device(module)
-        for module, function in functions
-    )
+    return any(function is None or _is_by_design(module, function) for module, function in functions)
 
 
 def _around(module: PythonModule, function: FunctionNode, factory: ast.Call) -> list[FunctionNode]:
-    """The functions in which what one of them makes may be met: itself, its callers, the methods of what it begins."""
+    """The functions in which what one of them makes may be met: itself, its callers, the methods of what it begins.
+
+    None where tensors are on the CPU by design, unless the tensor stays in the object for its methods to find.
+    """
     from trl_lint.python.dataflow.device import is_left_in_state
 
     owner = module.parents.get(function)
+    is_left = isinstance(owner, ast.ClassDef) and is_left_in_state(module, function, factory)
+    if not is_left and _is_by_design(module, function):
+        return []
     methods: list[FunctionNode] = []
-    if isinstance(owner, ast.ClassDef) and is_left_in_state(module, function, factory):
+    if is_left and isinstance(owner, ast.ClassDef):
         methods = [item for item in owner.body if isinstance(item, FUNCTIONS) and item is not function]
     return [function, *_callers(module, function), *methods]
 
 
+def _is_by_design(module: PythonModule, function: FunctionNode) -> bool:
+    return is_cpu_by_design(module, function) or function.name in under_default_device(module)
+
+
 def _callers(module: PythonModule, function: FunctionNode) -> list[FunctionNode]:
     """The functions of the module that call this one, directly or over another."""
+    cached = module.memo.get(("callers", function))
+    if cached is None:
+        cached = module.memo["callers", function] = _read_callers(module, function)
+    return cached  # type: ignore[return-value]
+
+
+def _read_callers(module: PythonModule, function: FunctionNode) -> list[FunctionNode]:
     found: list[FunctionNode] = []
     level = [function]
     for _ in range(_CALLERS_AWAY):
@@ -115,8 +132,12 @@ def function_meetings(module: PythonModule, function: FunctionNode, project: Pro
 
 def is_followed(module: PythonModule) -> bool:
     """Whether what a module says about tensors may be believed where another one imports it."""
-    data = module.source.file.data
-    return b"torch" in data and not is_test_file(module.path) and _DEFAULT_DEVICE.search(data) is None
+    known = module.memo.get(("followed", module.tree))
+    if known is None:
+        data = module.source.file.data
+        known = b"torch" in data and not is_test_file(module.path) and _DEFAULT_DEVICE.search(data) is None
+        module.memo["followed", module.tree] = known
+    return bool(known)
 
 
 def is_placed(call: ast.Call) -> bool:

@@ -16,6 +16,7 @@ from trl_lint.checks.distribution._device import (
 )
 from trl_lint.project.modules import imported_name
 from trl_lint.python.dataflow.callees import named
+from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode, PythonModule
@@ -61,8 +62,8 @@ def _calling_functions(module: PythonModule, project: Project) -> _Callers:
         table: _Callers = {}
         makers: dict[str, FunctionNode | None] = {}
         for call in module.calls:
-            text = ast.unparse(call.func) if isinstance(call.func, (ast.Name, ast.Attribute)) else ""
-            if not text or not module.names.is_imported(text.partition(".")[0]):
+            text = dotted(call.func)
+            if text is None or not module.names.is_imported(text.partition(".")[0]):
                 continue
             if text not in makers:
                 makers[text] = _maker(module, call.func, project)
