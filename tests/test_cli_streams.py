@@ -126,7 +126,7 @@ def test_a_reader_that_goes_away(sh: Shell):
 def test_an_interrupt(sh: Shell, monkeypatch: pytest.MonkeyPatch):
     import trl_lint.engine
 
-    def interrupt(*arguments: object) -> None:
+    def interrupt(*arguments: object, **named: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(trl_lint.engine, "check", interrupt)
