@@ -119,6 +119,17 @@ def test_an_exception_that_training_often_went_on_after_is_not_first():
     assert first(restarted + "BrokenPipeError: [Errno 32] Broken pipe\n")[1].startswith("again")
 
 
+def test_a_failure_in_a_flood_is_not_passed_by(monkeypatch: pytest.MonkeyPatch):
+    for name, value in (("_FLOOD", 150), ("_BLOCK", 1000), ("_TAIL", 3000)):
+        monkeypatch.setattr(f"trl_lint.diagnose.reader.{name}", value)
+    caught = "".join(TRACE.format(message=f"bad answer {n}") + "{'loss': 1.0}\n" * 3 for n in range(400))
+    other = TRACE.replace("loss.py", "policy.py").format(message="shapes do not fit")
+    log = read(caught + other + "waiting\n" * 2000)
+    assert log.lines == (caught + other).count("\n") + 2000
+    first = first_failure(log)
+    assert first is not None and first.message.startswith("shapes do not fit")
+
+
 def test_a_failure_between_many_others_is_kept():
     steps = "".join(f"{{'loss': 0.{step}}}\n" for step in range(5))
     caught = TRACE.format(message="caught") + steps

@@ -37,6 +37,9 @@ _STEPS = (b"'loss':", b'"loss":', b"step:")
 _ROOT_CAUSE = re.compile(r"Root Cause \(first observed failure\)")
 _TABLE_RANK = re.compile(r"\s*rank\s+: (\d+) \(local_rank: \d+\)")
 _DIGITS = re.compile(r"[\d.]+")
+_TRACEBACK = b"Traceback (most recent call last)"
+# The part of a message that is the same whenever the exception is raised.
+_CONSTANT = re.compile(r"[^\d'\"\n]{0,60}")
 
 
 class Log:
@@ -49,6 +52,7 @@ class Log:
         self.root_rank: int | None = None
         self._first: list[Failure] = []
         self._alike: Counter[tuple[object, ...]] = Counter()
+        self.recurring: set[bytes] = set()  # how the last lines of exceptions begin that come again and again
         self._last: deque[Failure] = deque(maxlen=_LAST)
         self._first_notes: list[Note] = []
         self._last_notes: deque[Note] = deque(maxlen=_LAST)
@@ -70,6 +74,8 @@ class Log:
         if len(self._first) < _FIRST and self._alike[key] < _ALIKE:
             self._alike[key] += 1
             self._first.append(failure)
+            if self._alike[key] == _ALIKE and failure.kind == "trace" and failure.exception:
+                self.recurring.add(_beginning(failure).encode("utf-8", "replace"))
         else:
             self._last.append(failure)
 
@@ -87,6 +93,11 @@ class Log:
             self._last_notes.append(note)
 
 
+def _beginning(failure: Failure) -> str:
+    constant = _CONSTANT.match(failure.message)
+    return f"\n{failure.exception}: {constant[0] if constant else ''}".rstrip()
+
+
 def read_log(stream: BinaryIO, tick: Callable[[int], None] = lambda size: None) -> Log:
     """Read a log to its end. `tick` is told how many bytes were read. Raises OSError."""
     scanner = _Scanner()
@@ -94,7 +105,7 @@ def read_log(stream: BinaryIO, tick: Callable[[int], None] = lambda size: None) 
     for block in blocks:
         scanner.scan(block)
         if scanner.log.count > _FLOOD:
-            # Nothing but failures: the first ones are known, and what ended the run stands at the end.
+            # Full of failures: the first ones are known, and what ended the run stands at the end, or is none of them.
             for rest in _tail(scanner, blocks):
                 scanner.scan(rest)
             break
@@ -111,9 +122,8 @@ def _tail(scanner: _Scanner, blocks: Iterator[bytes]) -> list[bytes]:
         while size - len(kept[0]) > _TAIL:
             gone = kept.popleft()
             size -= len(gone)
-            scanner.skip(gone)
-    scanner.close_all()
-    return list(kept)
+            scanner.pass_by(gone)
+    return [scanner.passed(), *kept]
 
 
 def _blocks(stream: BinaryIO, tick: Callable[[int], None]) -> Iterator[bytes]:
@@ -146,12 +156,34 @@ class _Scanner:
         self._tracers: dict[str, Tracer] = {}
         self._open: set[str] = set()
         self._table = 0
+        self._rest = b""
 
     def skip(self, block: bytes) -> None:
         self.log.size += len(block)
         self.log.lines += block.count(b"\n")
         if self.log.count or self._open:
             self.log.progress += _steps(block)
+
+    def pass_by(self, block: bytes) -> None:
+        """Scan a block only if it has a traceback that is none of those that come again and again."""
+        data = self._rest + block
+        last = data.rfind(_TRACEBACK)
+        end = data.rfind(b"\n", 0, last) + 1 if last >= 0 else len(data)
+        if len(data) - end > _LONGEST:
+            end = len(data)
+        part, self._rest = data[:end], data[end:]  # the last traceback may go on in the next block
+        known = sum(part.count(beginning) for beginning in self.log.recurring)
+        if part.count(_TRACEBACK) > known:
+            self.scan(part)
+            self.close_all()
+        else:
+            self.skip(part)
+
+    def passed(self) -> bytes:
+        """What is left of the blocks that were passed by: it belongs to the next one."""
+        rest, self._rest = self._rest, b""
+        self.close_all()
+        return rest
 
     def scan(self, block: bytes) -> None:
         present = [word for word in WORDS if word in block]
