@@ -236,7 +236,7 @@ class _Run:
             if not self._check_runs_of(source.path):
                 from trl_lint.project.runs import bare_run
 
-                self._check_run(bare_run(source.path, project))
+                self._judge_run(bare_run(source.path, project))  # nobody else has it: it need not be remembered
 
     def _check_document(self, file: SourceFile, explicit: bool) -> None:
         rules = [rule for rule in self.rules if rule.documents]
@@ -285,8 +285,12 @@ class _Run:
         if run in self._checked_runs:
             return
         self._checked_runs.add(run)
+        self._judge_run(run)
+
+    def _judge_run(self, run: Run) -> None:
         for rule in self._run_rules:
             self._guarded(rule, run.launch.source.path, partial(self._found_here, rule, run))
+        run.release()
 
     def _found_here(self, rule: Rule, run: Run) -> Iterator[Finding]:
         """What a rule finds in a run, less what stands in files that nobody asked about."""

@@ -6,6 +6,7 @@ Everything here is lazy: a project costs nothing until a rule asks it a question
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -34,6 +35,8 @@ _PACKAGE_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 # A context file above this size is data, not configuration; it is never read for its surroundings' sake.
 _CONTEXT_FILE_BYTES = 1_000_000
 _LOCK_FILE_BYTES = 50_000_000
+# A tree of syntax is ten times its text. Those beyond this number are parsed again where they are needed again.
+_MOST_MODULES = 100
 
 
 @looks.remembered(4096)
@@ -85,6 +88,7 @@ class Project:
         self._environments: dict[str, Environment] = {}
         self._folders: Folders | None = None
         self._readings: dict[tuple[str, str], tuple[object, SourceError | None]] = {}
+        self._modules: deque[str] = deque()  # whose modules are among the readings, the oldest first
 
     def paths(self) -> list[str]:
         """Every file of the project that some reader understands."""
@@ -163,7 +167,8 @@ class Project:
 
     def keep_module(self, module: PythonModule) -> None:
         """Remember a module that was parsed elsewhere, so that it is not parsed again."""
-        self._readings.setdefault(("module", module.path), (module, None))
+        if ("module", module.path) not in self._readings:
+            self._remember("module", module.path, (module, None))
 
     def parser_in(self, path: str) -> ScriptParser | None:
         """What the script at `path` reads its arguments with; None where it has no parser that is understood."""
@@ -186,11 +191,18 @@ class Project:
                 known = (None, error)
             except RecursionError:
                 known = (None, SourceError("nested too deeply to be read"))
-            self._readings[kind, path] = known
+            self._remember(kind, path, known)
         result, failure = known
         if failure is not None:
             raise failure
         return cast("T", result)
+
+    def _remember(self, kind: str, path: str, reading: tuple[object, SourceError | None]) -> None:
+        self._readings[kind, path] = reading
+        if kind == "module":
+            self._modules.append(path)
+            if len(self._modules) > _MOST_MODULES:
+                self._readings.pop(("module", self._modules.popleft()), None)
 
     # -- the whole project ----------------------------------------------------------------------------------------
 

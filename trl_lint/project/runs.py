@@ -296,6 +296,12 @@ class Run:
 
         return read_processes(self)
 
+    def release(self) -> None:
+        """Let go of what is large, now that nobody asks for a while: the trees of scripts. What asks reads again."""
+        self.__dict__.pop("script", None)
+        for candidate in self.__dict__.get("candidates", ()):
+            candidate.run.release()
+
     def __repr__(self) -> str:
         return f"<run {self.name} of {self.launch.source.path}>"
 
