@@ -18,11 +18,14 @@ _CALLERS_DEEP = 2
 
 
 class Evidence(NamedTuple):
-    """What a run is certainly started with, and where this is said."""
+    """What a run is certainly started with, and where this is said.
+
+    Weak where only documentation shows the run, or where the run's script imports the file and need not use it all.
+    """
 
     kind: str
     location: Location
-    is_documentation: bool = False
+    is_weak: bool = False
 
 
 class Prepared(NamedTuple):

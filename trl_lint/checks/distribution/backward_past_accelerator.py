@@ -92,7 +92,7 @@ class BackwardPastAccelerator(Rule):
 def severity_of(evidence: Evidence) -> Severity:
     levels: dict[str, Severity] = {"accumulation": "warning", "": "info"}
     level = levels.get(evidence.kind, "error")
-    return lowered(level) if evidence.is_documentation else level
+    return lowered(level) if evidence.is_weak else level
 
 
 # -- the loop ---------------------------------------------------------------------------------------------------------
@@ -167,9 +167,13 @@ def read_evidence(site: Site, step: Step) -> Evidence | None:
     if isinstance(precision, ast.expr) and module.value(precision) == "fp16":
         return Evidence("fp16", module.location(precision, "fp16 is chosen here"))
     launches = runs_of(module.path, site.project)
-    found = [one for launch in launches if (one := of_launch(launch, site.project, precision))]
+    found = [
+        one._replace(is_weak=one.is_weak or launch.script_path != module.path)
+        for launch in launches
+        if (one := of_launch(launch, site.project, precision)) is not None
+    ]
     if found:
-        return min(found, key=lambda one: one.is_documentation)
+        return min(found, key=lambda one: one.is_weak)
     if (accumulated := read_accumulation(site, made)) is not None:
         return accumulated
     is_open = precision is ABSENT or module.value(precision) in (None, UNKNOWN)
@@ -241,7 +245,7 @@ def edit_backward(site: Site, step: Step, evidence: Evidence) -> Fix | None:
         return None
     made = constructor_of(module, step.prepared.accelerator)
     divides = made is None or argument(made, "gradient_accumulation_steps") is not ABSENT or bool(made.args)
-    is_safe = evidence.kind in ("DeepSpeed", "fp16") and not divides and not evidence.is_documentation
+    is_safe = evidence.kind in ("DeepSpeed", "fp16") and not divides and not evidence.is_weak
     edit = module.source.edit(*module.span(call), f"{owner}.backward({loss})")
     return Fix(f"Call `{owner}.backward`", "safe" if is_safe else "unsafe", (edit,))
 

@@ -53,11 +53,11 @@ class ModuleOfPreparedModel(Rule):
             prepared = prepared_at(module, node.value)
             if prepared is None or is_guarded(module, node) or not is_plain_model(module, prepared.value, project):
                 continue
-            runs = [read_wrapping(launch, project) for launch in runs_of(module.path, project)]
+            runs = [read_wrapping(launch, module, project) for launch in runs_of(module.path, project)]
             bare = [evidence for evidence in runs if evidence is not None and evidence.kind == "bare"]
             if not bare and runs and all(evidence is not None for evidence in runs):
                 continue  # every run wraps it
-            yield self._finding(module, node, prepared, min(bare, key=lambda one: one.is_documentation, default=None))
+            yield self._finding(module, node, prepared, min(bare, key=lambda one: one.is_weak, default=None))
 
     def _finding(
         self, module: PythonModule, node: ast.Attribute, prepared: Prepared, evidence: Evidence | None
@@ -66,7 +66,7 @@ class ModuleOfPreparedModel(Rule):
         when = "on one process or under FSDP2"
         related: tuple[Location, ...] = (module.location(prepared.statement.value, "prepared here"),)
         if evidence is not None:
-            severity = "warning" if evidence.is_documentation else "error"
+            severity = "warning" if evidence.is_weak else "error"
             when, related = "in this run", (evidence.location, *related)
         return self.finding(
             module.location(node),
@@ -121,8 +121,14 @@ def leaves_before(node: ast.AST, place: ast.Attribute) -> bool:
 
 
 def may_know(test: ast.expr) -> bool:
-    """Whether a test may be about how the model is wrapped; which process this is says nothing about that."""
-    return _ABOUT_WRAPPING.search(re.sub(r"is_(?:local_)?main_process", "", ast.unparse(test))) is not None
+    """Whether a test may be about how the model is wrapped.
+
+    Which process this is says nothing about that, nor what is asked of the unwrapped model, but for which one it is.
+    """
+    text = re.sub(r"is_(?:local_)?main_process", "", ast.unparse(test))
+    if " is " not in text:
+        text = text.replace("unwrap_model", "")
+    return _ABOUT_WRAPPING.search(text) is not None
 
 
 # -- the model --------------------------------------------------------------------------------------------------------
@@ -174,19 +180,21 @@ def is_module_class(module: PythonModule, func: ast.expr, project: Project) -> b
 # -- the runs ---------------------------------------------------------------------------------------------------------
 
 
-def read_wrapping(launch: Launch, project: Project) -> Evidence | None:
+def read_wrapping(launch: Launch, module: PythonModule, project: Project) -> Evidence | None:
     """Whether a run certainly wraps the model ("wrapped"), certainly does not ("bare"), or, None, nobody can tell."""
-    backend = backend_of(launch, project) if launch.launcher == "accelerate" else None
-    if backend is not None:
-        return backend._replace(kind="bare" if backend.kind == "FSDP2" else "wrapped")
-    run = project.run_of(launch)
-    if launch.launcher == "accelerate" and ("--use_fsdp" in launch.options or "--tpu" in launch.options):
+    is_weak = launch.is_documentation or launch.script_path != module.path
+    if launch.launcher == "accelerate":
+        backend = backend_of(launch, project)
+        if backend is not None:
+            return backend._replace(kind="bare" if backend.kind == "FSDP2" else "wrapped", is_weak=is_weak)
+        if "--use_fsdp" in launch.options or "--tpu" in launch.options:
+            return None  # of which version, and whether anything else says so, is not followed
+    count = project.run_of(launch).processes
+    if not isinstance(count, Setting) or count.integer is None:
         return None
-    if not isinstance(run.processes, Setting) or run.processes.integer is None:
-        return None
-    place = launch.location._replace(message=f"this run has {run.processes.integer} process(es)")
-    kind = "bare" if run.processes.integer == 1 else "wrapped"
-    return Evidence(kind, place, launch.is_documentation)
+    is_single = count.integer == 1
+    place = launch.location._replace(message="this run has one process" if is_single else "this run has several")
+    return Evidence("bare" if is_single else "wrapped", place, is_weak)
 
 
 rule = ModuleOfPreparedModel()

@@ -47,7 +47,7 @@ class SeveralModelsInOnePrepare(Rule):
             yield self.finding(
                 site.location,
                 f"{names} are both models, and under {evidence.kind} `prepare` takes one only {verdict.phrase}",
-                severity=lowered(verdict.severity) if evidence.is_documentation else verdict.severity,
+                severity=lowered(verdict.severity) if evidence.is_weak else verdict.severity,
                 related=(evidence.location, *verdict.related),
             )
             return
