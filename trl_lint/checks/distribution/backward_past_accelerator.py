@@ -117,9 +117,10 @@ def read_step(site: Site) -> Step | None:
     found = []
     for one in steps:
         owner = one.func.value  # type: ignore[attr-defined]
-        if _SCHEDULER.search(last_name(owner)):
-            continue
-        prepared = prepared_at(module, owner) if _OPTIMIZER.search(last_name(owner)) else None
+        name = last_name(owner)
+        if _SCHEDULER.search(name) or (one.args and not _OPTIMIZER.search(name)):
+            continue  # `env.step(action)`, `ema.step(parameters)`
+        prepared = prepared_at(module, owner) if _OPTIMIZER.search(name) else None
         if prepared is None:
             return None  # an optimizer of its own, or an engine
         found.append(Step(one, prepared))
