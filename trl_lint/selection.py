@@ -16,9 +16,14 @@ class SelectorError(Exception):
 
     def __init__(self, selector: str) -> None:
         self.selector = selector
-        self.suggestion = nearest(selector, ["ALL", "TRL", *known_codes()])
+        self.suggestion = nearest(with_zeros(selector), ["ALL", "TRL", *known_codes()])
         hint = f"; did you mean `{self.suggestion}`?" if self.suggestion else ""
         super().__init__(f"unknown rule selector `{selector}`{hint}")
+
+
+def with_zeros(name: str) -> str:
+    """A code whose letter O can only be a zero: `TRL1O3`, which is one letter away from several codes."""
+    return re.sub(r"(?<=[0-9])O(?=[0-9])", "0", name)
 
 
 class Selection(NamedTuple):

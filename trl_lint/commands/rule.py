@@ -8,7 +8,7 @@ from typing import Any
 
 from trl_lint.commands import UsageError
 from trl_lint.knowledge.pages import Page, all_pages, page, page_text
-from trl_lint.selection import known_codes, nearest
+from trl_lint.selection import known_codes, nearest, with_zeros
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,7 +34,7 @@ def _find(name: str) -> Page:
     by_name = {found.name: found for found in all_pages()}
     if name in by_name:
         return by_name[name]
-    guess = nearest(name, [*known_codes(), *by_name])
+    guess = nearest(with_zeros(name), [*known_codes(), *by_name])
     raise UsageError(f"no rule `{name}`" + (f"; did you mean `{guess}`?" if guess else ""))
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._runs import runs_of
-from trl_lint.checks.distribution._accelerators import constructor_of
+from trl_lint.checks.distribution._accelerators import Evidence, backend_of, constructor_of
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Location, lowered
+from trl_lint.finding import Finding, lowered
 from trl_lint.project.environment import judge
 from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.guards import bindings, key_of
@@ -20,22 +20,12 @@ from trl_lint.python.values import argument, is_none
 if TYPE_CHECKING:
     import libcst as cst
 
-    from trl_lint.project.launches import Launch
-
 # The check stands in `prepare` itself (accelerator.py of 0.17.0 to 1.15.0 read; FSDP2's from 1.8.0 on).
 _REFUSING = {"DeepSpeed": ">=0.17.0", "FSDP2": ">=1.8.0"}
 _MODEL_CLASS = re.compile(r"AutoModel\w*|\w+(?:Model|ForCausalLM|ForSequenceClassification|ForConditionalGeneration)")
 _LIBRARIES = frozenset({"transformers", "trl", "peft", "diffusers"})
 # A branch that knows how the run is distributed may be for another run.
 _ABOUT_RUNS = re.compile(r"deepspeed|zero|fsdp|distributed_type|\bddp\b", re.I)
-
-
-class Evidence(NamedTuple):
-    """That the script runs with one that refuses, and where this is said."""
-
-    kind: str
-    location: Location
-    is_documentation: bool = False
 
 
 class SeveralModelsInOnePrepare(Rule):
@@ -57,7 +47,7 @@ class SeveralModelsInOnePrepare(Rule):
             yield self.finding(
                 site.location,
                 f"{names} are both models, and under {evidence.kind} `prepare` takes one only {verdict.phrase}",
-                severity=lowered(verdict.severity) if evidence.is_documentation else verdict.severity,
+                severity=lowered(verdict.severity) if evidence.is_weak else verdict.severity,
                 related=(evidence.location, *verdict.related),
             )
             return
@@ -105,27 +95,9 @@ def read_evidence(site: Site) -> Iterator[Evidence]:
     if isinstance(plugin, ast.Call) and not is_none(plugin):
         yield Evidence("DeepSpeed", site.module.location(plugin, "DeepSpeed is chosen here"))
     for launch in runs_of(site.module.path, site.project):
-        if launch.launcher == "accelerate" and (found := _of_launch(launch, site)) is not None:
+        found = backend_of(launch, site.project) if launch.launcher == "accelerate" else None
+        if found is not None and found.kind in _REFUSING:
             yield found
-
-
-def _of_launch(launch: Launch, site: Site) -> Evidence | None:
-    from trl_lint.sources.nodes import find, find_entry, value_of
-
-    if "--use_deepspeed" in launch.options:
-        place = launch.location._replace(message="this launch uses DeepSpeed")
-        return Evidence("DeepSpeed", place, launch.is_documentation)
-    config = site.project.run_of(launch).accelerate
-    entry = find_entry(config.root, "distributed_type") if config is not None else None
-    if config is None or entry is None:
-        return None
-    kind = value_of(entry.value)
-    if kind == "DEEPSPEED":
-        return Evidence("DeepSpeed", config.place(entry, "this run uses DeepSpeed"), launch.is_documentation)
-    version = find(config.root, "fsdp_config.fsdp_version")
-    if kind == "FSDP" and version is not None and str(value_of(version)) == "2":
-        return Evidence("FSDP2", config.place(entry, "this run uses FSDP2"), launch.is_documentation)
-    return None
 
 
 rule = SeveralModelsInOnePrepare()
