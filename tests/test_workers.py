@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tests.command_line import Shell
 from trl_lint import looks
 from trl_lint.engine import check
 from trl_lint.settings import Settings
-from trl_lint.workers import can_fork, jobs_for, shares, spread
+from trl_lint.workers import can_fork, jobs_for, runs_of, spread
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="this system does not fork")
 
@@ -20,27 +21,53 @@ FIXTURES = Path(__file__).parent.parent / "fixtures"
 FAULT = "import torch\n\n\ndef f(x: torch.Tensor):\n    return x.cuda() + torch.zeros(3)\n"
 
 
-def test_shares_hold_everything_once():
-    items = list(range(100))
-    split = shares(items, 3)
-    assert sorted(item for share in split for item in share) == items
-    assert max(map(len, split)) - min(map(len, split)) <= 8
-    assert split[0][:8] == items[:8]
+@pytest.mark.parametrize("number", [0, 1, 7, 60, 100, 50_000])
+@pytest.mark.parametrize("count", [2, 3, 64])
+def test_runs_hold_everything_once(number: int, count: int):
+    runs = runs_of(range(number), count)
+    assert [item for run in runs for item in run] == list(range(number))
+    assert len(runs) * 4 < 16_384  # what the smallest pipe holds
+    if number > 100 * count:
+        assert len(runs[0]) >= 8 and {len(run) for run in runs[-4:]} <= {1, 2}
 
 
 def test_results_cross_from_other_processes():
-    done = list(spread(list(range(40)), 3, lambda share: (os.getpid(), sum(share))))
-    assert sum(total for _, total in done) == sum(range(40))
+    done = list(spread(list(range(400)), 3, lambda items: (os.getpid(), sum(slowly(items)))))
+    assert sum(total for _, total in done) == sum(range(400))
     assert len({process for process, _ in done}) == 3
 
 
-def test_the_share_of_a_process_that_dies_is_not_lost():
+def slowly(items: Iterable[int]) -> Iterator[int]:
+    """The items, each after a moment in which others get their turn."""
+    for item in items:
+        time.sleep(0.0001)
+        yield item
+
+
+def test_who_is_slow_gets_less():
     parent = os.getpid()
 
-    def work(share: Sequence[int]) -> int:
-        if os.getpid() != parent:
-            os._exit(3)
-        return sum(share)
+    def work(items: Iterable[int]) -> tuple[bool, int]:
+        count = 0
+        for _ in items:
+            time.sleep(0 if os.getpid() == parent else 0.05)
+            count += 1
+        return os.getpid() == parent, count
+
+    counts = dict(spread(list(range(200)), 2, work))
+    assert sum(counts.values()) == 200 and counts[True] > counts[False]
+
+
+def test_what_a_process_that_dies_had_taken_is_not_lost():
+    parent = os.getpid()
+
+    def work(items: Iterable[int]) -> int:
+        total = 0
+        for item in slowly(items):
+            total += item
+            if os.getpid() != parent:
+                os._exit(3)
+        return total
 
     assert sum(spread(list(range(40)), 2, work)) == sum(range(40))
 

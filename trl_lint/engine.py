@@ -131,20 +131,31 @@ class _Run:
     # -- many files -----------------------------------------------------------------------------------------------
 
     def _check_found(self, found: list[Found], wanted: int | None) -> None:
-        python = [one for one in found if one[0].endswith(_PYTHON)] if wanted != 1 else []
-        jobs = jobs_for(wanted, len(python))
+        jobs = jobs_for(wanted, len(found))
         if jobs == 1:
             self._check_share(found)
             return
-        # Configs, pins and launches first: every process has them then, and the runs that they make up.
-        self._check_share([one for one in found if not one[0].endswith(_PYTHON)])
-        for share in spread(python, jobs, self._check_share):
+        self._read_ahead(found)
+        for share in spread(found, jobs, self._check_share):
             self._take_over(share)
 
-    def _check_share(self, found: Sequence[Found]) -> Share:
+    def _read_ahead(self, found: list[Found]) -> None:
+        """Read what every process would read again for itself: the manifests and launches of a project."""
+        from trl_lint.project.pins import is_manifest
+
+        others = [path for path, _ in found if not path.endswith(_PYTHON)]
+        for path in filter(is_manifest, others):
+            self.project(path).manifest_around(path)
+        if self._run_rules:
+            for root in dict.fromkeys(find_root(os.path.dirname(path)) for path in others):
+                self._project_at(root).runs_with("")
+
+    def _check_share(self, found: Iterable[Found]) -> Share:
+        paths = []
         for path, explicit in found:
             self._check_path(path, explicit)
-        kept = [path for path, _ in found if self.files.is_open(path)]
+            paths.append(path)
+        kept = [path for path in paths if self.files.is_open(path)]
         return Share(self.findings, self.problems, kept, list(self._projects), looks.current())
 
     def _take_over(self, share: Share) -> None:
@@ -300,7 +311,8 @@ class _Run:
         """Check the runs that use a script or config, and whether there are any that certainly do."""
         runs = self.project(path).runs_with(path)
         for run in runs:
-            self._check_run(run)
+            if run.launch.source.path not in self._asked:
+                self._check_run(run)  # those in files that we were asked about have their turn with these
         return any(link.status == "exact" and path in link.paths for run in runs for link in run.links)
 
     # -- results --------------------------------------------------------------------------------------------------

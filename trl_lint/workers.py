@@ -1,4 +1,4 @@
-"""Many files at once, in forked processes: each works on its share and hands back what it found.
+"""Many files at once, in forked processes: each takes from one queue, and hands back what it found.
 
 A fork starts in a millisecond or two with all that was read before it, where a pool of fresh interpreters would begin
 from nothing. So whoever shares work reads first what every share needs.
@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 # Below this many files, forking and handing back cost more than they save.
 _WORTH_FILES = 60
-# Neighbours are alike in size and share what is around them, so a share is made of short runs of neighbours.
+# Neighbours share what is around them, so they are taken in short runs; the last ones alone, that nobody waits long.
 _RUN = 8
+_LAST_RUN = 2
+# All numbers of the queue stand in a pipe from the beginning, and the smallest pipes hold 16 kB.
+_NUMBER = 4
+_MOST_RUNS = 3000
 _MOST = 8
 
 
@@ -42,27 +46,55 @@ def jobs_for(wanted: int | None, files: int) -> int:
     return min(usable_processors(), _MOST) if files >= _WORTH_FILES else 1
 
 
-def shares(items: Sequence[T], count: int) -> list[list[T]]:
-    """Split items evenly, keeping short runs of neighbours together."""
-    runs = [list(items[start : start + _RUN]) for start in range(0, len(items), _RUN)]
-    return [[item for run in runs[number::count] for item in run] for number in range(count)]
+def runs_of(items: Sequence[T], count: int) -> list[Sequence[T]]:
+    """Split items into runs of neighbours for so many processes, short ones at the end."""
+    size = max(_RUN, -(-len(items) // _MOST_RUNS))
+    last = max(0, len(items) - min(count, _MOST) * size)
+    last -= last % size
+    long = [items[start : start + size] for start in range(0, last, size)]
+    return long + [items[start : start + _LAST_RUN] for start in range(last, len(items), _LAST_RUN)]
 
 
-def spread(items: Sequence[T], count: int, work: Callable[[Sequence[T]], R]) -> Iterator[R]:
-    """What `work` returns for each share of the items: one of them worked on here, the others in forked processes.
+class _Queue(Generic[T]):
+    """The runs of items that are not taken yet. Every process that shares it takes the next, and each is taken once."""
 
-    A result crosses by pickle, from our own child. The share of a child that died is worked on here.
+    def __init__(self, runs: Sequence[Sequence[T]]) -> None:
+        self.runs = runs
+        self.taken: list[int] = []  # by this process
+        self._pipe, writing = os.pipe()
+        os.write(writing, b"".join(number.to_bytes(_NUMBER, "big") for number in range(len(runs))))
+        os.close(writing)
+
+    def items(self) -> Iterator[T]:
+        while number := os.read(self._pipe, _NUMBER):
+            self.taken.append(int.from_bytes(number, "big"))
+            yield from self.runs[self.taken[-1]]
+
+    def close(self) -> None:
+        os.close(self._pipe)
+
+
+def spread(items: Sequence[T], count: int, work: Callable[[Iterable[T]], R]) -> Iterator[R]:
+    """What `work` returns in each of `count` processes, this one among them, that take items until none is left.
+
+    A result crosses by pickle, from our own child. What a child that died had taken is worked on here.
     """
-    own, *others = shares(items, count)
-    children = [(share, *_forked(share, work)) for share in others if share]
-    yield work(own)
-    for share, process, pipe in children:
-        done: tuple[R] | None = _received(process, pipe)
-        yield work(share) if done is None else done[0]
+    queue = _Queue(runs_of(items, count))
+    children = [_forked(queue, work) for _ in range(count - 1)]
+    yield work(queue.items())
+    queue.close()
+    left = set(range(len(queue.runs))).difference(queue.taken)
+    for process, pipe in children:
+        done: tuple[list[int], R] | None = _received(process, pipe)
+        if done is not None:
+            left.difference_update(done[0])
+            yield done[1]
+    if left:
+        yield work(item for number in sorted(left) for item in queue.runs[number])
 
 
-def _forked(share: Sequence[T], work: Callable[[Sequence[T]], R]) -> tuple[int, int]:
-    """The process that works on a share, and the end of a pipe from which its result is to be read."""
+def _forked(queue: _Queue[T], work: Callable[[Iterable[T]], R]) -> tuple[int, int]:
+    """The process that works on its part of a queue, and the end of a pipe from which its result is to be read."""
     import pickle
 
     reading, writing = os.pipe()
@@ -74,14 +106,15 @@ def _forked(share: Sequence[T], work: Callable[[Sequence[T]], R]) -> tuple[int, 
     try:
         os.close(reading)
         with os.fdopen(writing, "wb") as stream:
-            pickle.dump((work(share),), stream, pickle.HIGHEST_PROTOCOL)
+            done = work(queue.items())
+            pickle.dump((queue.taken, done), stream, pickle.HIGHEST_PROTOCOL)
         status = 0
     finally:
         # Nothing of the parent's may run twice: no handler at exit, no buffer of a stream.
         os._exit(status)
 
 
-def _received(process: int, pipe: int) -> tuple[R] | None:
+def _received(process: int, pipe: int) -> tuple[list[int], R] | None:
     import pickle
 
     with os.fdopen(pipe, "rb") as stream:
@@ -89,5 +122,5 @@ def _received(process: int, pipe: int) -> tuple[R] | None:
     _, status = os.waitpid(process, 0)
     if status != 0:
         return None
-    result: tuple[R] = pickle.loads(data)
+    result: tuple[list[int], R] = pickle.loads(data)
     return result
