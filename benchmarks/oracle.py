@@ -63,7 +63,7 @@ def calls_by_place(text: str) -> dict[tuple[int, int, int, int], Any]:
 def switch_filters_off() -> WholeFiles:
     """Make this process the oracle, for good."""
     from benchmarks.torture import every_rule_is_active
-    from trl_lint import engine
+    from trl_lint import checker
     from trl_lint.project import documents
     from trl_lint.project.manifests import reader
     from trl_lint.python import islands
@@ -71,7 +71,7 @@ def switch_filters_off() -> WholeFiles:
 
     whole = WholeFiles()
     Triage.active = every_rule_is_active  # type: ignore[method-assign,assignment]
-    engine._is_configured = lambda data: True
+    checker._is_configured = lambda data: True
     documents._is_candidate = lambda data: True
     reader._may_hold_pins = lambda kind, data: True
     islands.island = whole.island

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import NamedTuple
 
-from trl_lint import engine
+from trl_lint import checker, engine
 from trl_lint.checks.rule import Rule
 from trl_lint.project.discovery import is_source
 from trl_lint.python.triage import Triage
@@ -68,9 +68,9 @@ def sources_below(folder: str) -> list[str]:
 def torture(paths: list[str], root: str, overlays: dict[str, bytes] | None = None) -> Toll:
     """Check files in this process, each with a time limit."""
     slowest, started, failures = (0.0, ""), time.perf_counter(), []
-    plain = engine._Run._check_path
+    plain = checker.Checker.check_path
 
-    def watched(run: engine._Run, path: str, explicit: bool) -> None:
+    def watched(run: checker.Checker, path: str, explicit: bool) -> None:
         nonlocal slowest
         before = time.perf_counter()
         signal.setitimer(signal.ITIMER_REAL, _SECONDS)
@@ -83,13 +83,13 @@ def torture(paths: list[str], root: str, overlays: dict[str, bytes] | None = Non
         slowest = max(slowest, (time.perf_counter() - before, path))
 
     signal.signal(signal.SIGALRM, _hang)
-    engine._Run._check_path = watched  # type: ignore[method-assign,assignment]
+    checker.Checker.check_path = watched  # type: ignore[method-assign,assignment]
     try:
         result = engine.check(paths, Settings(root, layers=[Selection(("ALL",))]), overlays)
     except Exception as error:  # what the engine lets through would end the program
         return Toll(len(paths), 0, 0, 0.0, slowest, [*failures, Failure(root, f"{type(error).__name__}: {error}")])
     finally:
-        engine._Run._check_path = plain  # type: ignore[method-assign]
+        checker.Checker.check_path = plain  # type: ignore[method-assign]
     codes = Counter(finding.code for finding in result.findings)
     failures += [Failure(f.location.path, f.message) for f in result.findings if f.code == "TRL003"]
     seconds = time.perf_counter() - started

@@ -8,50 +8,46 @@ from __future__ import annotations
 
 import gc
 import os
-import re
-import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from trl_lint import looks
-from trl_lint.checks.agreement import agreed
-from trl_lint.checks.registry import declared_rules
-from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Location, Severity
-from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, size_of
+from trl_lint.checker import NOQA, PYTHON, Checker, Problem
+from trl_lint.finding import Finding
+from trl_lint.project import Project, find_root
 from trl_lint.project.discovery import collect
-from trl_lint.python.triage import Triage
 from trl_lint.settings import Settings
-from trl_lint.sources import Files, Source, SourceError, SourceFile
-from trl_lint.sources.text import MAX_BYTES, TooLargeError, refuse_large
+from trl_lint.sources import Files, SourceError, SourceFile
 from trl_lint.workers import jobs_for, spread
 
 if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
-
-_NOQA = re.compile(rb"noqa", re.IGNORECASE)
-_PYTHON = (".py", ".pyi", ".ipynb")
-_PARSERS = (b"TrlParser(", b"HfArgumentParser(", b"TrainingArguments(")
-_CONFIG_CALL = re.compile(rb"Config\(")
+    from trl_lint.cache.parts import Parts
 
 Found = tuple[str, bool]  # a path, and whether it was named on the command line
 
 
-class Problem(NamedTuple):
-    """Something that kept the tool from its work; any of them makes the exit status 2."""
-
-    path: str
-    message: str
-
-
 class Result(NamedTuple):
+    """What a run came to.
+
+    `parts` is the same in parts, where looks were recorded. `again` are the files that were checked, if an earlier run
+    spared the others.
+    """
+
     findings: list[Finding]
     problems: list[Problem]
     files: Files
     projects: list[Project]
     checked: int
+    parts: Parts | None = None
+    again: frozenset[str] | None = None
+
+
+class Earlier(NamedTuple):
+    """What an earlier run came to. Of all that it rests on, only the Python files `changed` are not as they were."""
+
+    parts: Parts
+    changed: frozenset[str]
 
 
 class Shared(NamedTuple):
@@ -62,12 +58,12 @@ class Shared(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What a process found on its share of the files.
+    """What a process found on its share of the files, by the file that it checked then.
 
     `kept` are the files that may hold suppressions, `roots` the projects, `record` what was looked at.
     """
 
-    findings: dict[str, dict[Finding, None]]
+    found_in: dict[str, dict[Finding, None]]
     problems: list[Problem]
     kept: list[str]
     roots: list[str]
@@ -80,6 +76,7 @@ def check(
     overlays: dict[str, bytes] | None = None,
     shared: Shared | None = None,
     jobs: int | None = 1,
+    earlier: Earlier | None = None,
 ) -> Result:
     """Check files and folders. `overlays` maps absolute paths to unsaved contents.
 
@@ -87,46 +84,40 @@ def check(
 
     `shared` is kept by a caller that checks file after file under the same settings. It may not be combined with
     overlays, and the caller has to drop it as soon as a file has changed.
+
+    With what an `earlier` run of the same kind came to, only files that rest on what has changed are checked again; the
+    result does not depend on that either.
     """
     enabled = gc.isenabled()
     gc.disable()  # trees die by reference counting; collecting while they are built only costs
     try:
-        return _Run(settings, overlays, shared).check(paths, jobs)
+        files, projects = shared or Shared(Files(overlays), {})
+        found, missing = collect(paths, settings, overlays or {})
+        run = _Run(Checker(settings, files, projects), found)
+        return run.result([Problem(path, message) for path, message in missing], jobs, earlier)
     finally:
         if enabled:
             gc.enable()
 
 
 class _Run:
-    def __init__(self, settings: Settings, overlays: dict[str, bytes] | None, shared: Shared | None) -> None:
-        self.settings = settings
-        self.overlays = overlays or {}
-        self.files, self._projects = shared or Shared(Files(self.overlays), {})
-        self.rules = [rule for rule in declared_rules() if settings.is_selected(rule.code)]
-        self.triage = Triage(self.rules)
-        self._run_rules = [rule for rule in self.rules if rule.runs]
-        self._checked_runs: set[Run] = set()
-        self._asked: set[str] = set()
-        self.problems: list[Problem] = []
-        self.findings: dict[str, dict[Finding, None]] = {}  # in order, each once
+    def __init__(self, checker: Checker, found: list[Found]) -> None:
+        self.checker = checker
+        self.files = checker.files
+        self.found = found
+        checker.asked.update(path for path, _ in found)
 
-    def check(self, paths: Sequence[str], jobs: int | None) -> Result:
-        found, missing = collect(paths, self.settings, self.overlays)
-        self.problems.extend(Problem(path, message) for path, message in missing)
-        self._asked = {path for path, _ in found}
-        self._check_found(found, jobs)
-        findings = self._suppressed(found)
-        findings.sort(key=lambda finding: finding.sort_key)
-        return Result(findings, self.problems, self.files, list(self._projects.values()), len(found))
-
-    def project(self, path: str) -> Project:
-        return self._project_at(find_root(os.path.dirname(path)))
-
-    def _project_at(self, root: str) -> Project:
-        project = self._projects.get(root)
-        if project is None:
-            project = self._projects[root] = Project(root, self.files, self.settings)
-        return project
+    def result(self, missing: list[Problem], jobs: int | None, earlier: Earlier | None) -> Result:
+        again = self._to_check_again(earlier) if earlier else None
+        self._check_found(self.found if again is None else [one for one in self.found if one[0] in again], jobs)
+        parts = self._parts() if looks.current() is not None else None
+        if earlier and parts and again is not None:
+            parts = earlier.parts.renewed(again, parts)
+            self._take_over_parts(parts)
+        findings = sorted(self._suppressed(), key=_order)
+        projects = list(self.checker.projects.values())
+        problems = missing + self.checker.problems
+        return Result(findings, problems, self.files, projects, len(self.found), parts, again)
 
     # -- many files -----------------------------------------------------------------------------------------------
 
@@ -135,238 +126,99 @@ class _Run:
         if jobs == 1:
             self._check_share(found)
             return
-        self._read_ahead(found)
+        self._read_ahead([path for path, _ in found if not path.endswith(PYTHON)])
         for share in spread(found, jobs, self._check_share):
             self._take_over(share)
 
-    def _read_ahead(self, found: list[Found]) -> None:
+    def _read_ahead(self, paths: list[str]) -> None:
         """Read what every process would read again for itself: the manifests and launches of a project."""
         from trl_lint.project.pins import is_manifest
 
-        others = [path for path, _ in found if not path.endswith(_PYTHON)]
-        for path in filter(is_manifest, others):
-            self.project(path).manifest_around(path)
-        if self._run_rules:
-            for root in dict.fromkeys(find_root(os.path.dirname(path)) for path in others):
-                self._project_at(root).runs_with("")
+        for path in filter(is_manifest, paths):
+            self.checker.project(path).manifest_around(path)
+        if self.checker.run_rules:
+            for root in dict.fromkeys(find_root(os.path.dirname(path)) for path in paths):
+                self.checker.project_at(root).runs_with("")
 
     def _check_share(self, found: Iterable[Found]) -> Share:
         paths = []
         for path, explicit in found:
-            self._check_path(path, explicit)
+            self.checker.check_path(path, explicit)
             paths.append(path)
         kept = [path for path in paths if self.files.is_open(path)]
-        return Share(self.findings, self.problems, kept, list(self._projects), looks.current())
+        return Share(self.checker.found_in, self.checker.problems, kept, list(self.checker.projects), looks.current())
 
     def _take_over(self, share: Share) -> None:
         """Add what a process found on its share to what is known here; both may know the same."""
-        for findings in share.findings.values():
-            for finding in findings:
-                self._add(finding)
-        self.problems.extend(problem for problem in share.problems if problem not in self.problems)
-        for path in share.kept:
-            with suppress(OSError, SourceError):  # said by the process that could not read it
-                self.files.get(path)
+        for path, findings in share.found_in.items():
+            self.checker.found_in.setdefault(path, {}).update(findings)
+        self.checker.problems.extend(problem for problem in share.problems if problem not in self.checker.problems)
+        self._open(share.kept)
         for root in share.roots:
-            self._project_at(root)
+            self.checker.project_at(root)
         looks.take_over(share.record)
 
-    # -- one file -------------------------------------------------------------------------------------------------
+    def _open(self, paths: Iterable[str]) -> None:
+        """Open files that may hold suppressions."""
+        for path in paths:
+            with suppress(OSError, SourceError):  # said by the process that could not read it
+                self.files.own(path)
 
-    def _check_path(self, path: str, explicit: bool) -> None:
-        if path.endswith(".json") and not explicit and size_of(path) > MAX_BYTES:
-            return  # a data set, not worth reading
-        try:
-            file = self.files.get(path)
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            if explicit:
-                self.problems.append(Problem(path, f"cannot be read: {reason}"))
-            else:
-                self._report_unparsed(path, f"cannot be read: {reason}", 0)
-            return
-        except SourceError as error:
-            self._report_refused(path, error)
-            return
-        before = len(self.findings.get(path, ()))
-        self._check_file(file, explicit)
-        if len(self.findings.get(path, ())) == before and not _NOQA.search(file.data):
-            self.files.forget(path)
+    # -- after a change -------------------------------------------------------------------------------------------
 
-    def _check_file(self, file: SourceFile, explicit: bool) -> None:
-        path = file.path
-        for reader in (self._check_python, self._check_document, self._check_manifest, self._check_launches):
-            try:
-                reader(file, explicit)
-            except SourceError as error:
-                self._report_refused(path, error)
-                return  # one clear line; what else cannot be read in this file follows from it
-            except RecursionError:
-                self._report_unparsed(path, "nested too deeply to be read", 0)
-                return
-            except Exception as error:
-                self._report_crash(path, "reading the file", error)
-                return
+    def _to_check_again(self, earlier: Earlier) -> frozenset[str] | None:
+        """The files that rest on those that have changed; None if these were used for more than can be told."""
+        parts, changed = earlier
+        if self.checker.asked != set(parts.asked) or not changed <= self.checker.asked:
+            return None
+        if not parts.used.isdisjoint(changed):
+            return None
+        from trl_lint.project.questions import says_the_same
 
-    def _check_python(self, file: SourceFile, explicit: bool) -> None:
-        notebook = file.path.endswith(".ipynb")
-        if not file.path.endswith(_PYTHON):
-            return
-        active = self.triage.active(file.data)
-        is_configured = bool(self._run_rules) and _is_configured(file.data)
-        if not active and not explicit and not is_configured:
-            return
-        if notebook:
-            from trl_lint.sources.notebook import python_source
+        for path in changed:
+            project = self.checker.project(path)
+            if not path.endswith(".py") or not says_the_same(path, parts.questions_about(path), project):
+                return None
+        return frozenset(parts.resting_on(changed))
 
-            source: Source = python_source(file)
-        else:
-            source = Source(file, "python")
-        self._check_module(source, active, is_configured)
+    def _parts(self) -> Parts:
+        from trl_lint.cache.parts import Parts
 
-    def _check_module(self, source: Source, active: set[Rule], is_configured: bool) -> None:
-        from trl_lint.python.module import PythonModule
+        record = looks.current() or looks.Record()
+        return Parts(
+            [path for path, _ in self.found],
+            {path: list(findings) for path, findings in self.checker.found_in.items()},
+            [path for path in self.files.opened() if NOQA.search(self.files.own(path).data)],
+            list(self.checker.projects),
+            record.said,
+            record.taken,
+            record.used,
+        )
 
-        refuse_large(len(source.text))
-        project = self.project(source.path)
-        try:
-            module = project.kept_module(source) or PythonModule(source)
-        except SourceError as error:
-            from trl_lint.python.newer_syntax import is_newer_syntax
+    def _take_over_parts(self, parts: Parts) -> None:
+        self.checker.found_in = {path: dict.fromkeys(findings) for path, findings in parts.findings.items()}
+        self._open(parts.suppressing)
+        for root in parts.roots:
+            self.checker.project_at(root)
 
-            if "nested" not in error.message and is_newer_syntax(source.text, error.offset):
-                return  # nothing is wrong with the file
-            raise SourceError(error.message, source.file_offset(error.offset)) from None
-        for rule, call in self.triage.candidates(module, active):
-            site = Site(call, module, project)
-            self._guarded(rule, source.path, partial(_visit, rule, site))
-        for rule in self.triage.importing(module, active):
-            self._guarded(rule, source.path, partial(rule.check_module, module, project))
-        if is_configured:
-            project.keep_module(module)
-            if not self._check_runs_of(source.path):
-                from trl_lint.project.runs import bare_run
+    # -- suppressions ---------------------------------------------------------------------------------------------
 
-                self._judge_run(bare_run(source.path, project))  # nobody else has it: it need not be remembered
-
-    def _check_document(self, file: SourceFile, explicit: bool) -> None:
-        rules = [rule for rule in self.rules if rule.documents]
-        if not (rules or self._run_rules) or not file.path.endswith(DOCUMENT_SUFFIXES):
-            return
-        project = self.project(file.path)
-        document = project.document_in(file.path)
-        if document is None:
-            return
-        for rule in rules:
-            if document.kind in rule.documents:
-                self._guarded(rule, file.path, partial(rule.check_document, document, project))
-        if self._run_rules and document.kind != "other":
-            self._check_runs_of(file.path)
-
-    def _check_manifest(self, file: SourceFile, explicit: bool) -> None:
-        from trl_lint.project.pins import is_manifest
-
-        rules = [rule for rule in self.rules if rule.manifests]
-        if not rules or not is_manifest(file.path):
-            return
-        project = self.project(file.path)
-        manifest = project.manifest_in(file.path)
-        if manifest is None:
-            return
-        for location, message in manifest.problems:
-            self._report_unparsed(location.path, message, location.start, location.end)
-        for rule in rules:
-            self._guarded(rule, file.path, partial(rule.check_manifest, manifest, project))
-
-    def _check_launches(self, file: SourceFile, explicit: bool) -> None:
-        from trl_lint.project.launches import holds_launches
-
-        rules = [rule for rule in self.rules if rule.launches]
-        if not (rules or self._run_rules) or not holds_launches(file.path):
-            return
-        project = self.project(file.path)
-        for launch in project.launches_in(file.path):
-            run = project.run_of(launch)
-            for rule in rules:
-                self._guarded(rule, file.path, partial(agreed, run, partial(_check_launch, rule)))
-            self._check_run(run)
-
-    def _check_run(self, run: Run) -> None:
-        """Check a run once, whichever of its files comes first."""
-        if run in self._checked_runs:
-            return
-        self._checked_runs.add(run)
-        self._judge_run(run)
-
-    def _judge_run(self, run: Run) -> None:
-        for rule in self._run_rules:
-            self._guarded(rule, run.launch.source.path, partial(self._found_here, rule, run))
-        run.release()
-
-    def _found_here(self, rule: Rule, run: Run) -> Iterator[Finding]:
-        """What a rule finds in a run, less what stands in files that nobody asked about."""
-        return (finding for finding in agreed(run, rule.check_run) if finding.location.path in self._asked)
-
-    def _check_runs_of(self, path: str) -> bool:
-        """Check the runs that use a script or config, and whether there are any that certainly do."""
-        runs = self.project(path).runs_with(path)
-        for run in runs:
-            if run.launch.source.path not in self._asked:
-                self._check_run(run)  # those in files that we were asked about have their turn with these
-        return any(link.status == "exact" and path in link.paths for run in runs for link in run.links)
-
-    # -- results --------------------------------------------------------------------------------------------------
-
-    def _guarded(self, rule: Rule, path: str, hook: Callable[[], Iterable[Finding]]) -> None:
-        """Run one hook; a rule that raises becomes one TRL003 finding, and the others go on."""
-        try:
-            for finding in hook():
-                if self.settings.is_enabled(finding.code, finding.location.path):
-                    self._add(finding)
-        except (SourceError, RecursionError) as error:
-            # LibCST refused an island that `ast` accepted, or it is nested too deeply to be walked: nothing can be
-            # confirmed, so nothing is said.
-            if looks.variable("TRL_LINT_DEBUG"):
-                raise RuntimeError(f"{path}: {error}") from error
-        except Exception as error:
-            self._report_crash(path, f"rule {rule.code} ({rule.page.name})", error)
-
-    def _report_crash(self, path: str, what: str, error: Exception) -> None:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{os.path.basename(where.filename)}:{where.lineno}"
-        message = f"{what} failed: {type(error).__name__}: {error} ({place})"
-        self._add(Finding("TRL003", message, Location(path, 0, 0), "error"))
-        problem = Problem(path, message)
-        if problem not in self.problems:
-            self.problems.append(problem)
-
-    def _report_refused(self, path: str, error: SourceError) -> None:
-        # A file that is too large was left out on purpose: that is said, and stops no build.
-        severity: Severity = "info" if isinstance(error, TooLargeError) else "error"
-        self._report_unparsed(path, error.message, error.offset, severity=severity)
-
-    def _report_unparsed(
-        self, path: str, message: str, start: int, end: int | None = None, severity: Severity = "error"
-    ) -> None:
-        finding = Finding("TRL001", message, Location(path, start, start if end is None else end), severity)
-        if self.settings.is_enabled("TRL001", path):
-            self._add(finding)
-
-    def _add(self, finding: Finding) -> None:
-        self.findings.setdefault(finding.location.path, {}).setdefault(finding)
-
-    def _suppressed(self, found: list[Found]) -> list[Finding]:
+    def _suppressed(self) -> list[Finding]:
         """The findings that no comment suppresses, with those about the comments themselves."""
-        result = []
-        for path in sorted({path for path, _ in found} | self.findings.keys()):
-            findings = list(self.findings.get(path, ()))
-            file = self._suppressing(path, bool(findings))
+        found_at: dict[str, dict[Finding, None]] = {path: {} for path, _ in self.found}
+        for findings in self.checker.found_in.values():
+            for finding in findings:
+                found_at.setdefault(finding.location.path, {}).setdefault(finding)
+        result: list[Finding] = []
+        for path, there in sorted(found_at.items()):
+            file = self._suppressing(path, bool(there))
             if file is None:
-                result.extend(findings)
+                result.extend(there)
                 continue
             from trl_lint.suppress import apply
 
-            result.extend(apply(findings, file, self.settings, self.project(path).environment))
+            environment = self.checker.project(path).environment
+            result.extend(apply(list(there), file, self.checker.settings, environment))
         return result
 
     def _suppressing(self, path: str, has_findings: bool) -> SourceFile | None:
@@ -374,31 +226,12 @@ class _Run:
         if not has_findings and not self.files.is_open(path):
             return None
         try:
-            file = self.files.get(path)
+            file = self.files.own(path)
         except (OSError, SourceError):
             return None
-        return file if _NOQA.search(file.data) else None
+        return file if NOQA.search(file.data) else None
 
 
-def _is_configured(data: bytes) -> bool:
-    """Whether a Python file may say how a run is configured: by a parser, or by a config it builds for a trainer."""
-    if any(name in data for name in _PARSERS):
-        return True
-    # Model and generation configs are built everywhere; who builds that of a trainer names the trainer, or TRL.
-    return (b"Trainer" in data or b"trl" in data) and _CONFIG_CALL.search(data) is not None
-
-
-def _check_launch(rule: Rule, run: Run) -> Iterator[Finding]:
-    return rule.check_launch(run.launch, run.project)
-
-
-def _visit(rule: Rule, site: Site) -> Iterator[Finding]:
-    if not rule.is_candidate(site):
-        return
-    import libcst as cst
-
-    from trl_lint.python.islands import island
-
-    node = island(site.module, site.call)
-    if isinstance(node, cst.Call):
-        yield from rule.visit_Call(node, site)
+def _order(finding: Finding) -> tuple[object, ...]:
+    """An order in which no two findings stand by chance."""
+    return (finding.sort_key, finding.location, finding.related, finding.severity, finding.fix or ())

@@ -69,7 +69,7 @@ class Keys:
         path = finding.location.path
         name = relative_to(path, self._folder)
         try:
-            file = self._files.get(path)
+            file = self._files.own(path)
             offset = finding.location.start
             return Key(name, finding.code, self._place(file, offset), _line(file, offset))
         except (OSError, SourceError):

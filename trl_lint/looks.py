@@ -34,6 +34,10 @@ class Record:
 
     `files` maps a path to its stamp and the digest of its contents, "" where only the size was asked for; `folders` to
     its stamp and what stands under each name; `answers` a question and a path to the answer.
+
+    Most of a project's files are looked at for one word, or for what they turn out not to hold. `said` maps such a
+    question, and in it a path, to its answer. `taken` maps a Python file to those that it imports and that were read
+    for its sake; `used` are the files of which anything else was taken for others.
     """
 
     def __init__(self) -> None:
@@ -42,6 +46,9 @@ class Record:
         self.folders: dict[str, tuple[str, dict[str, str]]] = {}
         self.answers: dict[tuple[str, str], str] = {}
         self.variables: dict[str, str | None] = {}
+        self.said: dict[tuple[str, str], dict[str, bool]] = {}
+        self.taken: dict[str, set[str]] = {}
+        self.used: set[str] = set()
         self.is_torn = False  # something changed while we looked, or could not be read: no report to keep
 
     def note_file(self, path: str, status: os.stat_result, data: bytes | None) -> None:
@@ -72,10 +79,22 @@ class Record:
         for asked, answer in other.answers.items():
             self.is_torn = self.is_torn or self.answers.setdefault(asked, answer) != answer
         self.variables.update(other.variables)
+        self.note_parts(other.said, other.taken, other.used)
         self.is_torn = self.is_torn or other.is_torn
+
+    def note_parts(
+        self, said: dict[tuple[str, str], dict[str, bool]], taken: dict[str, set[str]], used: set[str]
+    ) -> None:
+        """Take over what was asked about files and taken from them elsewhere."""
+        for question, answers in said.items():
+            self.said.setdefault(question, {}).update(answers)
+        for path, others in taken.items():
+            self.taken.setdefault(path, set()).update(others)
+        self.used |= used
 
 
 _record: Record | None = None
+_about: str | None = None
 _forget: list[Callable[[], None]] = []
 
 
@@ -120,11 +139,44 @@ def take_over(record: Record | None) -> None:
         _record.merge(record)
 
 
+# -- what of a file was used ------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def about(path: str) -> Iterator[None]:
+    """Looks at a file for its own sake, or for an answer that `note_said` writes down: they are no use of it."""
+    global _about
+    before, _about = _about, path
+    try:
+        yield
+    finally:
+        _about = before
+
+
+def note_use(path: str, by: str | None = None) -> None:
+    """Something of a file was taken for others: if it changes, so may they.
+
+    `by` is the file for whose sake alone it was read; whoever takes something of that one says so, too.
+    """
+    if _record is None or path == _about:
+        return
+    if by is None:
+        _record.used.add(path)
+    else:
+        _record.taken.setdefault(by, set()).add(path)
+
+
+def note_said(question: str, argument: str, path: str, answer: bool) -> None:
+    """All that was taken from a file is the answer to a question, which can be asked again."""
+    if _record is not None:
+        _record.said.setdefault((question, argument), {})[path] = answer
+
+
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def read(path: str) -> bytes:
-    """The bytes of a file. Raises OSError."""
+def read(path: str, by: str | None = None) -> bytes:
+    """The bytes of a file; `by` is as in `note_use`. Raises OSError."""
     try:
         with open(path, "rb", buffering=0) as stream:
             if _record is None:
@@ -135,6 +187,7 @@ def read(path: str) -> bytes:
         _note_failure(path, error)
         raise
     _record.note_file(path, status, data)
+    note_use(path, by)
     return data
 
 
@@ -160,7 +213,15 @@ def status(path: str) -> os.stat_result:
 
 def size(path: str) -> int:
     """The size of a file in bytes. Raises OSError."""
+    note_use(path)
     return status(path).st_size
+
+
+def is_larger(path: str, limit: int) -> bool:
+    """Whether a file has more than `limit` bytes. Raises OSError."""
+    answer = status(path).st_size > limit
+    note_said("is larger", str(limit), path, answer)
+    return answer
 
 
 def _note_failure(path: str, error: OSError) -> None:

@@ -49,9 +49,9 @@ def test_everything_is_recorded(
     kept: list[Record] = []
     keep = store.Memory.keep
 
-    def seen(self: store.Memory, folder: str, status: int) -> bool:
+    def seen(self: store.Memory, *arguments: Any) -> bool:
         kept.append(self.record)
-        return keep(self, folder, status)
+        return keep(self, *arguments)
 
     monkeypatch.setattr(store.Memory, "keep", seen)
     chance = random.Random(8)

@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,48 @@ def test_after_any_change(number: int, tmp_path: Path, cached: Cached, monkeypat
         assert cached(*arguments) == expected, history
         assert cached(*arguments) == expected, history
         assert cached.was_replayed or expected.status == 2, history
+
+
+PROGRAM = """\
+import torch
+from helpers import *
+from helpers import make
+
+
+def step(model, batch: torch.Tensor):
+    return batch.cuda() + make(batch)
+"""
+HELPERS = "import torch\n\n\ndef make(batch):\n    return torch.zeros(batch.shape[0]{})\n"
+HELPER_TEXTS = tuple(HELPERS.format(device) for device in ("", ", device=batch.device", ', device="cuda"'))
+PYTHON_MUTATIONS = (
+    edit, edit_unseen, swap, rewrite, delete,
+    add("helpers.py", (*HELPER_TEXTS, "")), add("helpers.py", HELPER_TEXTS), add("step.py", (PROGRAM,)),
+    add("train.py", (MODULE, f'"""Run `{LAUNCH.strip()}`."""\n{MODULE}', MODULE.replace("fp16", "bf16"))),
+    add("requirements.txt", PINS), add("run.sh", (LAUNCH, "")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(PROJECTS))
+def test_after_any_change_among_many_files(
+    number: int, tmp_path: Path, cached: Cached, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(f"many {SEED} {number}")
+    folder = tmp_path / "project"
+    fixtures = chance.sample(sorted(FIXTURES.glob("TRL*/*/")), 4)
+    for place, fixture in enumerate(fixtures):
+        copy_project(fixture, folder / f"part{place}")
+    (folder / ".git").mkdir()
+    monkeypatch.chdir(folder)
+    arguments = chance.choice((["."], ["--select", "ALL"], ["--output-format", "json", "."]))
+    history = [fixture.name for fixture in fixtures]
+    assert cached(*arguments) == cached.plain(*arguments)
+    for _ in range(STEPS):
+        mutation = chance.choice(PYTHON_MUTATIONS)
+        part = chance.choice((folder, folder / "part0"))
+        with suppress(IndexError):  # no file is left there
+            mutation(part, chance)
+        history.append(f"{part.name} {mutation.__qualname__}")
+        assert cached(*arguments) == cached.plain(*arguments), history
 
 
 def test_variables_and_arguments_are_part_of_it(

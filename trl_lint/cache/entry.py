@@ -10,7 +10,7 @@ import stat
 import zlib
 
 # Raised whenever the fields change.
-_MAGIC = b"trl-lint cache 1"
+_MAGIC = b"trl-lint cache 2"
 _LARGEST = 64_000_000
 _FLAGS = (
     getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -25,9 +25,10 @@ class Entry:
     """A report and what it rests on. `looks` are (what for, path, stamp, digest), `answers` (question, path, answer).
 
     `key` is what the run was asked to do. `output` are the texts for standard output ("o") and standard error ("e").
+    `parts` are what each file came to, as `cache.parts` writes it; "" where nobody may start from there.
     """
 
-    __slots__ = ("answers", "key", "looks", "output", "status", "variables")
+    __slots__ = ("answers", "key", "looks", "output", "parts", "status", "variables")
 
     def __init__(
         self,
@@ -37,6 +38,7 @@ class Entry:
         variables: list[tuple[str, str]],
         answers: list[tuple[str, str, str]],
         looks: list[tuple[str, str, str, str]],
+        parts: str = "",
     ) -> None:
         self.key = key
         self.status = status
@@ -44,10 +46,11 @@ class Entry:
         self.variables = variables
         self.answers = answers
         self.looks = looks
+        self.parts = parts
 
     def encoded(self) -> bytes | None:
         """The fields; None if one of them holds the byte that separates them."""
-        fields = [str(len(self.key)), *self.key, str(self.status)]
+        fields = [str(len(self.key)), *self.key, str(self.status), self.parts]
         for rows in (self.output, self.variables, self.answers):
             fields.append(str(len(rows)))
             for row in rows:
@@ -64,8 +67,8 @@ def decoded(data: bytes) -> Entry:
     """The entry of some fields. Raises ValueError, also as UnicodeDecodeError, and IndexError."""
     fields = data.decode("utf-8", "surrogatepass").split("\0")
     end = int(fields[0]) + 1
-    key, status = fields[1:end], int(fields[end])
-    end += 1
+    key, status, parts = fields[1:end], int(fields[end]), fields[end + 1]
+    end += 2
     tables: list[list[tuple[str, ...]]] = []
     for width in (2, 2, 3):
         start, end = end + 1, end + 1 + width * int(fields[end])
@@ -76,7 +79,7 @@ def decoded(data: bytes) -> Entry:
     columns = (fields[start + number * column : start + number * (column + 1)] for column in range(4))
     looks = list(zip(*columns, strict=True))
     output, variables, answers = tables
-    return Entry(key, status, output, variables, answers, looks)  # type: ignore[arg-type]
+    return Entry(key, status, output, variables, answers, looks, parts)  # type: ignore[arg-type]
 
 
 def read_entry(path: str) -> Entry | None:

@@ -17,7 +17,7 @@ def renewed(entry: Entry, changed: list[int], path: str) -> Entry | None:
     for number in changed:
         kind, name, before, digest = entry.looks[number]
         try:
-            now = _looked_again(kind, name)
+            now = looked_again(kind, name)
         except (OSError, ValueError):
             return None
         if not digest or now is None or now[1] != digest:
@@ -30,7 +30,7 @@ def renewed(entry: Entry, changed: list[int], path: str) -> Entry | None:
     return entry
 
 
-def _looked_again(kind: str, path: str) -> tuple[str, str] | None:
+def looked_again(kind: str, path: str) -> tuple[str, str] | None:
     """Stamp and digest of a path today; None if it can have none."""
     status = os.stat(path)
     if kind == CONTENTS and stat.S_ISREG(status.st_mode):

@@ -93,9 +93,9 @@ def entry_in(folder: str, key: list[str]) -> Entry | None:
     if (os.path.basename(folder) == NAME and os.path.islink(folder)) or os.path.islink(os.path.dirname(path)):
         return None
     entry = read_entry(path)
-    if entry is None or entry.key != key or not _still_answered(entry):
+    if entry is None or entry.key != key or not still_answered(entry):
         return None
-    changed = _restamped(entry)
+    changed = restamped(entry)
     if changed:
         from trl_lint.cache.renewal import renewed
 
@@ -109,7 +109,8 @@ def entry_in(folder: str, key: list[str]) -> Entry | None:
     return entry
 
 
-def _still_answered(entry: Entry) -> bool:
+def still_answered(entry: Entry) -> bool:
+    """Whether variables and paths give the answers that they gave."""
     for name, value in entry.variables:
         now = os.environ.get(name)
         if value != ("" if now is None else f"={now}"):
@@ -117,7 +118,7 @@ def _still_answered(entry: Entry) -> bool:
     return all(QUESTIONS[question](path) == answer for question, path, answer in entry.answers)
 
 
-def _restamped(entry: Entry) -> list[int]:
+def restamped(entry: Entry) -> list[int]:
     """The numbers of the looks whose paths have another stamp today."""
     stat = os.stat
     changed = []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.cache.entry import CONTENTS, NAMES, STAMP, Entry, write_entry
 from trl_lint.cache.folder import prune
+from trl_lint.cache.parts import Parts, encoded
 from trl_lint.cache.replay import entry_path, key_of
 from trl_lint.looks import Record
 from trl_lint.stamps import FILE, LINK, NOTHING, lasting, listing_digest, stamp_of
@@ -36,14 +37,26 @@ class Memory:
         """The stream, of which everything that is written is kept as well; `name` is "o" or "e"."""
         return _Heard(name, stream, self.output)  # type: ignore[return-value]
 
-    def keep(self, folder: str, status: int) -> bool:
-        """Put the run into a cache folder, if it can be kept; whether it was."""
+    def keep(self, folder: str, status: int, parts: Parts | None = None, earlier: Entry | None = None) -> bool:
+        """Put the run into a cache folder, if it can be kept; whether it was.
+
+        `earlier` is the entry of the run that it started from: only that one has looked at most of what it rests on.
+        """
         if self.record.is_torn:
             return False
-        variables = [(name, "" if value is None else f"={value}") for name, value in self.record.variables.items()]
-        answers = list(_needed_answers(self.record))
+        variables = {name: "" if value is None else f"={value}" for name, value in self.record.variables.items()}
+        answers = {(question, path): answer for question, path, answer in _needed_answers(self.record)}
         output = [(name, "".join(text for _, text in texts)) for name, texts in groupby(self.output, itemgetter(0))]
-        entry = Entry(self.key, status, output, variables, answers, [*_looks(self.record), *tool_looks()])
+        looks = {(kind, path): (stamp, digest) for kind, path, stamp, digest in [*_looks(self.record), *tool_looks()]}
+        if earlier is not None:
+            variables = {**dict(earlier.variables), **variables}
+            answers = {**{(question, path): answer for question, path, answer in earlier.answers}, **answers}
+            looks = {**{(kind, path): (stamp, digest) for kind, path, stamp, digest in earlier.looks}, **looks}
+        entry = Entry(
+            self.key, status, output, list(variables.items()),
+            [(*asked, answer) for asked, answer in answers.items()], [(*look, *state) for look, state in looks.items()],
+            encoded(parts) if parts is not None else "",
+        )  # fmt: skip
         # The listings and the answers may have told of two states.
         kept = not self.record.is_torn and write_entry(entry_path(folder, self.key), entry)
         prune(folder)

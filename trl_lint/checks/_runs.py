@@ -40,7 +40,7 @@ def runs_of(path: str, project: Project) -> list[Launch]:
             continue
         if script not in verdicts:
             try:
-                verdicts[script] = starts.search(project.files.get(script).data) is not None
+                verdicts[script] = project.files.fits(script, starts)
             except OSError:
                 verdicts[script] = False
         if verdicts[script]:
@@ -48,15 +48,15 @@ def runs_of(path: str, project: Project) -> list[Launch]:
     return found
 
 
-def import_pattern(path: str) -> re.Pattern[bytes]:
+def import_pattern(path: str) -> bytes:
     """What an import of the module at `path` looks like, whatever package it is in."""
     stem = os.path.splitext(os.path.basename(path))[0]
     if stem == "__init__":
         stem = os.path.basename(os.path.dirname(path))
     name = rf"(?:[\w.]*\.)?{re.escape(stem)}"
     package = rf"(?:[\w.]+[ \t]+import[ \t]+{re.escape(stem)}\b)"
-    text = rf"^[ \t]*(?:from[ \t]+(?:{name}[ \t]+import|{package})|import[ \t]+{name}\b)"
-    return re.compile(os.fsencode(text), re.MULTILINE)  # a name on disk need not be Unicode
+    text = rf"(?m)^[ \t]*(?:from[ \t]+(?:{name}[ \t]+import|{package})|import[ \t]+{name}\b)"
+    return os.fsencode(text)  # a name on disk need not be Unicode
 
 
 def recipe_launches(document: Document, project: Project) -> list[Launch]:
@@ -182,9 +182,9 @@ def deepspeed_in_code(path: str, project: Project) -> Iterator[tuple[Document, L
     from trl_lint.sources import Source
 
     try:
-        file = project.files.get(path)
-        if b"deepspeed" not in file.data or not path.endswith(".py"):
+        if not path.endswith(".py") or not project.files.holds(path, b"deepspeed"):
             return
+        file = project.files.get(path)
         module = PythonModule(Source(file, "python"))
     except (OSError, SourceError):
         return

@@ -27,7 +27,8 @@ from trl_lint.sources.text import Files, SourceFile
 
 if TYPE_CHECKING:
     from trl_lint.baseline import Baseline
-    from trl_lint.engine import Result
+    from trl_lint.cache.parts import Parts
+    from trl_lint.engine import Earlier, Result
     from trl_lint.fixes.repair import Refusal
 
 # As wide as the excerpts get where no terminal says otherwise.
@@ -88,9 +89,14 @@ def _checked_or_known(args: argparse.Namespace, memory: Memory | None) -> int:
     entry = entry_in(folder, memory.key) if this.settings.cache_dir else None
     if entry is not None:
         return show(entry)
+    from trl_lint.cache.reuse import earlier_run
+
+    known = earlier_run(folder, memory.key) if len(this.groups) == 1 else None
+    if known is not None:
+        this.earlier = known[1]
     status = this.run()
     if status != 2:
-        memory.keep(folder, status)
+        memory.keep(folder, status, this.parts, known[0] if known is not None and this.is_part else None)
     return status
 
 
@@ -110,6 +116,9 @@ class _Run:
             raise UsageError("`--stdin-filename` needs `-` as the path")
         self.settings, self.groups = self._groups()
         self.problems: list[tuple[str, str]] = []
+        self.earlier: Earlier | None = None
+        self.parts: Parts | None = None
+        self.is_part = False  # whether files were spared because of an earlier run
 
     def _read_stdin(self) -> None:
         if len(self.paths) > 1:
@@ -176,7 +185,11 @@ class _Run:
     def _check_group(self, group: Group, contents: dict[str, bytes]) -> Result:
         from trl_lint.engine import check
 
-        return check(group.paths, group.settings, {**self.overlays, **contents}, jobs=self.args.jobs)
+        overlays = {**self.overlays, **contents}
+        result = check(group.paths, group.settings, overlays, jobs=self.args.jobs, earlier=self.earlier)
+        if len(self.groups) == 1:
+            self.parts, self.is_part = result.parts, result.again is not None
+        return result
 
     def _checked(self, contents: dict[str, bytes] | None = None) -> Outcome:
         results = [(group, self._check_group(group, contents or {})) for group in self.groups]

@@ -106,7 +106,7 @@ def _check_buffer(context: Context, path: str, text: str) -> Result:
 
 
 def _entry(finding: Finding, result: Result) -> tuple[int, int, str]:
-    place = result.files.get(finding.location.path).position(finding.location.start)
+    place = result.files.own(finding.location.path).position(finding.location.start)
     message = " ".join([finding.code, *finding.message.split(), *_explained(finding, result)])
     return place.line, place.column - 1, message
 

@@ -136,7 +136,7 @@ class Project:
     def manifest_around(self, path: str) -> Manifest | None:
         """A manifest read for its surroundings' sake: what is wrong with it is reported where it is checked itself."""
         with suppress(OSError, SourceError):
-            if self.files.exists(path) and size_of(path) <= _LOCK_FILE_BYTES:
+            if self.files.exists(path) and not is_larger(path, _LOCK_FILE_BYTES):
                 return self.manifest_in(path)
         return None
 
@@ -152,12 +152,15 @@ class Project:
 
         return self._read("document", path, read_document)
 
-    def module_in(self, path: str) -> PythonModule:
-        """One Python file of the project, for what another file says about it. Raises OSError or SourceError."""
+    def module_in(self, path: str, by: str | None = None) -> PythonModule:
+        """One Python file of the project, for what another file says about it. Raises OSError or SourceError.
+
+        `by` is the file that imports it, if what is found out with it is kept with the module of that file.
+        """
         from trl_lint.python.module import PythonModule
         from trl_lint.sources import Source
 
-        return self._read("module", path, lambda file: PythonModule(Source(file, "python")))
+        return self._read("module", path, lambda file: PythonModule(Source(file, "python")), by)
 
     def kept_module(self, source: Source) -> PythonModule | None:
         """The module of a file that was parsed already, if its text is still the same."""
@@ -182,17 +185,22 @@ class Project:
             return self._read("parser", path, read) if path.endswith(".py") else None
         return None
 
-    def _read(self, kind: str, path: str, read: Callable[[SourceFile], T]) -> T:
+    def _read(self, kind: str, path: str, read: Callable[[SourceFile], T], by: str | None = None) -> T:
         known = self._readings.get((kind, path))
         if known is None:
-            try:
-                known = (read(self.files.get(path)), None)
-            except SourceError as error:
-                known = (None, error)
-            except RecursionError:
-                known = (None, SourceError("nested too deeply to be read"))
+            with looks.about(path):
+                try:
+                    known = (read(self.files.get(path)), None)
+                except SourceError as error:
+                    known = (None, error)
+                except RecursionError:
+                    known = (None, SourceError("nested too deeply to be read"))
             self._remember(kind, path, known)
         result, failure = known
+        if kind == "module" or failure is not None or result:
+            looks.note_use(path, by)
+        else:
+            looks.note_said("is empty", kind, path, True)
         if failure is not None:
             raise failure
         return cast("T", result)
@@ -225,9 +233,9 @@ class Project:
 
             found = self._launches[word] = []
             for path in self.paths():
-                if holds_launches(path) and size_of(path) <= _CONTEXT_FILE_BYTES:
+                if holds_launches(path) and not is_larger(path, _CONTEXT_FILE_BYTES):
                     with suppress(OSError, SourceError):
-                        if not word or self._holds(path, word):
+                        if not word or self.files.holds(path, word):
                             found.extend(self.launches_in(path))
         return found
 
@@ -271,17 +279,10 @@ class Project:
         """The launches that start the script at this absolute path; `word` as in `launches`."""
         return [launch for launch in self.launches(word) if launch.script_path == script]
 
-    def _holds(self, path: str, word: bytes) -> bool:
-        was_open = self.files.is_open(path)
-        is_there = word in self.files.get(path).data
-        if not was_open and not is_there:
-            self.files.forget(path)
-        return is_there
-
     def parsers(self) -> list[ScriptParser]:
         """The parsers of all scripts of the project, as far as they are understood."""
         if self._parsers is None:
-            scripts = [path for path in self.paths() if size_of(path) <= _CONTEXT_FILE_BYTES]
+            scripts = [path for path in self.paths() if not is_larger(path, _CONTEXT_FILE_BYTES)]
             self._parsers = [found for path in scripts if (found := self.parser_in(path)) is not None]
         return self._parsers
 
@@ -290,16 +291,16 @@ class Project:
         if self._documents is None:
             self._documents = []
             for path in self.paths():
-                if path.endswith(DOCUMENT_SUFFIXES) and size_of(path) <= _CONTEXT_FILE_BYTES:
+                if path.endswith(DOCUMENT_SUFFIXES) and not is_larger(path, _CONTEXT_FILE_BYTES):
                     with suppress(OSError, SourceError):
                         if (document := self.document_in(path)) is not None:
                             self._documents.append(document)
         return [document for document in self._documents if document.kind == kind]
 
 
-def size_of(path: str) -> int:
-    """The size of a file in bytes, 0 where there is none."""
+def is_larger(path: str, limit: int) -> bool:
+    """Whether there is a file of more than `limit` bytes at a path."""
     try:
-        return looks.size(path)
+        return looks.is_larger(path, limit)
     except OSError:
-        return 0
+        return False

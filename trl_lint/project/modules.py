@@ -72,7 +72,7 @@ def _imported(module: PythonModule, node: ast.expr, project: Project) -> tuple[P
         path = _known_file(target, module.path, project)
         if path is not None and path != module.path:
             with suppress(OSError, SourceError):  # reported when the file itself is checked
-                return project.module_in(path), name
+                return project.module_in(path, by=module.path), name
     return None
 
 

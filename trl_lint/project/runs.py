@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from trl_lint import looks
 from trl_lint.project.effective import Setting, of_default, of_document, of_flag
 from trl_lint.project.parsers import Fields, ScriptParser
 from trl_lint.project.script import Script, read_script, training_class
@@ -205,7 +206,12 @@ class Run:
     @cached_property
     def script(self) -> Script | None:
         path = self.launch.script_path
-        return read_script(path, self.project) if path is not None else None
+        if path is None:
+            return None
+        if self.launch.launcher:
+            return read_script(path, self.project)
+        with looks.about(self.launch.source.path):  # nobody starts it: what it says counts for itself alone
+            return read_script(path, self.project)
 
     @cached_property
     def parser(self) -> ScriptParser | None:
@@ -312,7 +318,8 @@ def bare_run(path: str, project: Project) -> Run:
     from trl_lint.sources.shell import Command, Word
     from trl_lint.sources.shell_state import State
 
-    source = project.module_in(path).source
+    with looks.about(path):  # what is read of the script for this run concerns no other file
+        source = project.module_in(path).source
     start = Word(os.path.basename(path), os.path.basename(path), 0, 0)
     hidden = Word(None, "$@", 0, 0, several=True)
     launch = Launch("", start, Command((start, hidden), State().view(), None, 0, 0), source)

@@ -60,7 +60,7 @@ def _is_chosen(path: str) -> bool:
         return False
     beside = os.path.join(folder, "__init__.py")
     try:
-        data = looks.read(beside)
+        data = looks.read(beside, by=path)
         if f".{stem} import".encode() not in data:
             return False
         package = PythonModule(Source(SourceFile(beside, data), "python"))

@@ -49,7 +49,7 @@ class Report(NamedTuple):
     def file(self, path: str) -> SourceFile | None:
         """The file, or None where it cannot be read."""
         try:
-            return self.files.get(path)
+            return self.files.own(path)
         except (OSError, SourceError):
             return None
 

@@ -30,7 +30,7 @@ def describe(run: Run, cwd: str) -> dict[str, Any]:
     def place(location: Location | None) -> dict[str, Any]:
         if location is None:
             return {"path": None, "line": None}
-        position = run.project.files.get(location.path).position(location.start)
+        position = run.project.files.own(location.path).position(location.start)
         return {"path": relative_to(location.path, cwd), "line": position.line}
 
     share = share_of(run) if run.framework != "vllm" else None

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from bisect import bisect_right
+from collections.abc import Callable
 from typing import NamedTuple
 
 from trl_lint import looks
@@ -157,6 +158,16 @@ class SourceFile:
             return Position(1, 1)
 
 
+def holds(data: bytes, words: str) -> bool:
+    """Whether one of the words, in Latin-1 and one a line, stands in some bytes."""
+    return any(word.encode("latin-1") in data for word in words.split("\n"))
+
+
+def fits(data: bytes, pattern: str) -> bool:
+    """Whether a regular expression, in Latin-1, is found in some bytes."""
+    return re.search(pattern.encode("latin-1"), data) is not None
+
+
 class Files:
     """The files of one run, each read once. `overlays` holds unsaved buffers (standard input, an editor)."""
 
@@ -165,11 +176,33 @@ class Files:
         self._files: dict[str, SourceFile] = {}
 
     def get(self, path: str) -> SourceFile:
-        """Read a file. Raises OSError where it cannot be read."""
+        """Read a file for what it says about others. Raises OSError where it cannot be read."""
+        looks.note_use(path)
+        return self.own(path)
+
+    def own(self, path: str) -> SourceFile:
+        """Read a file for its own sake: to check it, or to show a place in it. Raises OSError."""
         file = self._files.get(path)
         if file is None:
-            file = self._files[path] = open_file(path, self._overlays.get(path))
+            with looks.about(path):
+                file = self._files[path] = open_file(path, self._overlays.get(path))
         return file
+
+    def holds(self, path: str, *words: bytes) -> bool:
+        """Whether any of these words stands in a file, which is dropped again. Raises OSError."""
+        return self._says(holds, "\n".join(word.decode("latin-1") for word in words), path)
+
+    def fits(self, path: str, pattern: bytes) -> bool:
+        """Whether a regular expression is found in a file, which is dropped again. Raises OSError."""
+        return self._says(fits, pattern.decode("latin-1"), path)
+
+    def _says(self, question: Callable[[bytes, str], bool], argument: str, path: str) -> bool:
+        was_open = path in self._files
+        answer = question(self.own(path).data, argument)
+        looks.note_said(question.__name__, argument, path, answer)
+        if not was_open:
+            self.forget(path)
+        return answer
 
     def is_open(self, path: str) -> bool:
         return path in self._files

@@ -58,7 +58,7 @@ def read_program(path: str, project: Project) -> Program | None:
 
 def _read_program(path: str, project: Project) -> Program | None:
     try:
-        if b"hydra.main" not in project.files.get(path).data:
+        if not project.files.holds(path, b"hydra.main"):
             return None
         functions = project.module_in(path).functions
     except (OSError, SourceError):

@@ -111,13 +111,9 @@ def _is_named_in_code(key: str, project: Project) -> bool:
     for path in project.paths():
         if not path.endswith((".py", ".ipynb")):
             continue
-        was_open = project.files.is_open(path)
         with suppress(OSError, SourceError):
-            data = project.files.get(path).data
-            if any(needle in data for needle in needles):
+            if project.files.holds(path, *needles):
                 return True
-        if not was_open:
-            project.files.forget(path)
     return False
 
 

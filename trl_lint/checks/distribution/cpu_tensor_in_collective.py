@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from trl_lint.python.module import PythonModule
 
 # Where one of these stands, tensors on the CPU have a backend of their own, or may have.
-_CPU_BACKEND = re.compile(rb"gloo|[\"']mpi[\"']|[\"']ccl[\"']|[\"']cpu:|init_process_group\(\s*\)")
+_CPU_BACKEND = rb"gloo|[\"']mpi[\"']|[\"']ccl[\"']|[\"']cpu:|init_process_group\(\s*\)"
 _NO_CODE = (".yaml", ".yml", ".json", ".toml", ".txt", ".cfg", ".md", ".ini")
 
 
@@ -89,7 +88,7 @@ def has_cpu_backend(project: Project) -> bool:
     for path in project.paths():
         if not path.endswith(_NO_CODE) and not is_test_file(path):
             with suppress(OSError, SourceError):
-                if _CPU_BACKEND.search(project.files.get(path).data):
+                if project.files.fits(path, _CPU_BACKEND):
                     return True
     return False
 

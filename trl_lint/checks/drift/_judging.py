@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -12,6 +11,7 @@ from trl_lint import looks
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.knowledge.presence import Ask, Missing, Points, missing
 from trl_lint.project.stack import Choice, Choices
+from trl_lint.python.definitions import defines, takes
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
@@ -124,41 +124,19 @@ def _has(folder: str, defined: str, parameter: str, project: Project) -> bool:
     key = ("package has", folder, defined, parameter)
     if key not in project.memo:
         texts = _texts(folder, project)
-        project.memo[key] = any(takes(t, defined, parameter) if parameter else defines(t, defined) for t in texts)
+        project.memo[key] = any(_module_has(path, text, defined, parameter) for path, text in texts)
     return bool(project.memo[key])
+
+
+def _module_has(path: str, text: str, defined: str, parameter: str) -> bool:
+    answer = takes(text, defined, parameter) if parameter else defines(text, defined)
+    looks.note_said("has", f"{defined} {parameter}", path, answer)
+    return answer
 
 
 def has_own_copy(package: str, path: str, project: Project) -> bool:
     """Whether `import package` in a program started from the file at `path` may find a folder of the project."""
     return bool(_copies(package, path, project.root))
-
-
-def defines(text: str, name: str) -> bool:
-    """Whether a module seems to define or import a name."""
-    if name not in text:
-        return False
-    found = rf"^\s*(?:class|def|async def)\s+{name}\b|^\s*{name}\s*[:=,]|\bimport\b.*\b{name}\b|[\"']{name}[\"']"
-    return re.search(found, text, re.MULTILINE) is not None
-
-
-def takes(text: str, callable_name: str, parameter: str) -> bool:
-    """Whether a module defines a class or function that has the parameter, or a class with such a field or method."""
-    if parameter not in text or f" {callable_name}" not in text:
-        return False
-    decorated = r"^(?:@.*\n(?:[ \t)].*\n)*)*"
-    body = r"\b.*\n(?:(?:[ \t)].*)?\n)*"
-    match = re.search(rf"{decorated}(?P<body>(?:class|def)\s+{callable_name}{body})", text, re.MULTILINE)
-    if match is None or parameter not in match[0]:
-        return False
-    quoted = rf"[\"']{parameter}[\"']"
-    if re.search(quoted, match[0][: match.start("body") - match.start()]):
-        return True
-    if re.search(
-        rf"^ {{4}}(?:{parameter}\s*[:=]|def {parameter}\b)|kwargs\.\w+\({quoted}", match["body"], re.MULTILINE
-    ):
-        return True
-    heads = re.findall(rf"def (?:__init__|{callable_name})\((.*?)\)(?:\s*->[^\n]*)?:\n", match["body"], re.DOTALL)
-    return any(re.search(rf"\b{parameter}\b", head) for head in heads)
 
 
 def _copies(package: str, path: str, root: str) -> list[str]:
@@ -174,14 +152,15 @@ def _copies(package: str, path: str, root: str) -> list[str]:
     return [folder for folder in found if looks.is_file(os.path.join(folder, "__init__.py"))]
 
 
-def _texts(folder: str, project: Project) -> list[str]:
+def _texts(folder: str, project: Project) -> list[tuple[str, str]]:
     key = ("texts of a package", folder)
     if key not in project.memo:
         project.memo[key] = list(_read_texts(folder))
-    return cast("list[str]", project.memo[key])
+    return cast("list[tuple[str, str]]", project.memo[key])
 
 
-def _read_texts(folder: str) -> Iterator[str]:
+def _read_texts(folder: str) -> Iterator[tuple[str, str]]:
     for path in looks.walk(folder):
         if path.endswith(".py"):
-            yield looks.read_text(path)
+            with looks.about(path):
+                yield path, looks.read_text(path)

@@ -96,7 +96,7 @@ def is_mentioned(name: str, project: Project) -> bool:
     for path in project.paths():
         if path.endswith((".py", ".sh", ".ipynb")) or os.path.basename(path) == "Makefile":
             try:
-                if looks.size(path) <= _LARGEST and _writes(project, path, wanted):
+                if not looks.is_larger(path, _LARGEST) and _writes(project, path, wanted):
                     return True
             except OSError:
                 continue
@@ -104,11 +104,7 @@ def is_mentioned(name: str, project: Project) -> bool:
 
 
 def _writes(project: Project, path: str, wanted: bytes) -> bool:
-    was_open = project.files.is_open(path)
-    data = project.files.get(path).data
-    if not was_open:
-        project.files.forget(path)
-    if wanted not in data:
+    if not project.files.holds(path, wanted):
         return False
-    text = data.decode("utf-8", "replace")
-    return comes_from_elsewhere(text, wanted.decode()) or re.search(rb"\bdump|\.write|write_text", data) is not None
+    text = project.files.get(path).data.decode("utf-8", "replace")
+    return comes_from_elsewhere(text, wanted.decode()) or re.search(r"\bdump|\.write|write_text", text) is not None

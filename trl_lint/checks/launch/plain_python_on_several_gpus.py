@@ -38,7 +38,7 @@ _DECIDING_FLAGS = (
     "--local_rank",
 )  # fmt: skip
 _OFF = frozenset({"none", "null", "false", "no", "0", ""})
-_DECIDING_KEYS = re.compile(rb"\b(?:device_map|deepspeed|fsdp|use_cpu|no_cuda|load_in_[48]bit|distributed_type)\b")
+_DECIDING_KEYS = rb"\b(?:device_map|deepspeed|fsdp|use_cpu|no_cuda|load_in_[48]bit|distributed_type)\b"
 
 # Behind these, what runs is still one plain process on this machine. With any other wrapper (mpirun, docker, ssh, ray)
 # nobody can tell from here how many processes there are, or what they see.
@@ -152,7 +152,7 @@ def _decides(name: str, launch: Launch, project: Project) -> bool | None:
     if path is None:
         return None
     try:
-        return _DECIDING_KEYS.search(project.files.get(path).data) is not None
+        return project.files.fits(path, _DECIDING_KEYS)
     except OSError:
         return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -170,7 +169,7 @@ def _is_own(name: str, launch: Launch, project: Project) -> bool:
     if launch.script_path is None:
         return launch.script is not None
     try:
-        return re.search(rb"\b%s\b" % name.encode(), project.files.get(launch.script_path).data) is not None
+        return project.files.fits(launch.script_path, rb"\b%s\b" % name.encode())
     except OSError:
         return True
 

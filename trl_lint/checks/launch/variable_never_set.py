@@ -106,7 +106,7 @@ def is_started_elsewhere(path: str, project: Project) -> bool:
     for other in project.paths():
         if other != path and other.endswith(_SHELL_SUFFIXES):
             with suppress(OSError, SourceError):
-                if name in project.files.get(other).data:
+                if project.files.holds(other, name):
                     return True
     return False
 

@@ -161,7 +161,6 @@ def reads_training_arguments(launch: Launch, project: Project) -> bool:
     if launch.script_path is None:
         return False
     try:
-        data = project.files.get(launch.script_path).data
+        return project.files.holds(launch.script_path, b"HfArgumentParser", b"TrlParser")
     except OSError:
         return False
-    return b"HfArgumentParser" in data or b"TrlParser" in data

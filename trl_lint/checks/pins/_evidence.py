@@ -135,7 +135,7 @@ def read_settings(
 def find_word(words: tuple[str, ...], path: str, project: Project) -> Location | None:
     """The first place in a file where one of the words stands; the bytes are searched before anything is decoded."""
     try:
-        if looks.size(path) > _CODE_BYTES:
+        if looks.is_larger(path, _CODE_BYTES) or not project.files.holds(path, *(word.encode() for word in words)):
             return None
         file = project.files.get(path)
         for word in words:

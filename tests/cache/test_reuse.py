@@ -1,0 +1,197 @@
+"""After an edit only those files are checked again that rest on it, and the report is that of a whole run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cached import Cached, copy_project
+
+from trl_lint import looks
+from trl_lint.cache.parts import Parts, decoded, encoded
+from trl_lint.checker import Checker
+from trl_lint.engine import check
+from trl_lint.finding import Edit, Finding, Fix, Location
+from trl_lint.settings import Settings
+from trl_lint.sources import Files
+
+FILES = {
+    "requirements.txt": "trl==0.15.2\n",
+    "run.sh": "python started.py\n",
+    "started.py": "from trl import GRPOConfig\n\nconfig = GRPOConfig(use_vllm=True)\n",
+    "helpers.py": "import torch\n\n\ndef make(n):\n    return torch.zeros(n)\n",
+    "step.py": "import torch\nfrom helpers import make\n\n\ndef f(x: torch.Tensor):\n    return x.cuda() + make(3)\n",
+    "alone.py": "import torch\n\n\ndef f(x: torch.Tensor):\n    return x.cuda() + torch.zeros(3)\n",
+    "quiet.py": "print('nothing')\n",
+    "excused.py": "import torch\n\n\ndef f(x: torch.Tensor):\n    return x.cuda() + torch.zeros(3)  # noqa: TRL103\n",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / ".git").mkdir()
+    for name, text in FILES.items():
+        (source / name).write_text(text, "utf-8")
+    folder = copy_project(source, tmp_path / "project")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are checked from now on."""
+    names: list[str] = []
+    plain = Checker.check_path
+
+    def watched(self: Checker, path: str, explicit: bool) -> None:
+        names.append(Path(path).name)
+        plain(self, path, explicit)
+
+    monkeypatch.setattr(Checker, "check_path", watched)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("edited", "again"),
+    [
+        ("alone.py", {"alone.py"}),
+        ("quiet.py", {"quiet.py"}),
+        ("excused.py", {"excused.py"}),
+        ("step.py", {"step.py"}),
+        ("helpers.py", {"helpers.py", "step.py"}),  # that `make` has no device is told by the call of it
+        ("started.py", FILES.keys()),  # the run of run.sh rests on it
+        ("run.sh", FILES.keys()),
+        ("requirements.txt", FILES.keys()),
+    ],
+)
+def test_what_is_checked_again(edited: str, again: set[str], project: Path, cached: Cached, checked: list[str]) -> None:
+    cached.fresh()
+    with open(project / edited, "a", encoding="utf-8") as stream:
+        stream.write("\n# a remark\n")
+    expected = cached.plain()
+    checked.clear()
+    assert cached() == expected
+    assert set(checked) == set(again) and len(checked) == len(again)
+    checked.clear()
+    assert cached.warm() == expected and not checked
+
+
+def test_findings_come_and_go(project: Path, cached: Cached, checked: list[str]) -> None:
+    before = cached.fresh().out
+    for name, fault, repaired in (
+        ("alone.py", "torch.zeros(3)", "torch.zeros(3, device=x.device)"),
+        ("helpers.py", "torch.zeros(n)", 'torch.zeros(n, device="cuda")'),
+        ("excused.py", "  # noqa: TRL103", ""),
+    ):
+        text = (project / name).read_text("utf-8")
+        (project / name).write_text(text.replace(fault, repaired), "utf-8")
+        checked.clear()
+        after = cached.fresh().out
+        assert after == cached.plain().out != before
+        assert len(checked) - len(FILES) < 3  # `plain` checks all
+        (project / name).write_text(text, "utf-8")
+        assert cached().out == before
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        '"""Start it with `accelerate launch --num_processes 8 alone.py`."""\n',  # a launch
+        "# /// script\n# dependencies = ['trl==0.9.0']\n# ///\n",  # pins
+        "from trl import TrlParser, GRPOConfig\nargs = TrlParser((GRPOConfig,)).parse_args_and_config()\n",  # a parser
+        "x = 'num_generations'\n",
+        "#" * 1_000_001 + "\n",  # too large to be read for the sake of others
+    ],
+)
+def test_what_others_may_ask_for(added: str, project: Path, cached: Cached) -> None:
+    (project / "grpo.yaml").write_text("num_generations: 8\nnum_generation: 3\n", "utf-8")
+    cached("--select", "ALL")
+    path = project / "quiet.py"
+    path.write_text(added + path.read_text("utf-8"), "utf-8")
+    assert cached("--select", "ALL") == cached.plain("--select", "ALL")
+
+
+def test_several_files_at_once(project: Path, cached: Cached, checked: list[str]) -> None:
+    cached.fresh()
+    for name in ("alone.py", "quiet.py", "step.py"):
+        (project / name).write_text("import torch\n", "utf-8")
+    checked.clear()
+    assert cached.fresh() == cached.plain()
+    assert sorted(checked[:3]) == ["alone.py", "quiet.py", "step.py"] and len(checked) == 3 + len(FILES)
+
+
+def test_an_edit_and_a_new_file(project: Path, cached: Cached) -> None:
+    cached.fresh()
+    (project / "alone.py").write_text("import torch\n", "utf-8")
+    (project / "new.py").write_text(FILES["alone.py"], "utf-8")
+    assert cached.fresh() == cached.plain()
+
+
+def test_other_projects_are_still_there(project: Path, cached: Cached) -> None:
+    inner = project / "inner"
+    inner.mkdir()
+    (inner / "trl-lint.toml").write_text("", "utf-8")
+    (inner / "requirements.txt").write_text("trl==0.11.0\n", "utf-8")
+    cached("--output-format", "json", ".")
+    (project / "quiet.py").write_text("print('still nothing')\n", "utf-8")
+    assert cached.fresh("--output-format", "json", ".") == cached.plain("--output-format", "json", ".")
+
+
+# -- the notation -----------------------------------------------------------------------------------------------------
+
+PLACE = Location("/p/a.py", 3, 5, "here")
+FIX = Fix("do it", "unsafe", (Edit("/p/b.py", 1, 2, "\x00\n\ud800"),))
+PARTS = Parts(
+    ["/p/a.py", "/p/b\udcff.py"],
+    {"/p/a.py": [Finding("TRL103", "says “no”", PLACE, "error", (PLACE, Location("/q/c.yaml", 0, 0)), FIX)]},
+    ["/p/b\udcff.py"],
+    ["/p"],
+    {("holds", "a\nb"): {"/p/a.py": True, "/p/b\udcff.py": False}, ("is empty", "launches"): {"/p/a.py": True}},
+    {"/p/a.py": {"/p/b\udcff.py", "/p/c.py"}},
+    {"/p/c.py"},
+)
+
+
+def test_parts_are_read_as_they_were_written() -> None:
+    assert "\0" not in encoded(PARTS)
+    assert decoded(encoded(PARTS)) == PARTS
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", '{"paths": []}', "[" * 100_000])
+def test_anything_else_is_no_parts(text: str) -> None:
+    assert decoded(text) is None
+    whole = encoded(PARTS)
+    assert decoded(whole[: len(whole) // 2]) is None
+
+
+def test_who_rests_on_what() -> None:
+    taken = {"a": {"b"}, "b": {"c"}, "d": {"c"}, "c": {"a"}, "e": {"f"}}
+    parts = Parts([], {}, [], [], {}, taken, set())
+    assert parts.resting_on({"c"}) == {"a", "b", "c", "d"}
+    assert parts.resting_on({"f"}) == {"e", "f"}
+    assert parts.resting_on({"e", "x"}) == {"e", "x"}
+
+
+# -- what is noted ----------------------------------------------------------------------------------------------------
+
+
+def test_using_a_file_is_noted(project: Path) -> None:
+    record = looks.Record()
+    with looks.recording(record):
+        files = Files()
+        files.own("alone.py")
+        assert files.holds("quiet.py", b"nothing") and not files.fits("step.py", rb"^z+")
+        assert not record.used
+        files.get("alone.py")  # it is open already
+        looks.read("run.sh")
+        looks.size("step.py")
+        looks.read("helpers.py", by="step.py")
+    assert record.used == {"alone.py", "run.sh", "step.py"}
+    assert record.taken == {"step.py": {"helpers.py"}}
+    assert record.said == {("holds", "nothing"): {"quiet.py": True}, ("fits", "^z+"): {"step.py": False}}
+
+
+def test_nothing_is_noted_without_a_record(project: Path) -> None:
+    assert check(["."], Settings(str(project))).parts is None

@@ -1,0 +1,143 @@
+"""What each file of a run came to, and what was taken from each: after a change only that is done again which must be.
+
+A report as a whole is the business of `entry`. Here it is in parts, for a run in which some Python files have changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
+
+from trl_lint.finding import Edit, Finding, Fix, Location
+from trl_lint.looks import Record
+from trl_lint.project.questions import Asked
+
+
+class Parts(NamedTuple):
+    """One run over a set of files, taken apart. All paths are absolute.
+
+    `asked`: the files that were checked. `findings`: what was found while a file was checked, before anything was
+    suppressed. `suppressing`: the files that may hold suppressions. `roots`: the projects. `said`, `taken`, `used`: as
+    in `looks.Record`.
+    """
+
+    asked: list[str]
+    findings: dict[str, list[Finding]]
+    suppressing: list[str]
+    roots: list[str]
+    said: dict[tuple[str, str], dict[str, bool]]
+    taken: dict[str, set[str]]
+    used: set[str]
+
+    def questions_about(self, path: str) -> list[Asked]:
+        """What was asked about a file, with the answers."""
+        return [(*question, said[path]) for question, said in self.said.items() if path in said]
+
+    def resting_on(self, changed: Collection[str]) -> set[str]:
+        """The files themselves, and those that took something from them, directly or through others."""
+        takers: dict[str, list[str]] = {}
+        for path, taken in self.taken.items():
+            for each in taken:
+                takers.setdefault(each, []).append(path)
+        found, waiting = set(changed), list(changed)
+        while waiting:
+            for path in takers.get(waiting.pop(), ()):
+                if path not in found:
+                    found.add(path)
+                    waiting.append(path)
+        return found
+
+    def renewed(self, again: Collection[str], now: Parts) -> Parts:
+        """These parts, with what is known now of the files that were checked again."""
+        findings = {path: found for path, found in self.findings.items() if path not in again}
+        for path, found in now.findings.items():
+            # A run whose command stands in no checked file is judged with any file that it uses: it may be known.
+            findings[path] = list(dict.fromkeys([*findings.get(path, ()), *found]))
+        suppressing = {path for path in self.suppressing if path not in again}.union(now.suppressing)
+        record = Record()
+        for parts in (self, now):
+            record.note_parts(parts.said, parts.taken, parts.used)
+        roots = sorted({*self.roots, *now.roots})
+        return Parts(self.asked, findings, sorted(suppressing), roots, record.said, record.taken, record.used)
+
+
+class _Paths:
+    """Every path once, and for each mention its number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def __call__(self, path: str) -> int:
+        return self.numbers.setdefault(path, len(self.numbers))
+
+
+def encoded(parts: Parts) -> str:
+    """The parts as JSON."""
+    number = _Paths()
+    document = {
+        "asked": list(map(number, parts.asked)),
+        "findings": [
+            [number(path), [_written(finding, number) for finding in found]] for path, found in parts.findings.items()
+        ],
+        "suppressing": list(map(number, parts.suppressing)),
+        "roots": parts.roots,
+        "said": [
+            [*question, *([number(path) for path in said if said[path] is answer] for answer in (True, False))]
+            for question, said in parts.said.items()
+        ],
+        "taken": [[number(path), list(map(number, sorted(taken)))] for path, taken in parts.taken.items()],
+        "used": list(map(number, sorted(parts.used))),
+        "paths": list(number.numbers),
+    }
+    return json.dumps(document, separators=(",", ":"))
+
+
+def _written(finding: Finding, number: Callable[[str], int]) -> list[Any]:
+    def place(location: Location) -> list[Any]:
+        return [number(location.path), *location[1:]]
+
+    fix = finding.fix
+    edits = [[number(edit.path), *edit[1:]] for edit in fix.edits] if fix else []
+    return [
+        finding.code, finding.message, place(finding.location), finding.severity, list(map(place, finding.related)),
+        [fix.title, fix.applicability, edits] if fix else None,
+    ]  # fmt: skip
+
+
+def decoded(text: str) -> Parts | None:
+    """The parts that `encoded` has written; None for anything else."""
+    try:
+        return _decoded(json.loads(text))
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return None
+
+
+def _decoded(document: dict[str, Any]) -> Parts:
+    paths: list[str] = document["paths"]
+
+    def listed(numbers: list[int]) -> list[str]:
+        return [paths[number] for number in numbers]
+
+    said: dict[tuple[str, str], dict[str, bool]] = {}
+    for question, argument, yes, no in document["said"]:
+        said[question, argument] = {**dict.fromkeys(listed(yes), True), **dict.fromkeys(listed(no), False)}
+    return Parts(
+        listed(document["asked"]),
+        {paths[path]: [_read(one, paths) for one in found] for path, found in document["findings"]},
+        listed(document["suppressing"]),
+        document["roots"],
+        said,
+        {paths[path]: set(listed(taken)) for path, taken in document["taken"]},
+        set(listed(document["used"])),
+    )
+
+
+def _read(finding: list[Any], paths: list[str]) -> Finding:
+    code, message, location, severity, related, fix = finding
+
+    def place(written: list[Any]) -> Location:
+        return Location(paths[written[0]], *written[1:])
+
+    made = Fix(fix[0], fix[1], tuple(Edit(paths[edit[0]], *edit[1:]) for edit in fix[2])) if fix else None
+    return Finding(code, message, place(location), severity, tuple(map(place, related)), made)

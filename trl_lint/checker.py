@@ -1,0 +1,275 @@
+"""One file after the other: what can be read in it is read, and the rules that asked for it look at it."""
+
+from __future__ import annotations
+
+import os
+import re
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from trl_lint import looks
+from trl_lint.checks.agreement import agreed
+from trl_lint.checks.registry import declared_rules
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.finding import Finding, Location, Severity
+from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, is_larger
+from trl_lint.python.triage import Triage
+from trl_lint.settings import Settings
+from trl_lint.sources import Files, Source, SourceError, SourceFile
+from trl_lint.sources.text import MAX_BYTES, TooLargeError, refuse_large
+
+if TYPE_CHECKING:
+    from trl_lint.project.runs import Run
+
+NOQA = re.compile(rb"noqa", re.IGNORECASE)
+PYTHON = (".py", ".pyi", ".ipynb")
+_PARSERS = (b"TrlParser(", b"HfArgumentParser(", b"TrainingArguments(")
+_CONFIG_CALL = re.compile(rb"Config\(")
+
+
+class Problem(NamedTuple):
+    """Something that kept the tool from its work; any of them makes the exit status 2."""
+
+    path: str
+    message: str
+
+
+class Checker:
+    """Checks files under one set of settings. `asked` are all the files of the run, also those that others check.
+
+    `found_in` is what was found, before anything is suppressed, by the file that was checked then: in order, each once.
+    """
+
+    def __init__(self, settings: Settings, files: Files, projects: dict[str, Project]) -> None:
+        self.settings = settings
+        self.files = files
+        self.projects = projects
+        self.asked: set[str] = set()
+        self.problems: list[Problem] = []
+        self.found_in: dict[str, dict[Finding, None]] = {}
+        self._checking = ""
+        self._rules = [rule for rule in declared_rules() if settings.is_selected(rule.code)]
+        self._triage = Triage(self._rules)
+        self.run_rules = [rule for rule in self._rules if rule.runs]
+        self._checked_runs: set[Run] = set()
+
+    def project(self, path: str) -> Project:
+        return self.project_at(find_root(os.path.dirname(path)))
+
+    def project_at(self, root: str) -> Project:
+        project = self.projects.get(root)
+        if project is None:
+            project = self.projects[root] = Project(root, self.files, self.settings)
+        return project
+
+    # -- one file -------------------------------------------------------------------------------------------------
+
+    def check_path(self, path: str, explicit: bool) -> None:
+        self._checking = path
+        if path.endswith(".json") and not explicit and is_larger(path, MAX_BYTES):
+            return  # a data set, not worth reading
+        try:
+            file = self.files.own(path)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            if explicit:
+                self.problems.append(Problem(path, f"cannot be read: {reason}"))
+            else:
+                self._report_unparsed(path, f"cannot be read: {reason}", 0)
+            return
+        except SourceError as error:
+            self._report_refused(path, error)
+            return
+        self._check_file(file, explicit)
+        if path not in self.found_in and not NOQA.search(file.data):
+            self.files.forget(path)
+
+    def _check_file(self, file: SourceFile, explicit: bool) -> None:
+        path = file.path
+        for reader in (self._check_python, self._check_document, self._check_manifest, self._check_launches):
+            try:
+                reader(file, explicit)
+            except SourceError as error:
+                self._report_refused(path, error)
+                return  # one clear line; what else cannot be read in this file follows from it
+            except RecursionError:
+                self._report_unparsed(path, "nested too deeply to be read", 0)
+                return
+            except Exception as error:
+                self._report_crash(path, "reading the file", error)
+                return
+
+    def _check_python(self, file: SourceFile, explicit: bool) -> None:
+        notebook = file.path.endswith(".ipynb")
+        if not file.path.endswith(PYTHON):
+            return
+        active = self._triage.active(file.data)
+        is_configured = bool(self.run_rules) and _is_configured(file.data)
+        if not active and not explicit and not is_configured:
+            return
+        if notebook:
+            from trl_lint.sources.notebook import python_source
+
+            source: Source = python_source(file)
+        else:
+            source = Source(file, "python")
+        self._check_module(source, active, is_configured)
+
+    def _check_module(self, source: Source, active: set[Rule], is_configured: bool) -> None:
+        from trl_lint.python.module import PythonModule
+
+        refuse_large(len(source.text))
+        project = self.project(source.path)
+        try:
+            module = project.kept_module(source) or PythonModule(source)
+        except SourceError as error:
+            from trl_lint.python.newer_syntax import is_newer_syntax
+
+            if "nested" not in error.message and is_newer_syntax(source.text, error.offset):
+                return  # nothing is wrong with the file
+            raise SourceError(error.message, source.file_offset(error.offset)) from None
+        for rule, call in self._triage.candidates(module, active):
+            site = Site(call, module, project)
+            self._guarded(rule, source.path, partial(_visit, rule, site))
+        for rule in self._triage.importing(module, active):
+            self._guarded(rule, source.path, partial(rule.check_module, module, project))
+        if is_configured:
+            project.keep_module(module)
+            if not self._check_runs_of(source.path):
+                from trl_lint.project.runs import bare_run
+
+                self._judge_run(bare_run(source.path, project))  # nobody else has it: it need not be remembered
+
+    def _check_document(self, file: SourceFile, explicit: bool) -> None:
+        rules = [rule for rule in self._rules if rule.documents]
+        if not (rules or self.run_rules) or not file.path.endswith(DOCUMENT_SUFFIXES):
+            return
+        project = self.project(file.path)
+        document = project.document_in(file.path)
+        if document is None:
+            return
+        for rule in rules:
+            if document.kind in rule.documents:
+                self._guarded(rule, file.path, partial(rule.check_document, document, project))
+        if self.run_rules and document.kind != "other":
+            self._check_runs_of(file.path)
+
+    def _check_manifest(self, file: SourceFile, explicit: bool) -> None:
+        from trl_lint.project.pins import is_manifest
+
+        rules = [rule for rule in self._rules if rule.manifests]
+        if not rules or not is_manifest(file.path):
+            return
+        project = self.project(file.path)
+        manifest = project.manifest_in(file.path)
+        if manifest is None:
+            return
+        for location, message in manifest.problems:
+            self._report_unparsed(location.path, message, location.start, location.end)
+        for rule in rules:
+            self._guarded(rule, file.path, partial(rule.check_manifest, manifest, project))
+
+    def _check_launches(self, file: SourceFile, explicit: bool) -> None:
+        from trl_lint.project.launches import holds_launches
+
+        rules = [rule for rule in self._rules if rule.launches]
+        if not (rules or self.run_rules) or not holds_launches(file.path):
+            return
+        project = self.project(file.path)
+        for launch in project.launches_in(file.path):
+            run = project.run_of(launch)
+            for rule in rules:
+                self._guarded(rule, file.path, partial(agreed, run, partial(_check_launch, rule)))
+            self._check_run(run)
+
+    def _check_run(self, run: Run) -> None:
+        """Check a run once, whichever of its files comes first."""
+        if run in self._checked_runs:
+            return
+        self._checked_runs.add(run)
+        self._judge_run(run)
+
+    def _judge_run(self, run: Run) -> None:
+        before, self._checking = self._checking, run.launch.source.path
+        for rule in self.run_rules:
+            self._guarded(rule, run.launch.source.path, partial(self._found_here, rule, run))
+        run.release()
+        self._checking = before
+
+    def _found_here(self, rule: Rule, run: Run) -> Iterator[Finding]:
+        """What a rule finds in a run, less what stands in files that nobody asked about."""
+        return (finding for finding in agreed(run, rule.check_run) if finding.location.path in self.asked)
+
+    def _check_runs_of(self, path: str) -> bool:
+        """Check the runs that use a script or config, and whether there are any that certainly do."""
+        runs = self.project(path).runs_with(path)
+        for run in runs:
+            if run.launch.source.path not in self.asked:
+                self._check_run(run)  # those in files that we were asked about have their turn with these
+        return any(link.status == "exact" and path in link.paths for run in runs for link in run.links)
+
+    # -- results --------------------------------------------------------------------------------------------------
+
+    def _guarded(self, rule: Rule, path: str, hook: Callable[[], Iterable[Finding]]) -> None:
+        """Run one hook; a rule that raises becomes one TRL003 finding, and the others go on."""
+        try:
+            for finding in hook():
+                if self.settings.is_enabled(finding.code, finding.location.path):
+                    self._add(finding)
+        except (SourceError, RecursionError) as error:
+            # LibCST refused an island that `ast` accepted, or it is nested too deeply to be walked: nothing can be
+            # confirmed, so nothing is said.
+            if looks.variable("TRL_LINT_DEBUG"):
+                raise RuntimeError(f"{path}: {error}") from error
+        except Exception as error:
+            self._report_crash(path, f"rule {rule.code} ({rule.page.name})", error)
+
+    def _report_crash(self, path: str, what: str, error: Exception) -> None:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{os.path.basename(where.filename)}:{where.lineno}"
+        message = f"{what} failed: {type(error).__name__}: {error} ({place})"
+        self._add(Finding("TRL003", message, Location(path, 0, 0), "error"))
+        problem = Problem(path, message)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def _report_refused(self, path: str, error: SourceError) -> None:
+        # A file that is too large was left out on purpose: that is said, and stops no build.
+        severity: Severity = "info" if isinstance(error, TooLargeError) else "error"
+        self._report_unparsed(path, error.message, error.offset, severity=severity)
+
+    def _report_unparsed(
+        self, path: str, message: str, start: int, end: int | None = None, severity: Severity = "error"
+    ) -> None:
+        finding = Finding("TRL001", message, Location(path, start, start if end is None else end), severity)
+        if self.settings.is_enabled("TRL001", path):
+            self._add(finding)
+
+    def _add(self, finding: Finding) -> None:
+        self.found_in.setdefault(self._checking, {}).setdefault(finding)
+
+
+def _is_configured(data: bytes) -> bool:
+    """Whether a Python file may say how a run is configured: by a parser, or by a config it builds for a trainer."""
+    if any(name in data for name in _PARSERS):
+        return True
+    # Model and generation configs are built everywhere; who builds that of a trainer names the trainer, or TRL.
+    return (b"Trainer" in data or b"trl" in data) and _CONFIG_CALL.search(data) is not None
+
+
+def _check_launch(rule: Rule, run: Run) -> Iterator[Finding]:
+    return rule.check_launch(run.launch, run.project)
+
+
+def _visit(rule: Rule, site: Site) -> Iterator[Finding]:
+    if not rule.is_candidate(site):
+        return
+    import libcst as cst
+
+    from trl_lint.python.islands import island
+
+    node = island(site.module, site.call)
+    if isinstance(node, cst.Call):
+        yield from rule.visit_Call(node, site)

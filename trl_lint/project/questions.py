@@ -1,0 +1,58 @@
+"""What was asked about one file and written down, asked again after a change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from trl_lint import looks
+from trl_lint.python.definitions import defines, takes
+from trl_lint.sources import SourceError
+from trl_lint.sources.text import fits, holds
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+
+Asked = tuple[str, str, bool]  # a question, its argument, the answer
+
+
+def says_the_same(path: str, asked: Iterable[Asked], project: Project) -> bool:
+    """Whether a file gives the answers that it gave before it changed."""
+    for question, argument, before in asked:
+        answer = None
+        with suppress(OSError, SourceError):
+            answer = _ANSWERS[question](path, argument, project)
+        if answer is not before:
+            return False
+        looks.note_said(question, argument, path, before)
+    return True
+
+
+def _is_empty(path: str, kind: str, project: Project) -> bool:
+    read = {"launches": project.launches_in, "manifest": project.manifest_in, "parser": project.parser_in}[kind]
+    return not read(path)
+
+
+def _is_larger(path: str, limit: str, project: Project) -> bool:
+    return looks.is_larger(path, int(limit))
+
+
+def _has(path: str, argument: str, project: Project) -> bool:
+    defined, _, parameter = argument.partition(" ")
+    with looks.about(path):
+        text = looks.read_text(path)
+    return takes(text, defined, parameter) if parameter else defines(text, defined)
+
+
+def _of_bytes(answer: Callable[[bytes, str], bool]) -> Callable[[str, str, Project], bool]:
+    return lambda path, argument, project: answer(project.files.own(path).data, argument)
+
+
+_ANSWERS: Mapping[str, Callable[[str, str, Project], bool]] = {
+    "is empty": _is_empty,
+    "is larger": _is_larger,
+    "has": _has,
+    "holds": _of_bytes(holds),
+    "fits": _of_bytes(fits),
+}
