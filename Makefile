@@ -85,6 +85,7 @@ torture: $(INSTALLED)
 	$(BIN)/python -m benchmarks.torture $(TREES) || failed=1; \
 	$(BIN)/python -m benchmarks.oracle $(TREES) || failed=1; \
 	$(BIN)/python -m benchmarks.fix_safety $(TREES) || failed=1; \
+	$(BIN)/python -m benchmarks.edits $(TREES) || failed=1; \
 	test $$failed -eq 0
 
 $(INSTALLED): pyproject.toml

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import shutil
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from documents import ROOT
 
-from benchmarks import fix_safety, torture
+from benchmarks import edits, fix_safety, torture
 from trl_lint.checks.registry import all_rules
 from trl_lint.python.triage import Triage
 
@@ -77,3 +80,37 @@ def test_lost_modes_and_left_overs_are_noticed():
 def test_killed_repairs_leave_whole_files():
     counts, problems = fix_safety.kill_at_random(3, seed=1)
     assert sum(counts.values()) == 3 and problems == []
+
+
+def test_edits_and_the_cache(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("TRL_LINT_NO_CACHE", raising=False)
+    folder = tmp_path / "project"
+    for name in ("a.py", "b.py"):
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text("import torch\n\n\ndef f(x):\n    return x.cuda() + torch.zeros(3)\n", "utf-8")
+    assert edits.main([str(folder), "--edits", "3"]) == 0
+    assert "project: 3 edits, 0 wrong" in capsys.readouterr().out
+    assert not (folder / ".trl_lint_cache").exists() and "zeros" in (folder / "a.py").read_text("utf-8")
+
+
+def test_a_cache_that_says_something_else_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "a.py").write_text("import torch\n", "utf-8")
+    plain = edits.run
+
+    def run(command: tuple[str, ...], folder: str, **options: bool):
+        cost = plain((sys.executable, "-c", "print('something')"), folder, **options)
+        return cost if "--no-cache" in command else cost._replace(output=b"another")
+
+    monkeypatch.setattr(edits, "run", run)
+    assert edits.main([str(tmp_path), "--edits", "1"]) == 1
+
+
+@pytest.mark.parametrize("edit", edits._EDITS)
+def test_every_edit_changes_something(edit: Callable[[list[bytes], random.Random], None]):
+    text = b"import torch\n\nx = torch.zeros(3, device=y.device)\n"
+    after = set()
+    for seed in range(20):
+        lines = text.splitlines(keepends=True)
+        edit(lines, random.Random(seed))
+        after.add(b"".join(lines))
+    assert len(after - {text}) > 0
