@@ -10,8 +10,8 @@ import os
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from trl_lint.records import NamedTuple
 from trl_lint.sources import Source, SourceFile
 
 _TOML_TOKEN = re.compile(

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.checks.agreement import agreed
@@ -23,6 +23,7 @@ from trl_lint.finding import Finding, Location, Severity
 from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, size_of
 from trl_lint.project.discovery import collect
 from trl_lint.python.triage import Triage
+from trl_lint.records import NamedTuple
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, Source, SourceError, SourceFile
 from trl_lint.sources.text import MAX_BYTES, TooLargeError, refuse_large

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from trl_lint.finding import Finding
 from trl_lint.paths import relative_to
+from trl_lint.records import NamedTuple
 from trl_lint.sources import Source, SourceError, SourceFile
 from trl_lint.sources.text import Files
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import NamedTuple
+
+from trl_lint.records import NamedTuple
 
 # Topics are part of the interface, so a selector for one without rules yet is valid.
 _TOPIC = re.compile(r"TRL[0-9]\Z")

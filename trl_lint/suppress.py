@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.comments import Comments, read_comments
 from trl_lint.finding import Edit, Finding, Fix, Severity, lowered
+from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError, SourceFile
 
 if TYPE_CHECKING:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.project.stack import Choice
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project.effective import Setting

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from trl_lint import looks
 from trl_lint.cache.folder import cache_folder, prepare
@@ -18,6 +18,7 @@ from trl_lint.commands import UsageError
 from trl_lint.commands.fixes import fix_list, write_diff
 from trl_lint.commands.options import group_by_settings, read_options, target_hints, unread
 from trl_lint.finding import Edit, Finding
+from trl_lint.records import NamedTuple
 from trl_lint.reports import FOR_PEOPLE, Report, counted, visible, write
 from trl_lint.reports.colors import wants_color
 from trl_lint.settings import Settings

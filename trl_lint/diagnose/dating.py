@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
 
 from trl_lint.diagnose.failures import Failure
 from trl_lint.knowledge import api
 from trl_lint.knowledge.histories import text_of
+from trl_lint.records import NamedTuple
 
 PACKAGES = ("trl", "transformers", "accelerate", "deepspeed", "vllm", "openrlhf", "verl", "peft")
 _FEWEST_LETTERS = 24

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from trl_lint.records import NamedTuple
 
 MAX_LINE = 4000
 

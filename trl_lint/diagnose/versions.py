@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from trl_lint.diagnose.reader import Log
+from trl_lint.records import NamedTuple
 
 _NAMES = r"trl|transformers|accelerate|deepspeed|peft|vllm|openrlhf|verl|torch|ray|numpy"
 _VERSION = r"v?(?P<version>\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc|dev)\d+)?)(?:\+[\w.]+)?"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from functools import cache, lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from trl_lint.knowledge import rules_dir
+from trl_lint.records import NamedTuple
 
 
 class GroupRule(NamedTuple):

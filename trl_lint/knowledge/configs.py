@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.api import config_keys, facts, releases
 from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.names import Missing
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.sources.nodes import Value

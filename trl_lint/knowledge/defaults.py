@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from trl_lint.knowledge import rules_dir
+from trl_lint.records import NamedTuple
 
 Values = dict[str, tuple[object, ...]]
 

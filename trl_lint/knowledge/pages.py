@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from trl_lint.finding import Severity
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.symptoms import Symptom, read_symptoms
+from trl_lint.records import NamedTuple
 
 HOME = "https://github.com/trl-lint/trl-lint"
 PAGES_URL = f"{HOME}/blob/main/rules/pages"

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.knowledge import rules_dir
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet

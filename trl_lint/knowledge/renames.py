@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.presence import definitions_of
 from trl_lint.knowledge.signatures import read_method
+from trl_lint.records import NamedTuple
 
 _WANTED = {
     "rename": ("package", "old", "new", "of", "same", "why", "evidence"),

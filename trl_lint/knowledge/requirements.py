@@ -10,10 +10,11 @@ import os
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.compat import ranges, ranges_of, supports
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from packaging.version import Version

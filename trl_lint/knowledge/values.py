@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import NamedTuple
 
 from trl_lint.knowledge import rules_dir
+from trl_lint.records import NamedTuple
 
 
 class ValueRule(NamedTuple):

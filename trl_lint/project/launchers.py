@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os.path
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from trl_lint.records import NamedTuple
 from trl_lint.words import words as names
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from trl_lint import looks
 from trl_lint.project.links import bases, inside_clone, inside_project
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project.launch import Launch

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from trl_lint.finding import Location
+from trl_lint.records import NamedTuple
 
 LOCKS = ("uv-lock", "poetry-lock", "pylock", "script-lock")
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from trl_lint.finding import Finding, Location
 from trl_lint.paths import relative_to
+from trl_lint.records import NamedTuple
 from trl_lint.sources.text import Files, Position, SourceError, SourceFile
 
 if TYPE_CHECKING:

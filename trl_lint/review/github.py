@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from trl_lint import __version__
+from trl_lint.records import NamedTuple
 from trl_lint.reports import visible
 from trl_lint.review import InvalidError, RefusedError, ReviewError, UnclearError
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
+from trl_lint.records import NamedTuple
 from trl_lint.reports import counted, page_of, visible
 from trl_lint.review.report import Place, Reported
 from trl_lint.review.suggestion import Suggestion

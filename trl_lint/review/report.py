@@ -11,9 +11,10 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from trl_lint.finding import SEVERITIES, Applicability, Severity
+from trl_lint.records import NamedTuple
 from trl_lint.review import ReportError
 
 # The name that a report has inside an archive, where it is the only file that is looked at.

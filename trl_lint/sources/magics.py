@@ -6,7 +6,8 @@ They count only where a logical line begins: a `%` at the start of a line inside
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from trl_lint.records import NamedTuple
 
 # As in ruff: cell magics whose body is Python that runs (or is timed) in place.
 PYTHON_CELLS = frozenset(("capture", "debug", "ipytest", "prun", "pypy", "python", "python3", "time", "timeit"))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import NamedTuple
 
 from trl_lint.finding import Edit, Location
+from trl_lint.records import NamedTuple
 from trl_lint.sources import Source
 from trl_lint.sources.magics import cell_magic, magics
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, find, value_of

@@ -7,8 +7,8 @@ The grammar of lines follows pip's documentation of the requirements file format
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from trl_lint.records import NamedTuple
 from trl_lint.sources.text import LineIndex
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")

@@ -7,8 +7,8 @@ environment, a branch, a loop, a command's output) is a hole: `Word.text is None
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from trl_lint.records import NamedTuple
 from trl_lint.sources import Source
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell_state import State, View, Word

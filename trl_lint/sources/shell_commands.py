@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os.path
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from trl_lint.records import NamedTuple
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Command, Cut, Heredoc, Redirect
 from trl_lint.sources.shell_state import HOLE, Array, State, Word

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from trl_lint.records import NamedTuple
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell_options import NO_KEY, Texts, concatenated, new_guess, texts_of
 from trl_lint.sources.shell_state import HOLE as UNKNOWN_TEXT

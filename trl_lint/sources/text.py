@@ -8,9 +8,9 @@ import os
 import re
 import stat
 from bisect import bisect_right
-from typing import NamedTuple
 
 from trl_lint import looks
+from trl_lint.records import NamedTuple
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _CODING_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._releases import judge_releases, places
 from trl_lint.checks._trainers import uses_trainer
@@ -12,6 +12,7 @@ from trl_lint.finding import Finding, Location, lowered
 from trl_lint.knowledge.arithmetic import GroupRule, group_rule
 from trl_lint.project.effective import Setting
 from trl_lint.python.values import UNKNOWN, Missing
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project import Project

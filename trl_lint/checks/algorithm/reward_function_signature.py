@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
@@ -15,6 +15,7 @@ from trl_lint.python.guards import bindings
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.names import is_from
 from trl_lint.python.values import argument
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     import libcst as cst

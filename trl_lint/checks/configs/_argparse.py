@@ -11,9 +11,10 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from trl_lint.python.values import UNKNOWN
+from trl_lint.records import NamedTuple
 from trl_lint.sources.shell import Word
 
 FaultKind = Literal["unknown", "surplus", "missing", "type", "choice"]

@@ -15,9 +15,10 @@ import ast
 import enum
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project.launches import Launch

@@ -13,11 +13,12 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from trl_lint import looks
 from trl_lint.checks.configs._hydra import MISSING, Tree, read_value
 from trl_lint.python.values import UNKNOWN
+from trl_lint.records import NamedTuple
 from trl_lint.sources import Source, SourceError
 from trl_lint.sources import nodes as yaml_nodes
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._releases import ReleaseVerdict, judge_releases, places
 from trl_lint.checks._runs import after_flags, is_overridden, recipe_launches
@@ -14,6 +14,7 @@ from trl_lint.knowledge.contradictions import COMPARING, Contradiction, contradi
 from trl_lint.project.effective import Setting, of_document
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project import Project

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._releases import ReleaseVerdict, judge_releases
 from trl_lint.checks._trainers import uses_trainer
 from trl_lint.finding import Severity
 from trl_lint.knowledge.values import ValueRule, value_rules
 from trl_lint.project.effective import Setting
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option, recipe_launches
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix, Location, Severity, lowered
+from trl_lint.records import NamedTuple
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, value_of, walk
 from trl_lint.words import words
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._device import (
     certain_meetings,
@@ -20,6 +20,7 @@ from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode, PythonModule
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project import Project

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._runs import runs_of
 from trl_lint.checks.distribution._accelerators import (
@@ -22,6 +22,7 @@ from trl_lint.paths import is_test_file
 from trl_lint.python.guards import key_of, last_name
 from trl_lint.python.module import PythonModule, nodes_in
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument, is_none
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     import libcst as cst

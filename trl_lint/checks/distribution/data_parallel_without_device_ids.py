@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location
@@ -14,6 +14,7 @@ from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import PythonModule
 from trl_lint.python.names import is_from
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument, literal
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     import libcst as cst

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._releases import places
 from trl_lint.checks.rule import Rule, Site
@@ -14,6 +14,7 @@ from trl_lint.project.effective import Setting
 from trl_lint.project.servers import share_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import Missing, argument
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     import libcst as cst

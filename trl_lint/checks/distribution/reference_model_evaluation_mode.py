@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._fsdp import FsdpRun, atom_for, fsdp_runs, mentions_fsdp
 from trl_lint.checks.rule import Rule, Site
@@ -14,6 +14,7 @@ from trl_lint.python.guards import bindings, call_sites, key_of, last_name, reac
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import ABSENT, UNKNOWN, argument, default_of, is_none, literal
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     import libcst as cst

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.drift._calls import accepts
@@ -19,6 +19,7 @@ from trl_lint.knowledge.names import ABSENT
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.parsers import ScriptParser
 from trl_lint.project.runs import command_parser
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.launch._training_script import Training, read_training
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Edit, Finding, Fix, Location, Severity
 from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.records import NamedTuple
 from trl_lint.sources import Source, SourceError
 
 if TYPE_CHECKING:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from trl_lint.checks.pins._closure import Contradiction, Wish, find_contradiction
 from trl_lint.knowledge.requirements import holds, providers
 from trl_lint.project.pins import kind_of
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.checks.pins._views import View
