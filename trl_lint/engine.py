@@ -24,6 +24,7 @@ from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, size_of
 from trl_lint.project.discovery import collect
 from trl_lint.python.triage import Triage
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, Source, SourceError, SourceFile
 from trl_lint.sources.text import MAX_BYTES, TooLargeError, refuse_large
@@ -32,10 +33,10 @@ from trl_lint.workers import jobs_for, spread
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run
 
-_NOQA = re.compile(rb"noqa", re.IGNORECASE)
+_NOQA = regex(rb"noqa", re.IGNORECASE)
 _PYTHON = (".py", ".pyi", ".ipynb")
 _PARSERS = (b"TrlParser(", b"HfArgumentParser(", b"TrainingArguments(")
-_CONFIG_CALL = re.compile(rb"Config\(")
+_CONFIG_CALL = regex(rb"Config\(")
 
 Found = tuple[str, bool]  # a path, and whether it was named on the command line
 

@@ -7,8 +7,9 @@ import re
 from functools import lru_cache
 
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
-_TEST_FILE = re.compile(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^/]*_test)\.py$")
+_TEST_FILE = regex(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^/]*_test)\.py$")
 
 
 def is_test_file(path: str) -> bool:

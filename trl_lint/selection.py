@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 # Topics are part of the interface, so a selector for one without rules yet is valid.
-_TOPIC = re.compile(r"TRL[0-9]\Z")
+_TOPIC = regex(r"TRL[0-9]\Z")
 
 
 class SelectorError(Exception):

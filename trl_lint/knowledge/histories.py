@@ -7,20 +7,20 @@ The form of the lines is told in `trl_lint.knowledge.refresher.write`, the facts
 from __future__ import annotations
 
 import os
-import re
 from functools import cache, lru_cache
 
 from trl_lint.knowledge import rules_dir
+from trl_lint.regexes import regex
 
 Changes = tuple[tuple[int, str], ...]
 """(position of a release, value from then on), oldest first; the value "-" is absent."""
 
 ABSENT_VALUE = "-"
-_HEADER = re.compile(r"\n[^ ]")
+_HEADER = regex(r"\n[^ ]")
 
 # The kinds of which there are many. A search through the whole text for one that is not there takes a seventh of the
 # time of finding them all, and most of what is asked for is not there: a class of that name, then a function.
-_INDEXED = re.compile(r"\n((?:module|class|def) [^ \n]+) ")
+_INDEXED = regex(r"\n((?:module|class|def) [^ \n]+) ")
 
 
 class Block:

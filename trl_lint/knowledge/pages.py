@@ -14,13 +14,14 @@ from trl_lint.finding import Severity
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.symptoms import Symptom, read_symptoms
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 HOME = "https://github.com/trl-lint/trl-lint"
 PAGES_URL = f"{HOME}/blob/main/rules/pages"
 IMPACTS = ("crash-at-start", "crash-later", "silent", "waste", "tool")
 FIXES = ("always", "sometimes", "none")
-_FRONT_MATTER = re.compile(r"\A\+\+\+\n(.*?)\n\+\+\+\n(.*)\Z", re.DOTALL)
-_FILE_NAME = re.compile(r"^([A-Z]+\d+)-([a-z0-9-]+)\.md$")
+_FRONT_MATTER = regex(r"\A\+\+\+\n(.*?)\n\+\+\+\n(.*)\Z", re.DOTALL)
+_FILE_NAME = regex(r"^([A-Z]+\d+)-([a-z0-9-]+)\.md$")
 
 
 class Page(NamedTuple):

@@ -7,19 +7,19 @@ the index does not tell it. Thousands of lines are read as text; only what a que
 from __future__ import annotations
 
 import os
-import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from trl_lint.knowledge import rules_dir
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
 
-_ENDLESS_NUMBER = re.compile(r"\d{100}")  # no version: Python refuses to convert some thousands of digits
+_ENDLESS_NUMBER = regex(r"\d{100}")  # no version: Python refuses to convert some thousands of digits
 
 
 class Release(NamedTuple):

@@ -7,7 +7,6 @@ known. Which extras tell more than what they install is in `rules/compat/extras.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -15,14 +14,15 @@ from typing import TYPE_CHECKING, Literal
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.compat import ranges, ranges_of, supports
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from packaging.version import Version
 
 Force = Literal["binding", "conditional", "supported", "none"]
 
-_FACT = re.compile(r"(?P<name>[^\[]+)(?:\[(?P<extra>[^\]]+)\])?")
-_ASKED = re.compile(r"\[(?P<extras>[^\]]*)\](?P<specifier>.*)")
+_FACT = regex(r"(?P<name>[^\[]+)(?:\[(?P<extra>[^\]]+)\])?")
+_ASKED = regex(r"\[(?P<extras>[^\]]*)\](?P<specifier>.*)")
 # A requirement on an address has no range.
 _ADDRESS = "@"
 

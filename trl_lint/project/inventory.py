@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.project.stack import PACKAGES
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from trl_lint.project.pins import Pin
 
 _CODE = (".py", ".ipynb")
-_IMPORT = re.compile(rb"""(?:^|["'])[ \t]*(?:import|from)[ \t]+(%s)\b""" % "|".join(PACKAGES).encode(), re.MULTILINE)
+_IMPORT = regex(rb"""(?:^|["'])[ \t]*(?:import|from)[ \t]+(%s)\b""" % "|".join(PACKAGES).encode(), re.MULTILINE)
 
 
 class Facts(NamedTuple):

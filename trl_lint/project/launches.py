@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.project.launch import Launch, launch_of
 from trl_lint.project.scheduler import Scheduler, read_scheduler
+from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.text import MAX_BYTES, refuse_large
 
@@ -23,10 +24,10 @@ __all__ = ["Launch", "Scheduler", "holds_launches", "launch_of", "read_launches"
 
 _SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".zsh")
 _MAKEFILES = frozenset({"Makefile", "makefile", "GNUmakefile"})
-_DOCKERFILE = re.compile(r"(?:Dockerfile|Containerfile)(?:[._-].*)?\Z|.*\.(?:dockerfile|Dockerfile)\Z")
-_SHEBANG = re.compile(rb"#![^\n]*\b(?:ba|z|da|k)?sh\b")
+_DOCKERFILE = regex(r"(?:Dockerfile|Containerfile)(?:[._-].*)?\Z|.*\.(?:dockerfile|Dockerfile)\Z")
+_SHEBANG = regex(rb"#![^\n]*\b(?:ba|z|da|k)?sh\b")
 # Nothing is parsed in a file that names no launcher.
-_CANDIDATE = re.compile(
+_CANDIDATE = regex(
     rb"python|\.py\b|accelerate|torchrun|deepspeed|\b(?:trl|swift)[ \t\\\"']|vllm|llamafactory|axolotl|openrlhf"
 )
 

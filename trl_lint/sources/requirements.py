@@ -9,29 +9,28 @@ from __future__ import annotations
 import re
 
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources.text import LineIndex
 
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-_EXTRAS = re.compile(r"\s*\[([^\]\[]*)\]")
-_CLAUSE = re.compile(r"(===|==|~=|!=|<=|>=|<|>)\s*([A-Za-z0-9_.*+!-]+)")
-_URL = re.compile(r"\s*@\s*(\S+)")
-_SPACE = re.compile(r"\s*")
-_OPERATOR_START = re.compile(r"[=<>~!]")
-_VERSION = re.compile(
+_NAME = regex(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_EXTRAS = regex(r"\s*\[([^\]\[]*)\]")
+_CLAUSE = regex(r"(===|==|~=|!=|<=|>=|<|>)\s*([A-Za-z0-9_.*+!-]+)")
+_URL = regex(r"\s*@\s*(\S+)")
+_SPACE = regex(r"\s*")
+_OPERATOR_START = regex(r"[=<>~!]")
+_VERSION = regex(
     r"v?(?:\d+!)?\d+(?:\.\d+)*(?:[-_.]?(?:alpha|beta|preview|pre|a|b|c|rc)[-_.]?\d*)?"
     r"(?:-\d+|[-_.]?(?:post|rev|r)[-_.]?\d*)?(?:[-_.]?dev[-_.]?\d*)?(?:\+[a-z0-9]+(?:[-_.][a-z0-9]+)*)?",
     re.IGNORECASE,
 )
-_EGG = re.compile(r"[#&]egg=([A-Za-z0-9][A-Za-z0-9._-]*)")
-_REPOSITORY = re.compile(r"([^/@#?]+?)(?:\.git)?/?(?:@[^/@#?]+)?(?:[#?].*)?$")
-_WHEEL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._]*?)-\d[^/]*\.whl$")
-_COMMENT = re.compile(r"(?:^|(?<=\s))#.*$")
-_INCLUDE = re.compile(r"(?:-r|--requirement|-c|--constraint)(?:\s*=\s*|\s+|(?<=-[rc]))(?=\S)")
-_EDITABLE = re.compile(r"(?:-e|--editable)(?:\s*=\s*|\s+)(?=\S)")
-_PER_REQUIREMENT_OPTION = re.compile(
-    r"(?<=\s)--?(?:hash|config-settings?|global-option|install-option|C)\b.*$", re.DOTALL
-)
-_PLACEHOLDER = re.compile(r"\$\{|\{\{|\$\(|<[A-Za-z_]+>")
+_EGG = regex(r"[#&]egg=([A-Za-z0-9][A-Za-z0-9._-]*)")
+_REPOSITORY = regex(r"([^/@#?]+?)(?:\.git)?/?(?:@[^/@#?]+)?(?:[#?].*)?$")
+_WHEEL = regex(r"([A-Za-z0-9][A-Za-z0-9._]*?)-\d[^/]*\.whl$")
+_COMMENT = regex(r"(?:^|(?<=\s))#.*$")
+_INCLUDE = regex(r"(?:-r|--requirement|-c|--constraint)(?:\s*=\s*|\s+|(?<=-[rc]))(?=\S)")
+_EDITABLE = regex(r"(?:-e|--editable)(?:\s*=\s*|\s+)(?=\S)")
+_PER_REQUIREMENT_OPTION = regex(r"(?<=\s)--?(?:hash|config-settings?|global-option|install-option|C)\b.*$", re.DOTALL)
+_PLACEHOLDER = regex(r"\$\{|\{\{|\$\(|<[A-Za-z_]+>")
 
 
 class RequirementError(Exception):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import codecs
 import errno
 import os
-import re
 import stat
 from bisect import bisect_right
 
 from trl_lint import looks
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
-_NEWLINE = re.compile(r"\r\n|\r|\n")
-_CODING_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_BLANK_OR_COMMENT = re.compile(rb"^[ \t\f]*(?:#.*)?$")
+_NEWLINE = regex(r"\r\n|\r|\n")
+_CODING_COOKIE = regex(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_BLANK_OR_COMMENT = regex(rb"^[ \t\f]*(?:#.*)?$")
 
 
 # What PowerShell writes with `pip freeze > requirements.txt` is UTF-16, and pip reads it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from trl_lint.knowledge.configs import ValueRow, holds
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trl_lint.project.documents import Document
 
 # What somebody or some program still fills in: `${NUM_GPUS}`, `<number>`, `{{ n }}`, `__N__`, `%N%`.
-_PLACEHOLDER = re.compile(r"[$<>{}%]|\A__.*__\Z")
+_PLACEHOLDER = regex(r"[$<>{}%]|\A__.*__\Z")
 
 IsFine = Callable[[str], "bool | None"]
 

@@ -15,6 +15,7 @@ from trl_lint.python.guards import call_sites
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FUNCTIONS, FunctionNode, PythonModule
 from trl_lint.python.values import ABSENT, argument, default_of, is_none
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -22,17 +23,17 @@ if TYPE_CHECKING:
     from trl_lint.python.dataflow.meetings import Mix, Sort
 
 # Code that prepares data on the CPU by design; the loader or the trainer moves the batch later.
-_CPU_BY_DESIGN = re.compile(
+_CPU_BY_DESIGN = regex(
     r"collat|dataset|tokeniz|process(?:or|ing)|feature_?extract|sampler|rollout_worker|_on_cpu|to_cpu|pack|dataloader",
     re.I,
 )
 # A mixin of a trainer may be about packing or sampling without the trainer being a loader of data.
-_CPU_BASES = re.compile(r"collat|dataset|tokeniz|process(?:or|ing)|feature_?extract|sampler$|dataloader", re.I)
+_CPU_BASES = regex(r"collat|dataset|tokeniz|process(?:or|ing)|feature_?extract|sampler$|dataloader", re.I)
 # The front of an inference engine gets and gives lists of tokens.
-_TOKEN_ENGINE = re.compile(r"vllm|sglang", re.I)
-_DEFAULT_DEVICE = re.compile(rb"set_default_device|set_default_tensor_type")
+_TOKEN_ENGINE = regex(r"vllm|sglang", re.I)
+_DEFAULT_DEVICE = regex(rb"set_default_device|set_default_tensor_type")
 # Words of accelerators, or the names under which a language model gets its batch: nobody trains one on the CPU.
-_ACCELERATOR = re.compile(
+_ACCELERATOR = regex(
     rb"cuda|accelerat|\bdevice\b|deepspeed|distributed|(?<![a-z])(?:npu|xpu)|\b(?:input_ids|attention_mask)\b"
 )
 

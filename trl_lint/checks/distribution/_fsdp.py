@@ -15,14 +15,15 @@ from trl_lint.python.guards import Atom, Truth, bindings, evaluate, key_of, last
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument, is_none
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
 
-_FSDP_FLAG = re.compile(r"_*(?:is|use|using|has|with)?_?fsdp(?:_enabled|_plugin|_training)?")
-_DEEPSPEED_FLAG = re.compile(
+_FSDP_FLAG = regex(r"_*(?:is|use|using|has|with)?_?fsdp(?:_enabled|_plugin|_training)?")
+_DEEPSPEED_FLAG = regex(
     r"_*(?:is|use|using|has|with)?_?(?:deepspeed|zero3|deepspeed_zero3)(?:_enabled|_plugin|_training)?"
 )
 _SYMBOLS_DEEP = 3

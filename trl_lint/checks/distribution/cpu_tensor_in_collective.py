@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
@@ -20,6 +19,7 @@ from trl_lint.python.dataflow.torch_facts import (
     FACTORIES,
 )
 from trl_lint.python.values import UNKNOWN, argument
+from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from trl_lint.python.module import PythonModule
 
 # Where one of these stands, tensors on the CPU have a backend of their own, or may have.
-_CPU_BACKEND = re.compile(rb"gloo|[\"']mpi[\"']|[\"']ccl[\"']|[\"']cpu:|init_process_group\(\s*\)")
+_CPU_BACKEND = regex(rb"gloo|[\"']mpi[\"']|[\"']ccl[\"']|[\"']cpu:|init_process_group\(\s*\)")
 _NO_CODE = (".yaml", ".yml", ".json", ".toml", ".txt", ".cfg", ".md", ".ini")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from trl_lint.knowledge.defaults import defaults_of
 from trl_lint.knowledge.releases import allowed, newest
 from trl_lint.project.stack import Choice, Choices
 from trl_lint.python.module import PythonModule
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 _TEST_FOLDERS = frozenset(("test", "tests", "testing"))
-_TEST_FILE = re.compile(r"test_|.*_test\.py$|conftest\.")
+_TEST_FILE = regex(r"test_|.*_test\.py$|conftest\.")
 
 
 class DefaultChanged(Rule):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from trl_lint.checks.rule import Rule
 from trl_lint.finding import Edit, Finding, Fix, Location, Severity
 from trl_lint.python.values import ABSENT, UNKNOWN
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _DECIDING_FLAGS = (
     "--local_rank",
 )  # fmt: skip
 _OFF = frozenset({"none", "null", "false", "no", "0", ""})
-_DECIDING_KEYS = re.compile(rb"\b(?:device_map|deepspeed|fsdp|use_cpu|no_cuda|load_in_[48]bit|distributed_type)\b")
+_DECIDING_KEYS = regex(rb"\b(?:device_map|deepspeed|fsdp|use_cpu|no_cuda|load_in_[48]bit|distributed_type)\b")
 
 # Behind these, what runs is still one plain process on this machine. With any other wrapper (mpirun, docker, ssh, ray)
 # nobody can tell from here how many processes there are, or what they see.
@@ -53,7 +53,7 @@ _TRANSPARENT = frozenset(
 # `accelerate` in front of `python` is found in the environment these set up just as well.
 _FIXABLE = _TRANSPARENT - {"srun", "nsys"}
 _HARMLESS_PIPES = frozenset({"tee", "cat", "ts", "grep"})
-_TASK_OPTION = re.compile(r"-n\d*$|-G|--(?:ntasks|gpus|gres|gpu-bind|overlap|multi-prog)")
+_TASK_OPTION = regex(r"-n\d*$|-G|--(?:ntasks|gpus|gres|gpu-bind|overlap|multi-prog)")
 
 
 class Evidence(NamedTuple):
