@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import re
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -322,6 +321,8 @@ class _Run:
             self._report_crash(path, f"rule {rule.code} ({rule.page.name})", error)
 
     def _report_crash(self, path: str, what: str, error: Exception) -> None:
+        import traceback
+
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{os.path.basename(where.filename)}:{where.lineno}"
         message = f"{what} failed: {type(error).__name__}: {error} ({place})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
 import sys
@@ -27,6 +26,8 @@ from trl_lint.sources import SourceError
 from trl_lint.sources.text import Files, SourceFile
 
 if TYPE_CHECKING:
+    import argparse
+
     from trl_lint.baseline import Baseline
     from trl_lint.engine import Result
     from trl_lint.fixes.repair import Refusal
@@ -309,12 +310,13 @@ class _Run:
         return (self.err if self.stdin_path and self.settings.fix else self.out), False
 
     def _report_of(self, outcome: Outcome, stream: TextIO) -> Report:
-        import shutil
-
         is_terminal = stream.isatty()
         color = wants_color(self.args.color, stream)
-        is_told = is_terminal or looks.variable("COLUMNS")
-        columns = shutil.get_terminal_size((_WIDTH, 24)).columns if is_told else _WIDTH
+        columns = _WIDTH
+        if is_terminal or looks.variable("COLUMNS"):
+            import shutil
+
+            columns = shutil.get_terminal_size((_WIDTH, 24)).columns
         return Report(
             findings=outcome.findings,
             problems=self.problems,
