@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.specifiers import FinalSpecifiers, read_final
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
@@ -67,17 +68,20 @@ def parse_version(text: str) -> Version | None:
 
 
 @lru_cache(maxsize=4096)
-def parse_specifier(text: str) -> SpecifierSet | None:
+def parse_specifier(text: str) -> FinalSpecifiers | SpecifierSet | None:
     """A specifier set, None if it is none. Local labels (`+cu121`) are dropped: the lists of releases have none."""
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
     if _ENDLESS_NUMBER.search(text):
         return None
     clauses = [
         clause.split("+", 1)[0] if not clause.strip().startswith("===") else clause for clause in text.split(",")
     ]
+    text = ",".join(clauses)
+    if (found := read_final(text)) is not None:
+        return found
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
     try:
-        return SpecifierSet(",".join(clauses))
+        return SpecifierSet(text)
     except InvalidSpecifier:
         return None
 

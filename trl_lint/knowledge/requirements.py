@@ -238,7 +238,7 @@ def _machines(pythons: str) -> tuple[dict[str, str], ...]:
     for version in _PYTHONS:
         # Of a minor version the first and a late patch release stand for all.
         for full in (f"{version}.0", f"{version}.99"):
-            if allowed is None or allowed.contains(full):
+            if allowed is None or allowed.contains(full, prereleases=True):
                 names = {"python_version": version, "python_full_version": full, "implementation_version": full}
                 machines += [
                     {**names, **system, "platform_machine": m, "extra": ""} for system in _SYSTEMS for m in _MACHINES
