@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -94,6 +95,7 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
 
 
 def _run_other(command: str, arguments: list[str]) -> int:
+    gc.enable()
     from trl_lint.commands import parsers
 
     if command == "rule":

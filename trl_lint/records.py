@@ -1,8 +1,8 @@
 """`NamedTuple` for a program that is started for every file: the same in use, and a tenth of its cost to define.
 
 `typing.NamedTuple` compiles every annotation and generates a constructor when the class statement runs, 0.1 ms a class.
-A run imports a hundred of them and makes objects of a third. Here a class gets its constructor, the one of
-`collections.namedtuple`, when its first object is made.
+A run imports a hundred of them and makes objects of a third. Here a class gets a constructor, that of
+`collections.namedtuple`, when an object is first made with names or defaults.
 
 Type checkers see `typing.NamedTuple`.
 """
@@ -27,10 +27,12 @@ else:
         __slots__ = ()
 
         def __new__(cls, /, *values: Any, **named: Any) -> Any:
-            """Make the first object of a class, and give the class a constructor of its own for all others."""
-            made = namedtuple(cls.__name__, cls._fields, defaults=cls._field_defaults.values())
-            cls.__new__ = staticmethod(made.__new__)
-            return made.__new__(cls, *values, **named)
+            if not named and len(values) == len(cls._fields):
+                return tuple.__new__(cls, values)
+            # With names or defaults it is worth a constructor of its own, which the class has from now on.
+            made = namedtuple(cls.__name__, cls._fields, defaults=cls._field_defaults.values()).__new__
+            cls.__new__ = staticmethod(made)
+            return made(cls, *values, **named)
 
         def __repr__(self) -> str:
             shown = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
