@@ -51,3 +51,5 @@ DECLARED: dict[str, dict[str, Any]] = {
     'trl_lint.checks.pins.unpinned_package': {'code': 'TRL203', 'manifests': True},
     'trl_lint.checks.pins.unsatisfiable_pins': {'code': 'TRL204', 'manifests': True},
 }
+
+ON_BY_DEFAULT: dict[str, bool] = {'TRL001': True, 'TRL002': True, 'TRL003': True, 'TRL004': True, 'TRL101': True, 'TRL102': True, 'TRL103': True, 'TRL104': True, 'TRL105': True, 'TRL106': True, 'TRL107': True, 'TRL108': True, 'TRL109': True, 'TRL111': True, 'TRL112': True, 'TRL113': True, 'TRL114': True, 'TRL201': True, 'TRL202': True, 'TRL203': True, 'TRL204': True, 'TRL301': True, 'TRL302': True, 'TRL303': True, 'TRL304': True, 'TRL305': True, 'TRL306': True, 'TRL401': True, 'TRL402': True, 'TRL403': True, 'TRL404': True, 'TRL405': True, 'TRL501': True, 'TRL502': True, 'TRL503': True, 'TRL504': True, 'TRL505': True, 'TRL506': True, 'TRL507': True, 'TRL601': True, 'TRL602': True, 'TRL603': True, 'TRL604': True, 'TRL605': True, 'TRL701': True, 'TRL702': True, 'TRL703': True, 'TRL801': True, 'TRL802': True, 'TRL803': True}

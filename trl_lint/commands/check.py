@@ -10,11 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from trl_lint import looks
-from trl_lint.cache.folder import cache_folder, prepare
 from trl_lint.cache.replay import entry_in, is_off, show
-from trl_lint.cache.store import Memory
 from trl_lint.commands import UsageError
-from trl_lint.commands.fixes import fix_list, write_diff
 from trl_lint.commands.options import group_by_settings, read_options, target_hints, unread
 from trl_lint.finding import Edit, Finding
 from trl_lint.records import NamedTuple
@@ -29,6 +26,7 @@ if TYPE_CHECKING:
     import argparse
 
     from trl_lint.baseline import Baseline
+    from trl_lint.cache.store import Memory
     from trl_lint.engine import Result
     from trl_lint.fixes.repair import Refusal
 
@@ -66,7 +64,11 @@ class Outcome(NamedTuple):
 
 def run(args: argparse.Namespace) -> int:
     """Check what the command line asks for; the exit status. Raises UsageError."""
-    memory = Memory(args.given) if _may_be_kept(args) else None
+    memory = None
+    if _may_be_kept(args):
+        from trl_lint.cache.store import Memory
+
+        memory = Memory(args.given)
     try:
         with looks.recording(memory.record if memory else None):
             return _checked_or_known(args, memory)
@@ -84,6 +86,8 @@ def _checked_or_known(args: argparse.Namespace, memory: Memory | None) -> int:
     this = _Run(args, memory)
     if memory is None or this.settings.fix:
         return this.run()
+    from trl_lint.cache.folder import cache_folder, prepare
+
     folder = cache_folder(this.settings, args.cache_dir)
     if not prepare(folder):  # before anything is listed: the folder may stand among what is checked
         return this.run()
@@ -271,6 +275,8 @@ class _Run:
         return self._checked(written)._replace(fixed=fixed, changed=written)
 
     def _show_diff(self, outcome: Outcome) -> int:
+        from trl_lint.commands.fixes import fix_list, write_diff
+
         stream, close = self._output()
         report = self._report_of(outcome, stream)
         if not self.args.silent:
@@ -344,6 +350,8 @@ class _Run:
         report = self._report_of(outcome, stream)
         name = self.settings.output_format
         if self.settings.show_fixes and outcome.fixed and name in FOR_PEOPLE:
+            from trl_lint.commands.fixes import fix_list
+
             stream.write(fix_list(outcome.fixed, report))
         if self.args.statistics:
             from trl_lint.commands.statistics import write_statistics

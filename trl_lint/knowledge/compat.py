@@ -8,12 +8,15 @@ What releases declare to require is in the histories; `knowledge/requirements.py
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from trl_lint.finding import Severity
 from trl_lint.knowledge import rules_dir
 from trl_lint.records import NamedTuple
+
+T = TypeVar("T")
 
 
 class Range(NamedTuple):
@@ -65,44 +68,41 @@ class Advisory(NamedTuple):
         return next(iter(self.fix or self.packages))
 
 
-class _Tables(NamedTuple):
-    ranges: tuple[Range, ...]
-    advisories: tuple[Advisory, ...]
-    supports: dict[tuple[str, str], tuple[str, ...]]
-
-
 @cache
-def _tables() -> _Tables:
-    import tomli
-
+def _rows(kind: str) -> tuple[tuple[str, dict[str, Any], dict[str, Any]], ...]:
+    """The rows of one kind: the path of each, its table and the row. Only files that hold such rows are parsed."""
     folder = os.path.join(rules_dir(), "compat")
-    ranges: list[Range] = []
-    advisories: list[Advisory] = []
-    supports: dict[tuple[str, str], tuple[str, ...]] = {}
+    found = []
     for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
         if not name.endswith(".toml"):
             continue
-        path = os.path.join(folder, name)
         with open(path, "rb") as stream:
-            table = tomli.load(stream)
+            data = stream.read()
+        if f"[[{kind}]]".encode() in data:
+            import tomli
+
+            table = tomli.loads(data.decode())
+            found += [(path, table, row) for row in table.get(kind, ())]
+    return tuple(found)
+
+
+def _read_rows(kind: str, read: Callable[[dict[str, Any], dict[str, Any]], T]) -> tuple[T, ...]:
+    found = []
+    for path, table, row in _rows(kind):
         try:
-            evidence = tuple(table.get("evidence", ()))
-            ranges += [_read_range(row, evidence) for row in table.get("range", ())]
-            advisories += [_read_advisory(row) for row in table.get("advisory", ())]
-            for row in table.get("support", ()):
-                supports[row["package"], row["dependency"]] = tuple(row["extras"])
+            found.append(read(row, table))
         except (KeyError, TypeError) as error:
             raise ValueError(f"{path}: {type(error).__name__}: {error}") from None
-    return _Tables(tuple(ranges), tuple(advisories), supports)
+    return tuple(found)
 
 
-def _read_range(row: dict[str, Any], evidence: tuple[str, ...]) -> Range:
-    return Range(
-        row["package"], row["releases"], row.get("extra", ""), row["requires"], tuple(row.get("evidence", evidence))
-    )
+def _read_range(row: dict[str, Any], table: dict[str, Any]) -> Range:
+    evidence = tuple(row.get("evidence", table.get("evidence", ())))
+    return Range(row["package"], row["releases"], row.get("extra", ""), row["requires"], evidence)
 
 
-def _read_advisory(row: dict[str, Any]) -> Advisory:
+def _read_advisory(row: dict[str, Any], table: dict[str, Any]) -> Advisory:
     packages: dict[str, str] = {}
     extras: dict[str, str] = {}
     for key, specifier in row["packages"].items():
@@ -132,14 +132,20 @@ def _read_advisory(row: dict[str, Any]) -> Advisory:
     )
 
 
+def _read_support(row: dict[str, Any], table: dict[str, Any]) -> tuple[tuple[str, str], tuple[str, ...]]:
+    return (row["package"], row["dependency"]), tuple(row["extras"])
+
+
+@cache
 def advisories() -> tuple[Advisory, ...]:
     """Every advisory. Raises ValueError if a table is malformed."""
-    return _tables().advisories
+    return _read_rows("advisory", _read_advisory)
 
 
+@cache
 def ranges() -> tuple[Range, ...]:
     """Every range. Raises ValueError if a table is malformed."""
-    return _tables().ranges
+    return _read_rows("range", _read_range)
 
 
 @cache
@@ -148,6 +154,7 @@ def ranges_of(package: str) -> tuple[Range, ...]:
     return tuple(row for row in ranges() if row.package == package)
 
 
+@cache
 def supports() -> dict[tuple[str, str], tuple[str, ...]]:
     """(package, dependency) -> the extras whose range holds for everybody. Raises ValueError as the others do."""
-    return _tables().supports
+    return dict(_read_rows("support", _read_support))

@@ -37,15 +37,20 @@ def known_packages() -> list[str]:
 
 
 @cache
-def releases(package: str) -> tuple[Release, ...]:
-    """The known releases of a package (its PEP 503 name), oldest first; empty if nothing is known."""
+def _lines(package: str) -> tuple[str, ...]:
     path = os.path.join(rules_dir(), "releases", f"{package}.txt")
     try:
         with open(path, encoding="utf-8") as stream:
             lines = stream.read().splitlines()
     except OSError:
         return ()
-    return tuple(_read_line(line) for line in lines if line and not line.startswith("#"))
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+@cache
+def releases(package: str) -> tuple[Release, ...]:
+    """The known releases of a package (its PEP 503 name), oldest first; empty if nothing is known."""
+    return tuple(map(_read_line, _lines(package)))
 
 
 def _read_line(line: str) -> Release:
@@ -105,7 +110,8 @@ def installable(package: str) -> tuple[Version, ...]:
 @cache
 def newest(package: str) -> Version | None:
     """The newest known final release, None if nothing is known about the package."""
-    for release in reversed(releases(package)):  # the lists are sorted, and a hundred versions take a while to parse
+    for line in reversed(_lines(package)):  # the lists are sorted, and hundreds of releases take a while to read
+        release = _read_line(line)
         version = None if release.yanked else parse_version(release.version)
         if version is not None and not version.is_prerelease:
             return version

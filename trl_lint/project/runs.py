@@ -318,7 +318,9 @@ def bare_run(path: str, project: Project) -> Run:
     hidden = Word(None, "$@", 0, 0, several=True)
     launch = Launch("", start, Command((start, hidden), State().view(), None, 0, 0), source)
     launch.script, launch.args, launch.candidates = start, (hidden,), (path,)
-    return Run(launch, project)
+    run = Run(launch, project)
+    run.candidates = ()  # no text of a command that could choose among files
+    return run
 
 
 def read_quietly(path: str, project: Project, kinds: tuple[Kind, ...]) -> Document | None:

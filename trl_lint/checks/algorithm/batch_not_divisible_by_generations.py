@@ -50,7 +50,7 @@ class BatchNotDivisibleByGenerations(Rule):
             return
         chosen = run.choices["trl"]
         faults = {version: self._fault(run, version) for version in chosen.releases}
-        verdict = judge_releases(chosen, lambda version: faults[version] is not None, self.page.severity)
+        verdict = judge_releases(chosen, lambda version: faults[version] is not None, self)
         if verdict is None or (fault := faults[verdict.release]) is None:
             return
         versions = {**run.choices.newest(("trl", "transformers")), "trl": verdict.release}
