@@ -1,19 +1,18 @@
-"""Compatibility facts from `rules/compat/*.toml`: advisories (`[[advisory]]`), ranges that no history knows
-(`[[range]]`), and extras that tell what is supported (`[[support]]`).
+"""Compatibility facts from `rules/compat`: advisories (`advisories.toml`), ranges that no history knows
+(`others.toml`), and extras that tell what is supported (`extras.toml`).
 
-The tables are data; their fields are explained at the head of `advisories.toml`, `others.toml` and `extras.toml`.
+The tables are data; their fields are explained at their heads.
 What releases declare to require is in the histories; `knowledge/requirements.py` puts the two together.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
 from trl_lint.finding import Severity
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.toml_tables import read_table
 from trl_lint.records import NamedTuple
 
 T = TypeVar("T")
@@ -68,33 +67,13 @@ class Advisory(NamedTuple):
         return next(iter(self.fix or self.packages))
 
 
-@cache
-def _rows(kind: str) -> tuple[tuple[str, dict[str, Any], dict[str, Any]], ...]:
-    """The rows of one kind: the path of each, its table and the row. Only files that hold such rows are parsed."""
-    folder = os.path.join(rules_dir(), "compat")
-    found = []
-    for name in sorted(os.listdir(folder)):
-        path = os.path.join(folder, name)
-        if not name.endswith(".toml"):
-            continue
-        with open(path, "rb") as stream:
-            data = stream.read()
-        if f"[[{kind}]]".encode() in data:
-            import tomli
-
-            table = tomli.loads(data.decode())
-            found += [(path, table, row) for row in table.get(kind, ())]
-    return tuple(found)
-
-
-def _read_rows(kind: str, read: Callable[[dict[str, Any], dict[str, Any]], T]) -> tuple[T, ...]:
-    found = []
-    for path, table, row in _rows(kind):
-        try:
-            found.append(read(row, table))
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{path}: {type(error).__name__}: {error}") from None
-    return tuple(found)
+def _read_rows(path: str, kind: str, read: Callable[[dict[str, Any], dict[str, Any]], T]) -> tuple[T, ...]:
+    """The rows of a table, each read with the table that it stands in."""
+    table = read_table(path)
+    try:
+        return tuple(read(row, table) for row in table[kind])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{path}: {type(error).__name__}: {error}") from None
 
 
 def _read_range(row: dict[str, Any], table: dict[str, Any]) -> Range:
@@ -139,13 +118,13 @@ def _read_support(row: dict[str, Any], table: dict[str, Any]) -> tuple[tuple[str
 @cache
 def advisories() -> tuple[Advisory, ...]:
     """Every advisory. Raises ValueError if a table is malformed."""
-    return _read_rows("advisory", _read_advisory)
+    return _read_rows("compat/advisories.toml", "advisory", _read_advisory)
 
 
 @cache
 def ranges() -> tuple[Range, ...]:
     """Every range. Raises ValueError if a table is malformed."""
-    return _read_rows("range", _read_range)
+    return _read_rows("compat/others.toml", "range", _read_range)
 
 
 @cache
@@ -157,4 +136,4 @@ def ranges_of(package: str) -> tuple[Range, ...]:
 @cache
 def supports() -> dict[tuple[str, str], tuple[str, ...]]:
     """(package, dependency) -> the extras whose range holds for everybody. Raises ValueError as the others do."""
-    return dict(_read_rows("support", _read_support))
+    return dict(_read_rows("compat/extras.toml", "support", _read_support))
