@@ -290,7 +290,8 @@ class _Run:
 
     def _judge_run(self, run: Run) -> None:
         for rule in self._run_rules:
-            self._guarded(rule, run.launch.source.path, partial(self._found_here, rule, run))
+            if run.is_launched or not rule.launched:
+                self._guarded(rule, run.launch.source.path, partial(self._found_here, rule, run))
         run.release()
 
     def _found_here(self, rule: Rule, run: Run) -> Iterator[Finding]:

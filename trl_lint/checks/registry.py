@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from trl_lint.project.runs import Run
     from trl_lint.python.module import PythonModule
 
-_DECLARATIONS = ("code", "triggers", "needles", "imports", "documents", "launches", "runs", "manifests")
+_DECLARATIONS = ("code", "triggers", "needles", "imports", "documents", "launches", "runs", "launched", "manifests")
 
 
 def rule_modules() -> list[str]:

@@ -174,7 +174,8 @@ def _starts(package: str) -> dict[str, int]:
 
 def _lines(text: str, start: int) -> tuple[str, ...]:
     """The indented lines from a place on, without their indentation."""
-    end = start
-    while text.startswith(" ", end):
-        end = text.find("\n", end) + 1
-    return tuple(line[1:] for line in text[start:end].splitlines())
+    if not text.startswith(" ", start):
+        return ()
+    behind = _HEADER.search(text, start)
+    end = behind.start() if behind else len(text) - 1  # the line end of the last line
+    return tuple(text[start + 1 : end].split("\n "))

@@ -101,10 +101,8 @@ def versions(package: str) -> tuple[Version, ...]:
 @cache
 def installable(package: str) -> tuple[Version, ...]:
     """The releases pip would take when nothing asks for a pre-release or a yanked one, oldest first."""
-    yanked = {release.version for release in releases(package) if release.yanked}
-    return tuple(
-        v for v in versions(package) if not v.is_prerelease and str(v) not in yanked and v.public not in yanked
-    )
+    yanked = {parse_version(release.version) for release in releases(package) if release.yanked}
+    return tuple(v for v in versions(package) if not v.is_prerelease and v not in yanked)
 
 
 @cache

@@ -67,6 +67,7 @@ class Run:
         self.project = project
         self.origin = origin
         self.files = files or {}
+        self.is_launched = True  # by a command of the project; see `bare_run`
         self._fields: dict[str, Setting | Missing] = {}  # asked for by many rules, each for many releases
 
     @cached_property
@@ -319,6 +320,7 @@ def bare_run(path: str, project: Project) -> Run:
     launch = Launch("", start, Command((start, hidden), State().view(), None, 0, 0), source)
     launch.script, launch.args, launch.candidates = start, (hidden,), (path,)
     run = Run(launch, project)
+    run.is_launched = False
     run.candidates = ()  # no text of a command that could choose among files
     return run
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.rule import Site
 from trl_lint.finding import Fix
 from trl_lint.paths import is_test_file
-from trl_lint.python.dataflow.readings import under_default_device
 from trl_lint.python.guards import call_sites
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FUNCTIONS, FunctionNode, PythonModule
@@ -36,6 +35,9 @@ _DEFAULT_DEVICE = regex(rb"set_default_device|set_default_tensor_type")
 _ACCELERATOR = regex(
     rb"cuda|accelerat|\bdevice\b|deepspeed|distributed|(?<![a-z])(?:npu|xpu)|\b(?:input_ids|attention_mask)\b"
 )
+
+# A file without a factory of its own still has to import torch, or a project module, to hold tensors.
+NEEDLES = (b"import torch", b"from torch")
 
 _CALLERS_AWAY = 2
 
@@ -94,6 +96,8 @@ def _around(module: PythonModule, function: FunctionNode, factory: ast.Call) -> 
 
 
 def _is_by_design(module: PythonModule, function: FunctionNode) -> bool:
+    from trl_lint.python.dataflow.readings import under_default_device
+
     return is_cpu_by_design(module, function) or function.name in under_default_device(module)
 
 

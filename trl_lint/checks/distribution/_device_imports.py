@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.python.dataflow.meetings import Mix, Sort
 
-# A file without a factory of its own still has to import torch, or a project module, to hold tensors.
-NEEDLES = (b"import torch", b"from torch")
 _FACTORIES = FACTORIES | DATA_FACTORIES
 # The functions that call helpers of other modules: each helper, and its first call there.
 _Callers = dict[FunctionNode, dict["FunctionNode | None", ast.Call]]

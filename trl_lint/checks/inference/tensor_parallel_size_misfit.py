@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 class TensorParallelSizeMisfit(Rule):
     code = "TRL803"
     runs = True
+    launched = True
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         processes = run.processes
