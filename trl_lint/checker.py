@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.checks.agreement import agreed
@@ -16,6 +15,8 @@ from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location, Severity
 from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, is_larger
 from trl_lint.python.triage import Triage
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, Source, SourceError, SourceFile
 from trl_lint.sources.text import MAX_BYTES, TooLargeError, refuse_large
@@ -23,10 +24,10 @@ from trl_lint.sources.text import MAX_BYTES, TooLargeError, refuse_large
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run
 
-NOQA = re.compile(rb"noqa", re.IGNORECASE)
+NOQA = regex(rb"noqa", re.IGNORECASE)
 PYTHON = (".py", ".pyi", ".ipynb")
 _PARSERS = (b"TrlParser(", b"HfArgumentParser(", b"TrainingArguments(")
-_CONFIG_CALL = re.compile(rb"Config\(")
+_CONFIG_CALL = regex(rb"Config\(")
 
 
 class Problem(NamedTuple):
@@ -194,7 +195,8 @@ class Checker:
     def _judge_run(self, run: Run) -> None:
         before, self._checking = self._checking, run.launch.source.path
         for rule in self.run_rules:
-            self._guarded(rule, run.launch.source.path, partial(self._found_here, rule, run))
+            if run.is_launched or not rule.launched:
+                self._guarded(rule, run.launch.source.path, partial(self._found_here, rule, run))
         run.release()
         self._checking = before
 
@@ -227,6 +229,8 @@ class Checker:
             self._report_crash(path, f"rule {rule.code} ({rule.page.name})", error)
 
     def _report_crash(self, path: str, what: str, error: Exception) -> None:
+        import traceback
+
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{os.path.basename(where.filename)}:{where.lineno}"
         message = f"{what} failed: {type(error).__name__}: {error} ({place})"

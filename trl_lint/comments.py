@@ -10,11 +10,12 @@ import os
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
 
-_TOML_TOKEN = re.compile(
+_TOML_TOKEN = regex(
     r'"""(?:\\.|[^\\])*?"{3,5}|'
     r"'''.*?'{3,5}|"
     r'"(?:\\.|[^"\\\n])*"|'
@@ -22,8 +23,8 @@ _TOML_TOKEN = re.compile(
     r"(?P<comment>#[^\r\n]*)",
     re.DOTALL,
 )
-_HASH = re.compile(r"(?:^|(?<=[ \t]))#.*$")
-_CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
+_HASH = regex(r"(?:^|(?<=[ \t]))#.*$")
+_CONTINUED = regex(r"(?<!\\)(?:\\\\)*\\\Z")
 
 _LANGUAGES = {
     ".py": "python", ".pyi": "python", ".ipynb": "notebook", ".yaml": "yaml", ".yml": "yaml", ".json": "json",

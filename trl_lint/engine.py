@@ -10,13 +10,14 @@ import gc
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.checker import NOQA, PYTHON, Checker, Problem
 from trl_lint.finding import Finding
 from trl_lint.project import Project, find_root
 from trl_lint.project.discovery import collect
+from trl_lint.records import NamedTuple
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, SourceError, SourceFile
 from trl_lint.workers import jobs_for, spread

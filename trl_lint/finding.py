@@ -6,7 +6,9 @@ one number means the same to rules, fixes and reports. Lines and columns are com
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from trl_lint.records import NamedTuple
 
 Severity = Literal["error", "warning", "info"]
 Applicability = Literal["safe", "unsafe"]

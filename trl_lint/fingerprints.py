@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from trl_lint.finding import Finding
 from trl_lint.paths import relative_to
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError, SourceFile
 from trl_lint.sources.text import Files
 
-_NOQA = re.compile(r"\s*# noqa.*$", re.IGNORECASE)
+_NOQA = regex(r"\s*# noqa.*$", re.IGNORECASE)
 
 
 class Key(NamedTuple):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
-_TEST_FILE = re.compile(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^/]*_test)\.py$")
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+
+_TEST_FILE = regex(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^/]*_test)\.py$")
 
 
 def is_test_file(path: str) -> bool:

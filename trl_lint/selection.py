@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import NamedTuple
+
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 # Topics are part of the interface, so a selector for one without rules yet is valid.
-_TOPIC = re.compile(r"TRL[0-9]\Z")
+_TOPIC = regex(r"TRL[0-9]\Z")
 
 
 class SelectorError(Exception):
@@ -46,7 +48,11 @@ def off_by_default(code: str) -> bool:
     """Whether a rule must be asked for: the opinions (TRL9xx) and the pages that say `default = false`."""
     if code.startswith("TRL9"):
         return True
-    from trl_lint.knowledge.pages import page_files
+    from trl_lint.checks.declared import ON_BY_DEFAULT
+
+    if code in ON_BY_DEFAULT:
+        return not ON_BY_DEFAULT[code]
+    from trl_lint.knowledge.pages import page_files  # one that somebody is writing
 
     path = page_files().get(code)
     if path is None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from trl_lint import looks
 from trl_lint.paths import Glob
+from trl_lint.records import NamedTuple
 from trl_lint.selection import Selection, covers, is_selected
 from trl_lint.settings_file import Reader, own_table
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from trl_lint import looks
 from trl_lint.paths import relative_to
+from trl_lint.regexes import regex
 from trl_lint.selection import SelectorError, nearest, read_selectors
 
-_TARGET = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*={2,3}\s*(\S+)\s*\Z")
+_TARGET = regex(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*={2,3}\s*(\S+)\s*\Z")
 
 
 class SettingsError(Exception):

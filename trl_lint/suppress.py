@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.comments import Comments, read_comments
 from trl_lint.finding import Edit, Finding, Fix, Severity, lowered
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import SourceError, SourceFile
 
 if TYPE_CHECKING:
@@ -20,12 +22,12 @@ if TYPE_CHECKING:
     EnvironmentLookup = Callable[[str], Environment]
 
 # The two expressions of flake8 (defaults.py, release 7.5): one reading for both front ends.
-NOQA = re.compile(r"# noqa(?::[\s]?(?P<codes>([A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
-NOQA_FILE = re.compile(r"\s*# flake8[:=]\s*noqa", re.IGNORECASE)
+NOQA = regex(r"# noqa(?::[\s]?(?P<codes>([A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
+NOQA_FILE = regex(r"\s*# flake8[:=]\s*noqa", re.IGNORECASE)
 
-_MENTION = re.compile(rb"noqa", re.IGNORECASE)
-_CODE = re.compile(r"[^,\s]+")
-_UNTIL = re.compile(
+_MENTION = regex(rb"noqa", re.IGNORECASE)
+_CODE = regex(r"[^,\s]+")
+_UNTIL = regex(
     r"\s*\buntil\s+(?P<package>[A-Za-z0-9][\w.-]*?)\s*(?P<specifier>[<>=!~]=*\s*[^\s,]+(?:\s*,\s*[<>=!~]=*\s*[^\s,]+)*)"
 )
 _DASHES = " \t,;:–—-"

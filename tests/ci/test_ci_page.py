@@ -18,7 +18,7 @@ from command_line import SCRIPT, Shell
 from documents import ROOT, Block, blocks
 from samples import assert_valid
 
-from trl_lint.cli import check_parser, review_parser
+from trl_lint.commands.parsers import check_parser, review_parser
 from trl_lint.reports import FOR_PEOPLE, FORMATS
 
 CI = (ROOT / "docs" / "ci.md").read_text("utf-8")

@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 
 from trl_lint.cache.replay import FOLDER_VARIABLE, NAME, SUFFIX, VERSION
+from trl_lint.regexes import regex
 from trl_lint.settings import Settings
 
 # https://bford.info/cachedir/
@@ -16,10 +17,10 @@ _TAG = (
     "# This folder was made by trl-lint; `trl-lint clean` empties it.\n"
 )  # fmt: skip
 _MARKS = {".gitignore": "*\n", "CACHEDIR.TAG": _TAG}
-_VERSIONS = re.compile(r"trl-lint-[\w.+-]+\Z")
-_TEMPORARY = re.compile(rf"[0-9a-f]{{8}}{re.escape(SUFFIX)}\.\d+\.tmp\Z")
-_ENTRY = re.compile(rf"[0-9a-f]{{8}}{re.escape(SUFFIX)}\Z")
-_HALF_MARKED = re.compile(r"(?:\.gitignore|CACHEDIR\.TAG)\.\d+\.tmp\Z")
+_VERSIONS = regex(r"trl-lint-[\w.+-]+\Z")
+_TEMPORARY = regex(rf"[0-9a-f]{{8}}{re.escape(SUFFIX)}\.\d+\.tmp\Z")
+_ENTRY = regex(rf"[0-9a-f]{{8}}{re.escape(SUFFIX)}\Z")
+_HALF_MARKED = regex(r"(?:\.gitignore|CACHEDIR\.TAG)\.\d+\.tmp\Z")
 _MOST_ENTRIES = 100
 _MOST_BYTES = 100_000_000
 _OLDEST = 30 * 24 * 3600

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection
-from typing import Any, NamedTuple
+from typing import Any
 
 from trl_lint.finding import Edit, Finding, Fix, Location
 from trl_lint.looks import Record
 from trl_lint.project.questions import Asked
+from trl_lint.records import NamedTuple
 
 
 class Parts(NamedTuple):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.project.stack import Choice
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
+    from trl_lint.checks.rule import Rule
     from trl_lint.project.effective import Setting
 
 
@@ -21,10 +23,11 @@ class ReleaseVerdict(NamedTuple):
     release: str
 
 
-def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], severity: Severity) -> ReleaseVerdict | None:
+def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Severity | Rule) -> ReleaseVerdict | None:
     """Judge the releases of a package that may be in use; None where none is bad.
 
-    One level lower where only some are, and once more where nothing pins the package. Where the newest release is fine
+    `level`: the highest there can be; of a rule it is that of its page, which is read where something is bad only. One
+    level lower where only some are, and once more where nothing pins the package. Where the newest release is fine
     it is a hint, because that is the one an installer takes.
     """
     from trl_lint.checks.drift._judging import ranges_of
@@ -33,6 +36,7 @@ def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], severity: Seve
     if not bad or (chosen.between and len(bad) < len(chosen.releases)):
         return None
     name = chosen.package.name
+    severity = level if isinstance(level, str) else level.page.severity
     everywhere = len(bad) == len(chosen.releases)
     if not everywhere:
         severity = "info" if bad[-1] != chosen.newest else lowered(severity)

@@ -9,6 +9,7 @@ from trl_lint.python.guards import last_name
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run
+    from trl_lint.python.module import PythonModule
 
 # Those that are a `transformers.Trainer` in every release; PPO, and RLOO up to 0.21, have a loop of their own.
 _TRAINERS = frozenset(
@@ -24,11 +25,17 @@ def uses_trainer(run: Run, dotted: str) -> bool:
     """Whether the run certainly builds a trainer of the library ("" stands for any), and not only one of its own."""
     if not dotted or (run.parser is not None and run.parser.kind == "trl-command"):
         return True
-    names = run.script.module.names if run.script is not None else None
-    return names is not None and any(
-        names.is_certain(call.func) and names.origins(call.func) == {dotted}
-        for call in (run.script.module.calls if run.script is not None else ())
-    )
+    return run.script is not None and dotted in called(run.script.module)
+
+
+def called(module: PythonModule) -> frozenset[str]:
+    """The dotted names that a module certainly calls; asked for once for each thing that a trainer may refuse."""
+    found = module.memo.get(("called", module.tree))
+    if found is None:
+        names = module.names
+        callees = (names.origins(call.func) for call in module.calls if names.is_certain(call.func))
+        found = module.memo["called", module.tree] = frozenset(name for origins in callees for name in origins)
+    return found  # type: ignore[return-value]
 
 
 def library_trainer(run: Run) -> ast.Call | None:
@@ -36,6 +43,8 @@ def library_trainer(run: Run) -> ast.Call | None:
     if run.script is None:
         return None
     module = run.script.module
+    if not called(module) & _TRAINERS:
+        return None
     found = [call for call in module.calls if last_name(call.func).endswith("Trainer")]
     if len(found) != 1 or not module.names.is_certain(found[0].func):
         return None

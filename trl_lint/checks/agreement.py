@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import SEVERITIES, Finding, Location, lowered
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project.candidates import Candidate
     from trl_lint.project.runs import Run
 
 # What a message is about: the names of fields and keys in it, but no file.
-_NAME = re.compile(r"`([A-Za-z_][\w.-]*)`")
-_FILE = re.compile(r"\.(?:ya?ml|json|py|sh)\Z")
+_NAME = regex(r"`([A-Za-z_][\w.-]*)`")
+_FILE = regex(r"\.(?:ya?ml|json|py|sh)\Z")
 _MOST_LABELS = 4
 
 

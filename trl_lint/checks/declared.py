@@ -32,13 +32,13 @@ DECLARED: dict[str, dict[str, Any]] = {
     'trl_lint.checks.drift.outdated_override': {'code': 'TRL305', 'imports': ('trl', 'transformers')},
     'trl_lint.checks.drift.unpickled_checkpoint': {'code': 'TRL306', 'triggers': ('torch.load',)},
     'trl_lint.checks.inference.option_of_the_other_mode': {'code': 'TRL802', 'runs': True},
-    'trl_lint.checks.inference.tensor_parallel_size_misfit': {'code': 'TRL803', 'runs': True},
+    'trl_lint.checks.inference.tensor_parallel_size_misfit': {'code': 'TRL803', 'runs': True, 'launched': True},
     'trl_lint.checks.inference.vllm_mode_implicit': {'code': 'TRL801', 'runs': True},
     'trl_lint.checks.launch.flags_dropped': {'code': 'TRL505', 'launches': True},
     'trl_lint.checks.launch.linked_file_missing': {'code': 'TRL504', 'documents': ('accelerate', 'axolotl', 'llamafactory', 'trl-recipe'), 'launches': True},
-    'trl_lint.checks.launch.more_ranks_than_gpus': {'code': 'TRL503', 'runs': True},
+    'trl_lint.checks.launch.more_ranks_than_gpus': {'code': 'TRL503', 'runs': True, 'launched': True},
     'trl_lint.checks.launch.plain_python_on_several_gpus': {'code': 'TRL501', 'launches': True},
-    'trl_lint.checks.launch.server_and_trainer_share_gpu': {'code': 'TRL502', 'runs': True},
+    'trl_lint.checks.launch.server_and_trainer_share_gpu': {'code': 'TRL502', 'runs': True, 'launched': True},
     'trl_lint.checks.launch.stale_environment_variable': {'code': 'TRL506', 'needles': (b'CUDA_VIS', b'NCCL_ASYNC_ERROR_HANDLING', b'NCCL_BLOCKING_WAIT', b'PYTORCH_CUDA_A', b'TRANSFORMERS_CACHE', b'VLLM_ATTENTION_BACKEND', b'VLLM_USE_V1'), 'imports': ('os',), 'documents': ('trl-recipe',), 'launches': True, 'manifests': True},
     'trl_lint.checks.launch.variable_never_set': {'code': 'TRL507', 'launches': True},
     'trl_lint.checks.numerics.fill_value_overflow': {'code': 'TRL605', 'triggers': ('.masked_fill', '.masked_fill_', '.fill_', '.new_full', 'torch.masked_fill', 'torch.full', 'torch.full_like')},
@@ -51,3 +51,5 @@ DECLARED: dict[str, dict[str, Any]] = {
     'trl_lint.checks.pins.unpinned_package': {'code': 'TRL203', 'manifests': True},
     'trl_lint.checks.pins.unsatisfiable_pins': {'code': 'TRL204', 'manifests': True},
 }
+
+ON_BY_DEFAULT: dict[str, bool] = {'TRL001': True, 'TRL002': True, 'TRL003': True, 'TRL004': True, 'TRL101': True, 'TRL102': True, 'TRL103': True, 'TRL104': True, 'TRL105': True, 'TRL106': True, 'TRL107': True, 'TRL108': True, 'TRL109': True, 'TRL111': True, 'TRL112': True, 'TRL113': True, 'TRL114': True, 'TRL201': True, 'TRL202': True, 'TRL203': True, 'TRL204': True, 'TRL301': True, 'TRL302': True, 'TRL303': True, 'TRL304': True, 'TRL305': True, 'TRL306': True, 'TRL401': True, 'TRL402': True, 'TRL403': True, 'TRL404': True, 'TRL405': True, 'TRL501': True, 'TRL502': True, 'TRL503': True, 'TRL504': True, 'TRL505': True, 'TRL506': True, 'TRL507': True, 'TRL601': True, 'TRL602': True, 'TRL603': True, 'TRL604': True, 'TRL605': True, 'TRL701': True, 'TRL702': True, 'TRL703': True, 'TRL801': True, 'TRL802': True, 'TRL803': True}

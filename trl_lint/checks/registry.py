@@ -1,7 +1,8 @@
 """Finding the rules: every module of every topic folder, with nothing to register by hand.
 
 What each rule asks for also stands in `declared.py`, which `python -m trl_lint.checks.registry --write` writes: so a
-run imports the modules of those rules only that have something to look at, and a small script costs little.
+run imports the modules of those rules only that have something to look at, and a small script costs little. It says of
+each page, too, whether the rule is on by default.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from trl_lint.project.runs import Run
     from trl_lint.python.module import PythonModule
 
-_DECLARATIONS = ("code", "triggers", "needles", "imports", "documents", "launches", "runs", "manifests")
+_DECLARATIONS = ("code", "triggers", "needles", "imports", "documents", "launches", "runs", "launched", "manifests")
 
 
 def rule_modules() -> list[str]:
@@ -102,6 +103,8 @@ class DeclaredRule(Rule):
 
 def declarations_text() -> str:
     """The contents of `declared.py`."""
+    from trl_lint.knowledge.pages import all_pages
+
     rows = []
     for name in rule_modules():
         rule = _load(name)
@@ -109,7 +112,8 @@ def declarations_text() -> str:
         rows.append(f"    {name!r}: {said!r},\n")
     head = '"""What each rule asks for. Written by `python -m trl_lint.checks.registry --write`, never by hand."""\n'
     table = f"DECLARED: dict[str, dict[str, Any]] = {{\n{''.join(rows)}}}\n"
-    return f"{head}\n# ruff: noqa\nfrom typing import Any\n\n{table}"
+    on = ", ".join(f"{found.code!r}: {found.default}" for found in all_pages())
+    return f"{head}\n# ruff: noqa\nfrom typing import Any\n\n{table}\nON_BY_DEFAULT: dict[str, bool] = {{{on}}}\n"
 
 
 if __name__ == "__main__":

@@ -43,7 +43,8 @@ class Rule:
                  one of these bytes
     `documents`  kinds of recognised config documents        -> `check_document`
     `launches`   True to see every launch command            -> `check_launch`
-    `runs`       True to see every run, the launch with all that it reads -> `check_run`
+    `runs`       True to see every run, the launch with all that it reads -> `check_run`; with `launched`, only those
+                 that some command starts, and no script by itself
     `manifests`  True to see every file that pins packages   -> `check_manifest`
     """
 
@@ -54,6 +55,7 @@ class Rule:
     documents: ClassVar[tuple[str, ...]] = ()
     launches: ClassVar[bool] = False
     runs: ClassVar[bool] = False
+    launched: ClassVar[bool] = False
     manifests: ClassVar[bool] = False
 
     @property

@@ -1,4 +1,4 @@
-"""What the sub-commands do. Parsing of the command line is in cli.py."""
+"""What the sub-commands do. `parsers` and `plain` read the command line."""
 
 
 class UsageError(Exception):

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from trl_lint import looks
-from trl_lint.cache.folder import cache_folder, prepare
 from trl_lint.cache.replay import entry_in, is_off, show
-from trl_lint.cache.store import Memory
 from trl_lint.commands import UsageError
-from trl_lint.commands.fixes import fix_list, write_diff
 from trl_lint.commands.options import group_by_settings, read_options, target_hints, unread
 from trl_lint.finding import Edit, Finding
+from trl_lint.records import NamedTuple
 from trl_lint.reports import FOR_PEOPLE, Report, counted, visible, write
 from trl_lint.reports.colors import wants_color
 from trl_lint.settings import Settings
@@ -26,8 +23,11 @@ from trl_lint.sources import SourceError
 from trl_lint.sources.text import Files, SourceFile
 
 if TYPE_CHECKING:
+    import argparse
+
     from trl_lint.baseline import Baseline
     from trl_lint.cache.parts import Parts
+    from trl_lint.cache.store import Memory
     from trl_lint.engine import Earlier, Result
     from trl_lint.fixes.repair import Refusal
 
@@ -65,7 +65,11 @@ class Outcome(NamedTuple):
 
 def run(args: argparse.Namespace) -> int:
     """Check what the command line asks for; the exit status. Raises UsageError."""
-    memory = Memory(args.given) if _may_be_kept(args) else None
+    memory = None
+    if _may_be_kept(args):
+        from trl_lint.cache.store import Memory
+
+        memory = Memory(args.given)
     try:
         with looks.recording(memory.record if memory else None):
             return _checked_or_known(args, memory)
@@ -83,6 +87,8 @@ def _checked_or_known(args: argparse.Namespace, memory: Memory | None) -> int:
     this = _Run(args, memory)
     if memory is None or this.settings.fix:
         return this.run()
+    from trl_lint.cache.folder import cache_folder, prepare
+
     folder = cache_folder(this.settings, args.cache_dir)
     if not prepare(folder):  # before anything is listed: the folder may stand among what is checked
         return this.run()
@@ -197,6 +203,7 @@ class _Run:
         return self._outcome(results, contents or {}, {}, {}, [], [])
 
     def _repaired(self) -> Outcome:
+        gc.enable()  # every round leaves a state of the project behind
         from trl_lint.fixes.repair import repair
         from trl_lint.fixes.write import unwritable
 
@@ -281,6 +288,8 @@ class _Run:
         return self._checked(written)._replace(fixed=fixed, changed=written)
 
     def _show_diff(self, outcome: Outcome) -> int:
+        from trl_lint.commands.fixes import fix_list, write_diff
+
         stream, close = self._output()
         report = self._report_of(outcome, stream)
         if not self.args.silent:
@@ -321,12 +330,13 @@ class _Run:
         return (self.err if self.stdin_path and self.settings.fix else self.out), False
 
     def _report_of(self, outcome: Outcome, stream: TextIO) -> Report:
-        import shutil
-
         is_terminal = stream.isatty()
         color = wants_color(self.args.color, stream)
-        is_told = is_terminal or looks.variable("COLUMNS")
-        columns = shutil.get_terminal_size((_WIDTH, 24)).columns if is_told else _WIDTH
+        columns = _WIDTH
+        if is_terminal or looks.variable("COLUMNS"):
+            import shutil
+
+            columns = shutil.get_terminal_size((_WIDTH, 24)).columns
         return Report(
             findings=outcome.findings,
             problems=self.problems,
@@ -353,6 +363,8 @@ class _Run:
         report = self._report_of(outcome, stream)
         name = self.settings.output_format
         if self.settings.show_fixes and outcome.fixed and name in FOR_PEOPLE:
+            from trl_lint.commands.fixes import fix_list
+
             stream.write(fix_list(outcome.fixed, report))
         if self.args.statistics:
             from trl_lint.commands.statistics import write_statistics

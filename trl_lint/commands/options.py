@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.commands import UsageError
@@ -18,6 +18,9 @@ from trl_lint.settings import (
     settings_for,
 )
 from trl_lint.settings_file import SettingsError, read_targets, unknown_targets
+
+if TYPE_CHECKING:
+    import argparse
 
 # The options in the second column make no sense with the one in the first.
 _EXCLUSIVE = (

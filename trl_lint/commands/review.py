@@ -129,8 +129,8 @@ def _checked(args: argparse.Namespace) -> bytes:
     """What `check` says as JSON: one way from files to findings, whoever shows them."""
     import tempfile
 
-    from trl_lint.cli import check_parser
     from trl_lint.commands.check import run as check
+    from trl_lint.commands.parsers import check_parser
 
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "report.json")

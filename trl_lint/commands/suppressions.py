@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from trl_lint.commands import UsageError
 from trl_lint.comments import Comments, language_of
@@ -13,13 +12,15 @@ from trl_lint.finding import Edit, Finding
 from trl_lint.fixes.apply import by_path, edited
 from trl_lint.fixes.verify import objection
 from trl_lint.fixes.write import WriteError, write_file
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.reports import Report
 from trl_lint.sources import SourceError, SourceFile
 from trl_lint.sources.text import Files, open_file
 from trl_lint.suppress import Noqas
 
-_LOOKS_LIKE_A_CODE = re.compile(r"[A-Za-z]+[0-9]")
-_RUN = re.compile(r"\s*(?:RUN|CMD|ENTRYPOINT)\s+(?!\[)", re.IGNORECASE)
+_LOOKS_LIKE_A_CODE = regex(r"[A-Za-z]+[0-9]")
+_RUN = regex(r"\s*(?:RUN|CMD|ENTRYPOINT)\s+(?!\[)", re.IGNORECASE)
 
 
 class RefusedError(Exception):

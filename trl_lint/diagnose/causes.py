@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.diagnose import dating
 from trl_lint.diagnose.failures import Failure, Note, Part
@@ -19,6 +19,7 @@ from trl_lint.diagnose.project import Place, ProjectEvidence
 from trl_lint.diagnose.versions import versions_in
 from trl_lint.knowledge import api
 from trl_lint.knowledge.symptoms import Cause, causes, myths
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.diagnose.reader import Log

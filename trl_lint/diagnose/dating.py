@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
 
 from trl_lint.diagnose.failures import Failure
 from trl_lint.knowledge import api
 from trl_lint.knowledge.histories import text_of
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 PACKAGES = ("trl", "transformers", "accelerate", "deepspeed", "vllm", "openrlhf", "verl", "peft")
 _FEWEST_LETTERS = 24
-_FRAME_PACKAGE = re.compile(rf"(?:^|/)({'|'.join(PACKAGES)})/")
-_UNEXPECTED = re.compile(r"(?P<owner>\w+)\.__init__\(\) got an unexpected keyword argument '(?P<key>\w+)'")
-_OLD_UNEXPECTED = re.compile(r"__init__\(\) got an unexpected keyword argument '(?P<key>\w+)'")
-_CANNOT_IMPORT = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<module>[\w.]+)'")
-_NO_MODULE = re.compile(r"No module named '(?P<module>[\w.]+)'")
+_FRAME_PACKAGE = regex(rf"(?:^|/)({'|'.join(PACKAGES)})/")
+_UNEXPECTED = regex(r"(?P<owner>\w+)\.__init__\(\) got an unexpected keyword argument '(?P<key>\w+)'")
+_OLD_UNEXPECTED = regex(r"__init__\(\) got an unexpected keyword argument '(?P<key>\w+)'")
+_CANNOT_IMPORT = regex(r"cannot import name '(?P<name>\w+)' from '(?P<module>[\w.]+)'")
+_NO_MODULE = regex(r"No module named '(?P<module>[\w.]+)'")
 
 
 class Dated(NamedTuple):

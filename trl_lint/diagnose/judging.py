@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from trl_lint.diagnose.failures import Failure, Note
 from trl_lint.diagnose.project import Answer, Place, ProjectEvidence, version_answer
 from trl_lint.knowledge.symptoms import Symptom
+from trl_lint.records import NamedTuple
 
 
 class Context(NamedTuple):

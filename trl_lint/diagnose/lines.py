@@ -9,17 +9,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 MAX_LINE = 4000
 
-_ESCAPES = re.compile(
+_ESCAPES = regex(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[@-Z\\-_])"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )
 _LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)"
 # Alternatives in the order in which they are tried; a line may begin with several of them.
-_PREFIX = re.compile(
+_PREFIX = regex(
     rf"""
     \[(?:rank|default)_?(?P<torch>\d{{1,5}})\]:?[ ]?
     | [ ]{{0,4}}(?P<slurm>\d{{1,5}}):(?:[ ]|$)

@@ -6,9 +6,10 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from trl_lint.diagnose.failures import Failure
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.finding import Finding

@@ -7,7 +7,6 @@ that hold one, and those of an open traceback, are read as text.
 from __future__ import annotations
 
 import codecs
-import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
@@ -15,6 +14,7 @@ from typing import BinaryIO
 from trl_lint.diagnose.failures import Failure, Note
 from trl_lint.diagnose.lines import Line, read_lines
 from trl_lint.diagnose.tracer import Tracer
+from trl_lint.regexes import regex
 
 _BLOCK = 1 << 18
 # A line that never ends (a progress bar without line ends) is read in pieces of this size.
@@ -34,12 +34,12 @@ WORDS = (
     b"No solution", b"Xid", b"timeout", b"Duplicate", b"Successfully installed",
 )  # fmt: skip
 _STEPS = (b"'loss':", b'"loss":', b"step:")
-_ROOT_CAUSE = re.compile(r"Root Cause \(first observed failure\)")
-_TABLE_RANK = re.compile(r"\s*rank\s+: (\d+) \(local_rank: \d+\)")
-_DIGITS = re.compile(r"[\d.]+")
+_ROOT_CAUSE = regex(r"Root Cause \(first observed failure\)")
+_TABLE_RANK = regex(r"\s*rank\s+: (\d+) \(local_rank: \d+\)")
+_DIGITS = regex(r"[\d.]+")
 _TRACEBACK = b"Traceback (most recent call last)"
 # The part of a message that is the same whenever the exception is raised.
-_CONSTANT = re.compile(r"[^\d'\"\n]{0,60}")
+_CONSTANT = regex(r"[^\d'\"\n]{0,60}")
 
 
 class Log:

@@ -10,33 +10,34 @@ from collections.abc import Callable
 
 from trl_lint.diagnose.failures import Failure, Frame, Part
 from trl_lint.diagnose.lines import Line
+from trl_lint.regexes import regex
 
-_HEADER = re.compile(r"(?P<original>Original )?Traceback \(most recent call last\)")
-_FRAME = re.compile(r'\s*File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.*))?$')
-_CELL_FRAME = re.compile(
+_HEADER = regex(r"(?P<original>Original )?Traceback \(most recent call last\)")
+_FRAME = regex(r'\s*File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.*))?$')
+_CELL_FRAME = regex(
     r"(?:File |Cell )?(?P<path>In ?\[\d+\]|[~/\w.<][^\s:]*(?:\.py|>|\]))(?:[:,] ?(?:line )?(?P<line>\d+))?,?"
     r" in (?P<function>[\w.<>]+)?\(?.*$"
 )
-_RICH_FRAME = re.compile(r"(?P<path>\S+\.py):(?P<line>\d+) in (?P<function>\S+)$")
-_CHAINED = re.compile(r"(?:During handling of|The above exception was the direct cause)")
-_EXCEPTION = re.compile(r"(?P<type>[A-Za-z_][\w.]*(?:\([\w.]+\))?)(?:: ?(?P<message>.*))?$")
-_NAMED = re.compile(
+_RICH_FRAME = regex(r"(?P<path>\S+\.py):(?P<line>\d+) in (?P<function>\S+)$")
+_CHAINED = regex(r"(?:During handling of|The above exception was the direct cause)")
+_EXCEPTION = regex(r"(?P<type>[A-Za-z_][\w.]*(?:\([\w.]+\))?)(?:: ?(?P<message>.*))?$")
+_NAMED = regex(
     r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Timeout|Expired|Iteration|Killed|Group|Missing\w*|Invalid\w*"
     r"|Unavailable|Disconnect\w*|Refused|NotFound|Mismatch)(?:\([\w.]+\))?$"
 )
-_LOOSE = re.compile(
+_LOOSE = regex(
     r"(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt)(?:\([\w.]+\))?)(?:: (?P<message>.+)|:?$)"
 )
-_NOISE = re.compile(
+_NOISE = regex(
     r"\s*\d{1,3}%\||.*\d+/\d+ \[\d\d:|wandb:|.*(?:it/s|s/it)\]|srun: |slurmstepd: |\[[WEIF]\d* |\{'|.*: FutureWarning:"
     r"|Sending process|/\S+\.py:\d+: \w*Warning|Exception ignored in|Sampling |Processed prompts|Loading |usage: "
 )
-_CARETS = re.compile(r"\s*[~^|\s]+$")
+_CARETS = regex(r"\s*[~^|\s]+$")
 _MAX_NOISE = 40
 _MAX_MESSAGE_LINES = 40
 
 # Lines with which a program or a scheduler ends without a traceback.
-LAST_WORDS = re.compile(
+LAST_WORDS = regex(
     r"""
     (?P<argparse>[\w./-]+:[ ]error:[ ](?:argument|unrecognized|the[ ]following|ambiguous|invalid|expected|one[ ]of
         |No[ ]such)[ ]?.*)

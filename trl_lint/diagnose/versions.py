@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from trl_lint.diagnose.reader import Log
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 _NAMES = r"trl|transformers|accelerate|deepspeed|peft|vllm|openrlhf|verl|torch|ray|numpy"
 _VERSION = r"v?(?P<version>\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc|dev)\d+)?)(?:\+[\w.]+)?"
 _PATTERNS = (
-    re.compile(rf"\bvLLM (?:API server|engine)?\s*(?:version|\(v?)\s*{_VERSION}", re.IGNORECASE),
-    re.compile(rf"(?:Initializing (?:a|an)(?: V1)?|LLM) .{{0,12}}engine \(v?{_VERSION}\)"),
+    regex(rf"\bvLLM (?:API server|engine)?\s*(?:version|\(v?)\s*{_VERSION}", re.IGNORECASE),
+    regex(rf"(?:Initializing (?:a|an)(?: V1)?|LLM) .{{0,12}}engine \(v?{_VERSION}\)"),
 )
-_DEEPSPEED = re.compile(rf"DeepSpeed info: version={_VERSION}")
-_LIST = re.compile(
+_DEEPSPEED = regex(rf"DeepSpeed info: version={_VERSION}")
+_LIST = regex(
     rf"(?<![\w/.-])(?P<name>{_NAMES})(?:==| version:? |[ ]*:[ ]+|-|\s{{2,}}){_VERSION}(?![\w.])", re.IGNORECASE
 )
-_LABELS = re.compile(
+_LABELS = regex(
     rf"(?:^|[-*`\s])(?P<name>{_NAMES}|PyTorch)(?: version)?(?: \(GPU\?\))?\s*[:=]+\s*{_VERSION}", re.IGNORECASE
 )
 

@@ -10,11 +10,12 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.engine import Result, Shared, check
 from trl_lint.project.discovery import is_source, listings
+from trl_lint.records import NamedTuple
 from trl_lint.settings import Options, Settings, find_config, load
 from trl_lint.sources import Files
 

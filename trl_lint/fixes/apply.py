@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 from trl_lint.finding import Edit, Finding, Fix
+from trl_lint.regexes import regex
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_LINE_END = regex(r"\r\n|\r|\n")
 
 
 def by_path(edits: Iterable[Edit]) -> dict[str, list[Edit]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.finding import Edit, Finding
 from trl_lint.fixes.apply import Moves, by_path, compatible, edited, is_sound, moves
 from trl_lint.fixes.verify import objection
+from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError, SourceFile
 
 if TYPE_CHECKING:

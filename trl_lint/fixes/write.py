@@ -10,11 +10,13 @@ import tempfile
 import time
 from typing import BinaryIO
 
+from trl_lint.regexes import regex
+
 _PREFIX = ".trl-lint-"
 _SUFFIX = ".tmp"
 
 
-_LEFT = re.compile(re.escape(_PREFIX) + r"([0-9]+)" + re.escape(_SUFFIX) + r"\Z")
+_LEFT = regex(re.escape(_PREFIX) + r"([0-9]+)" + re.escape(_SUFFIX) + r"\Z")
 _OLD = 10.0  # seconds after which a file with our name, whose process is gone, is taken for left over
 
 

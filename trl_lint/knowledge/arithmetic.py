@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache, lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.toml_tables import read_table
+from trl_lint.records import NamedTuple
 
 
 class GroupRule(NamedTuple):
@@ -22,10 +22,7 @@ class GroupRule(NamedTuple):
 
 @cache
 def _rows() -> tuple[tuple[frozenset[str], str, GroupRule], ...]:
-    import tomli
-
-    with open(os.path.join(rules_dir(), "semantics", "groups.toml"), "rb") as stream:
-        table = tomli.load(stream)
+    table = read_table("semantics/groups.toml")
     return tuple(
         (
             frozenset(row["classes"]),

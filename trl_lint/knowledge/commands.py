@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from typing import Any, Literal
 
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.toml_tables import read_table
 
 Consequence = Literal["fails", "ignored"]
 
 
 @cache
 def _table() -> dict[str, Any]:
-    import tomli
-
-    with open(os.path.join(rules_dir(), "commands", "trl.toml"), "rb") as stream:
-        return tomli.load(stream)
+    return read_table("commands/trl.toml")
 
 
 def command_classes(name: str) -> tuple[str, ...]:

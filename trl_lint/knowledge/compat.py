@@ -1,18 +1,21 @@
-"""Compatibility facts from `rules/compat/*.toml`: advisories (`[[advisory]]`), ranges that no history knows
-(`[[range]]`), and extras that tell what is supported (`[[support]]`).
+"""Compatibility facts from `rules/compat`: advisories (`advisories.toml`), ranges that no history knows
+(`others.toml`), and extras that tell what is supported (`extras.toml`).
 
-The tables are data; their fields are explained at the head of `advisories.toml`, `others.toml` and `extras.toml`.
+The tables are data; their fields are explained at their heads.
 What releases declare to require is in the histories; `knowledge/requirements.py` puts the two together.
 """
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 from trl_lint.finding import Severity
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.toml_tables import read_table
+from trl_lint.records import NamedTuple
+
+T = TypeVar("T")
 
 
 class Range(NamedTuple):
@@ -64,44 +67,21 @@ class Advisory(NamedTuple):
         return next(iter(self.fix or self.packages))
 
 
-class _Tables(NamedTuple):
-    ranges: tuple[Range, ...]
-    advisories: tuple[Advisory, ...]
-    supports: dict[tuple[str, str], tuple[str, ...]]
+def _read_rows(path: str, kind: str, read: Callable[[dict[str, Any], dict[str, Any]], T]) -> tuple[T, ...]:
+    """The rows of a table, each read with the table that it stands in."""
+    table = read_table(path)
+    try:
+        return tuple(read(row, table) for row in table[kind])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{path}: {type(error).__name__}: {error}") from None
 
 
-@cache
-def _tables() -> _Tables:
-    import tomli
-
-    folder = os.path.join(rules_dir(), "compat")
-    ranges: list[Range] = []
-    advisories: list[Advisory] = []
-    supports: dict[tuple[str, str], tuple[str, ...]] = {}
-    for name in sorted(os.listdir(folder)):
-        if not name.endswith(".toml"):
-            continue
-        path = os.path.join(folder, name)
-        with open(path, "rb") as stream:
-            table = tomli.load(stream)
-        try:
-            evidence = tuple(table.get("evidence", ()))
-            ranges += [_read_range(row, evidence) for row in table.get("range", ())]
-            advisories += [_read_advisory(row) for row in table.get("advisory", ())]
-            for row in table.get("support", ()):
-                supports[row["package"], row["dependency"]] = tuple(row["extras"])
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{path}: {type(error).__name__}: {error}") from None
-    return _Tables(tuple(ranges), tuple(advisories), supports)
+def _read_range(row: dict[str, Any], table: dict[str, Any]) -> Range:
+    evidence = tuple(row.get("evidence", table.get("evidence", ())))
+    return Range(row["package"], row["releases"], row.get("extra", ""), row["requires"], evidence)
 
 
-def _read_range(row: dict[str, Any], evidence: tuple[str, ...]) -> Range:
-    return Range(
-        row["package"], row["releases"], row.get("extra", ""), row["requires"], tuple(row.get("evidence", evidence))
-    )
-
-
-def _read_advisory(row: dict[str, Any]) -> Advisory:
+def _read_advisory(row: dict[str, Any], table: dict[str, Any]) -> Advisory:
     packages: dict[str, str] = {}
     extras: dict[str, str] = {}
     for key, specifier in row["packages"].items():
@@ -131,14 +111,20 @@ def _read_advisory(row: dict[str, Any]) -> Advisory:
     )
 
 
+def _read_support(row: dict[str, Any], table: dict[str, Any]) -> tuple[tuple[str, str], tuple[str, ...]]:
+    return (row["package"], row["dependency"]), tuple(row["extras"])
+
+
+@cache
 def advisories() -> tuple[Advisory, ...]:
     """Every advisory. Raises ValueError if a table is malformed."""
-    return _tables().advisories
+    return _read_rows("compat/advisories.toml", "advisory", _read_advisory)
 
 
+@cache
 def ranges() -> tuple[Range, ...]:
     """Every range. Raises ValueError if a table is malformed."""
-    return _tables().ranges
+    return _read_rows("compat/others.toml", "range", _read_range)
 
 
 @cache
@@ -147,6 +133,7 @@ def ranges_of(package: str) -> tuple[Range, ...]:
     return tuple(row for row in ranges() if row.package == package)
 
 
+@cache
 def supports() -> dict[tuple[str, str], tuple[str, ...]]:
     """(package, dependency) -> the extras whose range holds for everybody. Raises ValueError as the others do."""
-    return _tables().supports
+    return dict(_read_rows("compat/extras.toml", "support", _read_support))

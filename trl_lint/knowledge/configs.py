@@ -6,14 +6,14 @@ meaning is not recorded.
 
 from __future__ import annotations
 
-import os
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.api import config_keys, facts, releases
 from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.names import Missing
+from trl_lint.knowledge.toml_tables import read_table
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.sources.nodes import Value
@@ -48,10 +48,7 @@ class ValueRow(NamedTuple):
 
 @cache
 def _table(name: str) -> dict[str, Any]:
-    import tomli
-
-    with open(os.path.join(rules_dir(), "configs", f"{name}.toml"), "rb") as stream:
-        return tomli.load(stream)
+    return read_table(f"configs/{name}.toml")
 
 
 @cache

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.toml_tables import read_table
+from trl_lint.records import NamedTuple
 
 Literal = str | int | float | bool
 Operand = Literal | tuple[Literal, ...]
@@ -87,10 +87,7 @@ def holds(row: Contradiction, version: str) -> bool:
 
 @cache
 def _table() -> dict[str, Any]:
-    import tomli
-
-    with open(os.path.join(rules_dir(), "semantics", "contradictions.toml"), "rb") as stream:
-        return tomli.load(stream)
+    return read_table("semantics/contradictions.toml")
 
 
 def _condition(row: dict[str, Any]) -> Condition:

@@ -5,11 +5,11 @@ The fields of the table are explained at its head.
 
 from __future__ import annotations
 
-import os
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.toml_tables import read_table
+from trl_lint.records import NamedTuple
 
 Values = dict[str, tuple[object, ...]]
 
@@ -41,15 +41,10 @@ class Default(NamedTuple):
 @cache
 def defaults() -> tuple[Default, ...]:
     """Every row, the most important first. Raises ValueError if the table is malformed."""
-    import tomli
-
-    path = os.path.join(rules_dir(), "defaults.toml")
-    with open(path, "rb") as stream:
-        table = tomli.load(stream)
     try:
-        return tuple(_read(row) for row in table["default"])
+        return tuple(_read(row) for row in read_table("defaults.toml")["default"])
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{path}: {type(error).__name__}: {error}") from None
+        raise ValueError(f"defaults.toml: {type(error).__name__}: {error}") from None
 
 
 def _read(row: dict[str, Any]) -> Default:

@@ -7,20 +7,20 @@ The form of the lines is told in `trl_lint.knowledge.refresher.write`, the facts
 from __future__ import annotations
 
 import os
-import re
 from functools import cache, lru_cache
 
 from trl_lint.knowledge import rules_dir
+from trl_lint.regexes import regex
 
 Changes = tuple[tuple[int, str], ...]
 """(position of a release, value from then on), oldest first; the value "-" is absent."""
 
 ABSENT_VALUE = "-"
-_HEADER = re.compile(r"\n[^ ]")
+_HEADER = regex(r"\n[^ ]")
 
 # The kinds of which there are many. A search through the whole text for one that is not there takes a seventh of the
 # time of finding them all, and most of what is asked for is not there: a class of that name, then a function.
-_INDEXED = re.compile(r"\n((?:module|class|def) [^ \n]+) ")
+_INDEXED = regex(r"\n((?:module|class|def) [^ \n]+) ")
 
 
 class Block:
@@ -174,7 +174,8 @@ def _starts(package: str) -> dict[str, int]:
 
 def _lines(text: str, start: int) -> tuple[str, ...]:
     """The indented lines from a place on, without their indentation."""
-    end = start
-    while text.startswith(" ", end):
-        end = text.find("\n", end) + 1
-    return tuple(line[1:] for line in text[start:end].splitlines())
+    if not text.startswith(" ", start):
+        return ()
+    behind = _HEADER.search(text, start)
+    end = behind.start() if behind else len(text) - 1  # the line end of the last line
+    return tuple(text[start + 1 : end].split("\n "))

@@ -4,19 +4,17 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.histories import Block, Changes, block, positions, value_at
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_MODEL_NAME = re.compile(
-    r"(?:Config|Model|Tokenizer|TokenizerFast|Processor|ProcessorFast|Extractor|Backbone|For[A-Z]\w+)$"
-)
+_MODEL_NAME = regex(r"(?:Config|Model|Tokenizer|TokenizerFast|Processor|ProcessorFast|Extractor|Backbone|For[A-Z]\w+)$")
 
 
 class Missing:

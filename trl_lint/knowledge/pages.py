@@ -8,18 +8,22 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.finding import Severity
 from trl_lint.knowledge import rules_dir
-from trl_lint.knowledge.symptoms import Symptom, read_symptoms
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+
+if TYPE_CHECKING:
+    from trl_lint.knowledge.symptoms import Symptom
 
 HOME = "https://github.com/trl-lint/trl-lint"
 PAGES_URL = f"{HOME}/blob/main/rules/pages"
 IMPACTS = ("crash-at-start", "crash-later", "silent", "waste", "tool")
 FIXES = ("always", "sometimes", "none")
-_FRONT_MATTER = re.compile(r"\A\+\+\+\n(.*?)\n\+\+\+\n(.*)\Z", re.DOTALL)
-_FILE_NAME = re.compile(r"^([A-Z]+\d+)-([a-z0-9-]+)\.md$")
+_FRONT_MATTER = regex(r"\A\+\+\+\n(.*?)\n\+\+\+\n(.*)\Z", re.DOTALL)
+_FILE_NAME = regex(r"^([A-Z]+\d+)-([a-z0-9-]+)\.md$")
 
 
 class Page(NamedTuple):
@@ -63,6 +67,8 @@ def page(code: str) -> Page:
 
 def read_page(text: str, path: str) -> Page:
     import tomli
+
+    from trl_lint.knowledge.symptoms import read_symptoms
 
     match = _FRONT_MATTER.match(text)
     file_name = _FILE_NAME.match(os.path.basename(path))

@@ -10,11 +10,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from trl_lint.knowledge.histories import Block, Changes, block, modules_with, positions, releases
 from trl_lint.knowledge.names import Missing as Unknown
 from trl_lint.knowledge.names import absolute, exports, resolve
+from trl_lint.records import NamedTuple
 
 _SHAPE = ("@init", "@bases", "@kind", "@open", "@args", "@extra", "@positional", "@deprecated")
 

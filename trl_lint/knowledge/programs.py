@@ -6,19 +6,15 @@ place of those that went.
 
 from __future__ import annotations
 
-import os
 from functools import cache, lru_cache
 from typing import Any
 
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.toml_tables import read_table
 
 
 @cache
 def _table(package: str) -> dict[str, Any]:
-    import tomli
-
-    with open(os.path.join(rules_dir(), "commands", f"{package}.toml"), "rb") as stream:
-        return tomli.load(stream)
+    return read_table(f"commands/{package}.toml")
 
 
 def programs(package: str) -> frozenset[str]:

@@ -7,18 +7,20 @@ the index does not tell it. Thousands of lines are read as text; only what a que
 from __future__ import annotations
 
 import os
-import re
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.specifiers import FinalSpecifiers, read_final
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
 
-_ENDLESS_NUMBER = re.compile(r"\d{100}")  # no version: Python refuses to convert some thousands of digits
+_ENDLESS_NUMBER = regex(r"\d{100}")  # no version: Python refuses to convert some thousands of digits
 
 
 class Release(NamedTuple):
@@ -35,15 +37,20 @@ def known_packages() -> list[str]:
 
 
 @cache
-def releases(package: str) -> tuple[Release, ...]:
-    """The known releases of a package (its PEP 503 name), oldest first; empty if nothing is known."""
+def _lines(package: str) -> tuple[str, ...]:
     path = os.path.join(rules_dir(), "releases", f"{package}.txt")
     try:
         with open(path, encoding="utf-8") as stream:
             lines = stream.read().splitlines()
     except OSError:
         return ()
-    return tuple(_read_line(line) for line in lines if line and not line.startswith("#"))
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+@cache
+def releases(package: str) -> tuple[Release, ...]:
+    """The known releases of a package (its PEP 503 name), oldest first; empty if nothing is known."""
+    return tuple(map(_read_line, _lines(package)))
 
 
 def _read_line(line: str) -> Release:
@@ -66,17 +73,20 @@ def parse_version(text: str) -> Version | None:
 
 
 @lru_cache(maxsize=4096)
-def parse_specifier(text: str) -> SpecifierSet | None:
+def parse_specifier(text: str) -> FinalSpecifiers | SpecifierSet | None:
     """A specifier set, None if it is none. Local labels (`+cu121`) are dropped: the lists of releases have none."""
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
     if _ENDLESS_NUMBER.search(text):
         return None
     clauses = [
         clause.split("+", 1)[0] if not clause.strip().startswith("===") else clause for clause in text.split(",")
     ]
+    text = ",".join(clauses)
+    if (found := read_final(text)) is not None:
+        return found
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
     try:
-        return SpecifierSet(",".join(clauses))
+        return SpecifierSet(text)
     except InvalidSpecifier:
         return None
 
@@ -91,16 +101,15 @@ def versions(package: str) -> tuple[Version, ...]:
 @cache
 def installable(package: str) -> tuple[Version, ...]:
     """The releases pip would take when nothing asks for a pre-release or a yanked one, oldest first."""
-    yanked = {release.version for release in releases(package) if release.yanked}
-    return tuple(
-        v for v in versions(package) if not v.is_prerelease and str(v) not in yanked and v.public not in yanked
-    )
+    yanked = {parse_version(release.version) for release in releases(package) if release.yanked}
+    return tuple(v for v in versions(package) if not v.is_prerelease and v not in yanked)
 
 
 @cache
 def newest(package: str) -> Version | None:
     """The newest known final release, None if nothing is known about the package."""
-    for release in reversed(releases(package)):  # the lists are sorted, and a hundred versions take a while to parse
+    for line in reversed(_lines(package)):  # the lists are sorted, and hundreds of releases take a while to read
+        release = _read_line(line)
         version = None if release.yanked else parse_version(release.version)
         if version is not None and not version.is_prerelease:
             return version

@@ -6,14 +6,14 @@ accelerate announced `project_dir` for `logging_dir`, but wrote it somewhere els
 
 from __future__ import annotations
 
-import os
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.presence import definitions_of
 from trl_lint.knowledge.signatures import read_method
+from trl_lint.knowledge.toml_tables import read_table
+from trl_lint.records import NamedTuple
 
 _WANTED = {
     "rename": ("package", "old", "new", "of", "same", "why", "evidence"),
@@ -69,15 +69,11 @@ def moves() -> tuple[Move, ...]:
 
 
 def _rows(name: str, kind: str) -> list[dict[str, Any]]:
-    import tomli
-
-    path = os.path.join(rules_dir(), "compat", name)
-    with open(path, "rb") as stream:
-        rows = tomli.load(stream)[kind]
+    rows = read_table(f"compat/{name}")[kind]
     for row in rows:
         missing = [key for key in _WANTED[kind] if key not in row]
         if missing:
-            raise ValueError(f"{path}: an entry of [[{kind}]] lacks {', '.join(missing)}")
+            raise ValueError(f"{name}: an entry of [[{kind}]] lacks {', '.join(missing)}")
     return list(rows)
 
 

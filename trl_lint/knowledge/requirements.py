@@ -7,21 +7,22 @@ known. Which extras tell more than what they install is in `rules/compat/extras.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.compat import ranges, ranges_of, supports
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from packaging.version import Version
 
 Force = Literal["binding", "conditional", "supported", "none"]
 
-_FACT = re.compile(r"(?P<name>[^\[]+)(?:\[(?P<extra>[^\]]+)\])?")
-_ASKED = re.compile(r"\[(?P<extras>[^\]]*)\](?P<specifier>.*)")
+_FACT = regex(r"(?P<name>[^\[]+)(?:\[(?P<extra>[^\]]+)\])?")
+_ASKED = regex(r"\[(?P<extras>[^\]]*)\](?P<specifier>.*)")
 # A requirement on an address has no range.
 _ADDRESS = "@"
 
@@ -237,7 +238,7 @@ def _machines(pythons: str) -> tuple[dict[str, str], ...]:
     for version in _PYTHONS:
         # Of a minor version the first and a late patch release stand for all.
         for full in (f"{version}.0", f"{version}.99"):
-            if allowed is None or allowed.contains(full):
+            if allowed is None or allowed.contains(full, prereleases=True):
                 names = {"python_version": version, "python_full_version": full, "implementation_version": full}
                 machines += [
                     {**names, **system, "platform_machine": m, "extra": ""} for system in _SYSTEMS for m in _MACHINES

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
-from typing import NamedTuple
 
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.toml_tables import read_table
+from trl_lint.records import NamedTuple
 
 
 class Passed(NamedTuple):
@@ -32,9 +31,6 @@ class RewardCalls(NamedTuple):
 
 @cache
 def reward_calls() -> RewardCalls:
-    import tomli
-
-    with open(os.path.join(rules_dir(), "semantics", "rewards.toml"), "rb") as stream:
-        table = tomli.load(stream)
+    table = read_table("semantics/rewards.toml")
     passed = tuple(Passed(row["trainer"], row["releases"], tuple(row["names"])) for row in table["passed"])
     return RewardCalls(passed, frozenset(table["withheld"]), table["none_since"], table["async_since"])

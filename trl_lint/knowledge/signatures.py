@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from trl_lint.records import NamedTuple
 
 
 class Parameter(NamedTuple):

@@ -29,9 +29,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from trl_lint.knowledge import rules_dir
+from trl_lint.records import NamedTuple
 
 _LIKELIHOODS = ("likely", "possible")
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
-from typing import NamedTuple
 
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.toml_tables import read_table
+from trl_lint.records import NamedTuple
 
 
 class ValueRule(NamedTuple):
@@ -35,10 +34,7 @@ def value_rules(config: str) -> tuple[ValueRule, ...]:
 
 @cache
 def _rules() -> tuple[ValueRule, ...]:
-    import tomli
-
-    with open(os.path.join(rules_dir(), "semantics", "values.toml"), "rb") as stream:
-        rows = tomli.load(stream)["value"]
+    rows = read_table("semantics/values.toml")["value"]
     return tuple(
         ValueRule(row["class"], row["field"], row["releases"], tuple(row["allowed"]), row["fails"], row.get("when", ""))
         for row in rows

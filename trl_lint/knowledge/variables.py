@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from trl_lint.finding import Severity
 from trl_lint.knowledge import rules_dir
+from trl_lint.records import NamedTuple
 
 _TYPING_ERRORS = 2
 

@@ -10,8 +10,9 @@ import copy
 import os
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from trl_lint.records import NamedTuple
 from trl_lint.sources.shell_options import MOST_OPTIONS, decided, decisions_of, is_guess
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.project.gitignore import chain_above, entered, is_ignored
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.settings import Settings
@@ -20,9 +21,9 @@ _SUFFIXES = (
     ".sh", ".bash", ".slurm", ".sbatch", ".dockerfile",
 )  # fmt: skip
 _NAMES = frozenset(("Makefile", "makefile", "GNUmakefile", "Containerfile", "setup.cfg", "uv.lock", "poetry.lock"))
-_PREFIXED = re.compile(r"Dockerfile([._-].*)?\Z|.*\.py\.lock\Z", re.IGNORECASE)
+_PREFIXED = regex(r"Dockerfile([._-].*)?\Z|.*\.py\.lock\Z", re.IGNORECASE)
 # pip gives requirement files no fixed name; these are the ones people use.
-_REQUIREMENTS = re.compile(r".*(?:require|constraint|reqs?\b).*\.(?:txt|in)\Z", re.IGNORECASE)
+_REQUIREMENTS = regex(r".*(?:require|constraint|reqs?\b).*\.(?:txt|in)\Z", re.IGNORECASE)
 _REQUIREMENT_FOLDERS = frozenset(("requirements", "requirement", "reqs", "constraints"))
 
 

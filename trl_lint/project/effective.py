@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing
+from trl_lint.records import NamedTuple
 from trl_lint.sources.nodes import Mapping, Scalar, Value
 
 if TYPE_CHECKING:

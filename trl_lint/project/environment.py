@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.project.folders import Folders
 from trl_lint.project.pins import Pin, kind_of
+from trl_lint.records import NamedTuple
 from trl_lint.sources.requirements import normalised
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
 
 from trl_lint import looks
+from trl_lint.records import NamedTuple
 
 _NAME = ".gitignore"
 _CLASSES = {

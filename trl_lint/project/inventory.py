@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.project.stack import PACKAGES
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from trl_lint.project.pins import Pin
 
 _CODE = (".py", ".ipynb")
-_IMPORT = re.compile(rb"""(?:^|["'])[ \t]*(?:import|from)[ \t]+(%s)\b""" % "|".join(PACKAGES).encode(), re.MULTILINE)
+_IMPORT = regex(rb"""(?:^|["'])[ \t]*(?:import|from)[ \t]+(%s)\b""" % "|".join(PACKAGES).encode(), re.MULTILINE)
 
 
 class Facts(NamedTuple):

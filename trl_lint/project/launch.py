@@ -21,6 +21,7 @@ from trl_lint.project.launchers import (
 )
 from trl_lint.project.links import linked_files
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing
+from trl_lint.regexes import regex
 from trl_lint.sources import Source
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from trl_lint.sources.shell import Command, View, Word
 
 # Names of variables and parameters that hold several options: `$EXTRA_ARGS`, `"$@"`.
-_SET_HOLE = re.compile(r"arg|opt|flag|extra|param|@|\*", re.IGNORECASE)
+_SET_HOLE = regex(r"arg|opt|flag|extra|param|@|\*", re.IGNORECASE)
 
 
 class Variables(Mapping[str, "Word"]):

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os.path
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.words import words as names
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from trl_lint.sources.shell import Word
 
-PYTHON = re.compile(r"python(?:\d(?:\.\d+)*)?(?:\.exe)?\Z")
+PYTHON = regex(r"python(?:\d(?:\.\d+)*)?(?:\.exe)?\Z")
 
 
 class Wrapper(NamedTuple):

@@ -12,21 +12,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.project.launch import Launch, launch_of
-from trl_lint.project.scheduler import Scheduler, read_scheduler
+from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.text import MAX_BYTES, refuse_large
 
 if TYPE_CHECKING:
     from trl_lint.sources.shell import Command
 
-__all__ = ["Launch", "Scheduler", "holds_launches", "launch_of", "read_launches"]
+__all__ = ["Launch", "holds_launches", "launch_of", "read_launches"]
 
 _SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".zsh")
 _MAKEFILES = frozenset({"Makefile", "makefile", "GNUmakefile"})
-_DOCKERFILE = re.compile(r"(?:Dockerfile|Containerfile)(?:[._-].*)?\Z|.*\.(?:dockerfile|Dockerfile)\Z")
-_SHEBANG = re.compile(rb"#![^\n]*\b(?:ba|z|da|k)?sh\b")
+_DOCKERFILE = regex(r"(?:Dockerfile|Containerfile)(?:[._-].*)?\Z|.*\.(?:dockerfile|Dockerfile)\Z")
+_SHEBANG = regex(rb"#![^\n]*\b(?:ba|z|da|k)?sh\b")
 # Nothing is parsed in a file that names no launcher.
-_CANDIDATE = re.compile(
+_CANDIDATE = regex(
     rb"python|\.py\b|accelerate|torchrun|deepspeed|\b(?:trl|swift)[ \t\\\"']|vllm|llamafactory|axolotl|openrlhf"
 )
 
@@ -53,7 +53,11 @@ def read_launches(file: SourceFile) -> list[Launch]:
         refuse_large(len(file.data))
     found: list[Launch] = []
     for source, commands, is_documentation in _command_sources(file):
-        scheduler = read_scheduler(source) if source.language == "shell" and not is_documentation else None
+        scheduler = None
+        if source.language == "shell" and not is_documentation:
+            from trl_lint.project.scheduler import read_scheduler
+
+            scheduler = read_scheduler(source)
         for command in commands:
             launch = launch_of(command, source)
             if launch is not None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from trl_lint import looks
 from trl_lint.project.links import bases, inside_clone, inside_project
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project.launch import Launch
@@ -18,9 +19,7 @@ Status = Literal["exact", "candidates", "missing", "placeholder", "external", "u
 
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json")
 # Blanks to fill in, and patterns.
-_PLACEHOLDER = re.compile(
-    r"[<>{}\[\]*?]|\.\.\.|(?i:path[/_-]to|your|\bmy[_-]|xxx|placeholder|to/be/)|(?:^|/)[A-Z_]+(?:/|$)"
-)
+_PLACEHOLDER = regex(r"[<>{}\[\]*?]|\.\.\.|(?i:path[/_-]to|your|\bmy[_-]|xxx|placeholder|to/be/)|(?:^|/)[A-Z_]+(?:/|$)")
 
 
 class NamedFile(NamedTuple):

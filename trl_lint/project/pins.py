@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from trl_lint.finding import Location
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 LOCKS = ("uv-lock", "poetry-lock", "pylock", "script-lock")
 
@@ -62,13 +64,13 @@ class Manifest(NamedTuple):
         return self.kind in LOCKS
 
 
-_REQUIREMENTS_NAME = re.compile(
+_REQUIREMENTS_NAME = regex(
     r"(?:^|.*[-_.])(?:requirements?|reqs|constraints?)(?:[-_.][^/]*)?\.(?:txt|in|pip)$", re.IGNORECASE
 )
-_REQUIREMENTS_FOLDER = re.compile(r"[\\/]requirements[\\/][^\\/]+\.(?:txt|in)$", re.IGNORECASE)
-_CONDA_NAME = re.compile(r"(?:^|.*[-_.])(?:environment|conda|env)(?:[-_.][^/]*)?\.ya?ml$", re.IGNORECASE)
-_DOCKERFILE_NAME = re.compile(r"(?:^|.*[-_.])(?:dockerfile|containerfile)(?:[-_.].*)?$", re.IGNORECASE)
-_README_NAME = re.compile(r"^(?:readme|install|installation|setup)(?:[-_.][^/]*)?\.md$", re.IGNORECASE)
+_REQUIREMENTS_FOLDER = regex(r"[\\/]requirements[\\/][^\\/]+\.(?:txt|in)$", re.IGNORECASE)
+_CONDA_NAME = regex(r"(?:^|.*[-_.])(?:environment|conda|env)(?:[-_.][^/]*)?\.ya?ml$", re.IGNORECASE)
+_DOCKERFILE_NAME = regex(r"(?:^|.*[-_.])(?:dockerfile|containerfile)(?:[-_.].*)?$", re.IGNORECASE)
+_README_NAME = regex(r"^(?:readme|install|installation|setup)(?:[-_.][^/]*)?\.md$", re.IGNORECASE)
 _SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch")
 _FIXED_NAMES = {
     "pyproject.toml": "pyproject",

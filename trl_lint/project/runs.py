@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from trl_lint import looks
 from trl_lint.project.effective import Setting, of_default, of_document, of_flag
@@ -18,6 +18,7 @@ from trl_lint.project.parsers import Fields, ScriptParser
 from trl_lint.project.script import Script, read_script, training_class
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing
+from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Run:
         self.project = project
         self.origin = origin
         self.files = files or {}
+        self.is_launched = True  # by a command of the project; see `bare_run`
         self._fields: dict[str, Setting | Missing] = {}  # asked for by many rules, each for many releases
 
     @cached_property
@@ -208,7 +210,7 @@ class Run:
         path = self.launch.script_path
         if path is None:
             return None
-        if self.launch.launcher:
+        if self.is_launched:
             return read_script(path, self.project)
         with looks.about(self.launch.source.path):  # nobody starts it: what it says counts for itself alone
             return read_script(path, self.project)
@@ -324,7 +326,10 @@ def bare_run(path: str, project: Project) -> Run:
     hidden = Word(None, "$@", 0, 0, several=True)
     launch = Launch("", start, Command((start, hidden), State().view(), None, 0, 0), source)
     launch.script, launch.args, launch.candidates = start, (hidden,), (path,)
-    return Run(launch, project)
+    run = Run(launch, project)
+    run.is_launched = False
+    run.candidates = ()  # no text of a command that could choose among files
+    return run
 
 
 def read_quietly(path: str, project: Project, kinds: tuple[Kind, ...]) -> Document | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from trl_lint.records import NamedTuple
 from trl_lint.sources import Source
 
 if TYPE_CHECKING:

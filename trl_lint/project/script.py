@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.project.effective import Setting
 from trl_lint.project.parsers import Fields, ScriptParser, fields_of
 from trl_lint.python.guards import key_of
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.python.module import PythonModule
 
-_TRAINING_CLASS = re.compile(r"(?:Config|TrainingArguments)$")
+_TRAINING_CLASS = regex(r"(?:Config|TrainingArguments)$")
 # Configs that are not those of a trainer.
 _OTHER_CONFIGS = frozenset(
     {"ModelConfig", "DatasetMixtureConfig", "LoraConfig", "BitsAndBytesConfig", "GenerationConfig", "PeftConfig"}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.project.effective import Setting, of_flag
 from trl_lint.python.values import ABSENT, Missing
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from typing import NamedTuple
+
+from trl_lint.records import NamedTuple
 
 Root = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 

@@ -195,12 +195,17 @@ class PythonModule:
         return next((n for n in self.ancestors(node) if isinstance(n, ast.ClassDef)), None)
 
 
-def nodes_in(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and all in it, in no order; what `ast.walk` gives but for names of imports and operators, and faster."""
+def nodes_in(node: ast.AST, closed: tuple[type[ast.AST], ...] = ()) -> Iterator[ast.AST]:
+    """A node and all in it, in no order; what `ast.walk` gives but for names of imports and operators, and faster.
+
+    Nodes of the types `closed` are given, and what is in them is not.
+    """
     stack: list[Any] = [node]
     while stack:
         node = stack.pop()
         yield node
+        if isinstance(node, closed):
+            continue
         for field in _CHILDREN[node.__class__]:
             value = getattr(node, field)
             if value.__class__ is list:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from trl_lint.regexes import regex
+
 # A line that begins a top-level statement, not one that continues it.
-_TOP_LEVEL = re.compile(r"^(?!else\b|elif\b|except\b|finally\b)[^\s)\]}#]", re.MULTILINE)
+_TOP_LEVEL = regex(r"^(?!else\b|elif\b|except\b|finally\b)[^\s)\]}#]", re.MULTILINE)
 # LibCST takes quadratic time for a chain of operators, and overflows its native stack at some thousand brackets.
 _LONGEST_STATEMENT = 4_000
 _MOST_CHARACTERS = 100_000

@@ -10,24 +10,25 @@ A rule about a whole package declares `imports` instead and gets every module th
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.python.names import is_from
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
     from trl_lint.python.module import PythonModule
 
-_TRIGGER = re.compile(r"^(?P<dot>\.)?(?P<name>[\w.]*?)(?:\((?P<keyword>\w+)=\))?$")
+_TRIGGER = regex(r"^(?P<dot>\.)?(?P<name>[\w.]*?)(?:\((?P<keyword>\w+)=\))?$")
 
-_IMPORT = re.compile(rb"import[ \t]")
+_IMPORT = regex(rb"import[ \t]")
 # What may stand on a line before `import`: nothing, a byte order mark, `from x.y`, or the end of another statement; in
 # the JSON of a notebook a quote or `\n`. An example in a docstring (`>>> from trl import …`) is none of them, and is
 # where most files of a library name their own package.
-_BEFORE = re.compile(rb"(?:^(?:\xef\xbb\xbf)?|[\":;]|\\n)[ \t\f]*(?:from[ \t]+(\w+)[\w.]*[ \t]+)?$")
-_WORD = re.compile(rb"\w+")
+_BEFORE = regex(rb"(?:^(?:\xef\xbb\xbf)?|[\":;]|\\n)[ \t\f]*(?:from[ \t]+(\w+)[\w.]*[ \t]+)?$")
+_WORD = regex(rb"\w+")
 
 
 class Trigger(NamedTuple):

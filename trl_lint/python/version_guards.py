@@ -14,21 +14,22 @@ import re
 from trl_lint import looks
 from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import PythonModule
+from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError
 from trl_lint.sources.text import SourceFile
 
 # What a test has to say to be about releases or about what is installed.
-_ABOUT_RELEASES = re.compile(
+_ABOUT_RELEASES = regex(
     r"version|hasattr|getattr|available|installed|TYPE_CHECKING|find_spec|signature|getfullargspec|__code__|"
     r"\b__fields__|dataclass_fields|importlib|sys\.modules|(?i:is_(?:new|old|legacy))|_(?:ge|gt|lt|le|gte|lte|eq)_|"
     r"(?i:\bhas_|_has_|supports?_|_supported|_exists\b|greater|at_least|min_ver)",
     re.IGNORECASE,
 )
-_VERSION = re.compile("version", re.IGNORECASE)
+_VERSION = regex("version", re.IGNORECASE)
 _CATCHING = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "Exception", "BaseException", "RuntimeError"}
 )
-_EXPECTING = re.compile(r"raises|assertRaises|suppress|importorskip|skip|require|deprecat|warns|xfail", re.IGNORECASE)
+_EXPECTING = regex(r"raises|assertRaises|suppress|importorskip|skip|require|deprecat|warns|xfail", re.IGNORECASE)
 _LEAVING_CALLS = frozenset({"exit", "_exit", "skip"})
 
 

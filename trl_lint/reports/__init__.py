@@ -5,13 +5,13 @@ Nothing that comes from an analysed file reaches a terminal as it is: see `visib
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from trl_lint.finding import Finding, Location
 from trl_lint.paths import relative_to
+from trl_lint.records import NamedTuple
 from trl_lint.sources.text import Files, Position, SourceError, SourceFile
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ def visible(text: str) -> str:
 def visible_char(char: str) -> str:
     if char in "\t\r\n":
         return " "
+    import unicodedata
+
     # Control, format (bidirectional overrides, zero width), surrogates, separators of lines and paragraphs.
     if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
         code = ord(char)
@@ -110,6 +112,8 @@ def char_width(char: str) -> int:
     """How many columns a terminal gives a character."""
     if char.isascii():
         return 1
+    import unicodedata
+
     if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1

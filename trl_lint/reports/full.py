@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 from trl_lint.finding import Finding, Location
+from trl_lint.records import NamedTuple
 from trl_lint.reports import Report, char_width, page_of, summary, visible, visible_char
 from trl_lint.reports.colors import Palette
 from trl_lint.reports.concise import headline

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
+from trl_lint.regexes import regex
 from trl_lint.reports import Report
 from trl_lint.sources.text import SourceError, SourceFile
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_LINE_END = regex(r"\r\n|\r|\n")
 
 
 class Lines:

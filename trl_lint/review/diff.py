@@ -6,11 +6,13 @@ GitHub takes a comment only on a line that its diff shows, and a comment on seve
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-_HEADER = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+
+_HEADER = regex(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 class Hunk(NamedTuple):

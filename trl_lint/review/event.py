@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from trl_lint.regexes import regex
 from trl_lint.review import ReviewError
 from trl_lint.review.github import Client
 from trl_lint.review.state import Target
 
-_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_REPOSITORY = regex(r"[\w.-]+/[\w.-]+")
+_COMMIT = regex(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 def read_event(path: str) -> Mapping[str, Any]:

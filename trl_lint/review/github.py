@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from trl_lint import __version__
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.reports import visible
 from trl_lint.review import InvalidError, RefusedError, ReviewError, UnclearError
 
@@ -25,7 +27,7 @@ AFTER_TOO_MANY = 60.0
 BACKOFF = 1.0
 _RETRIES = 3
 _PAGE = 100
-_LOCAL = re.compile(r"localhost|127(?:\.\d+){3}|::1")
+_LOCAL = regex(r"localhost|127(?:\.\d+){3}|::1")
 
 
 class Request(NamedTuple):

@@ -11,8 +11,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.reports import counted, page_of, visible
 from trl_lint.review.report import Place, Reported
 from trl_lint.review.suggestion import Suggestion
@@ -25,12 +26,12 @@ _SPACE = "\u200b"
 _LEVELS = {"error": "error", "warning": "warning", "info": "hint"}
 
 # `<!-- trl-lint review "." finding 0123456789abcdef:1 89abcdef -->`, always the last line.
-_MARKER = re.compile(
+_MARKER = regex(
     r'<!-- trl-lint review "(?P<name>[\w./ -]+)" (?P<what>finding (?P<fingerprint>[0-9a-f]{16}:\d+)|summary) '
     r"(?P<digest>[0-9a-f]{8}) -->"
 )
-_SPECIAL = re.compile(r"[\\`*_{}\[\]()+\-!|~^=]")
-_BREAKS = re.compile(r"@|#|\$|://|(?i:www\.|gh-|mailto:|xmpp:)|:(?=[\w+-]+:)")
+_SPECIAL = regex(r"[\\`*_{}\[\]()+\-!|~^=]")
+_BREAKS = regex(r"@|#|\$|://|(?i:www\.|gh-|mailto:|xmpp:)|:(?=[\w+-]+:)")
 
 
 class Mark(NamedTuple):

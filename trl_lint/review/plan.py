@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
 
 from trl_lint.finding import SEVERITIES
+from trl_lint.records import NamedTuple
 from trl_lint.review import markdown
 from trl_lint.review.diff import Diff
 from trl_lint.review.report import Reading, Reported

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
 
+from trl_lint.records import NamedTuple
 from trl_lint.reports import counted
 from trl_lint.review import InvalidError, RefusedError, ReviewError, UnclearError
 from trl_lint.review.github import Client, Request

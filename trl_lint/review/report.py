@@ -11,9 +11,11 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from trl_lint.finding import SEVERITIES, Applicability, Severity
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.review import ReportError
 
 # The name that a report has inside an archive, where it is the only file that is looked at.
@@ -24,10 +26,10 @@ _MAX_LINE = 10_000_000
 _MAX_PATH = 1_000
 _MAX_TEXT = 4_000
 _MAX_CONTENT = 100_000
-_CODE = re.compile(r"TRL[0-9]{3}")
-_FINGERPRINT = re.compile(r"[0-9a-f]{16}:[1-9][0-9]{0,6}")
-_BLOB = re.compile(r"[0-9a-f]{40}")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
+_CODE = regex(r"TRL[0-9]{3}")
+_FINGERPRINT = regex(r"[0-9a-f]{16}:[1-9][0-9]{0,6}")
+_BLOB = regex(r"[0-9a-f]{40}")
+_CONTROL = regex(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 
 
 class Place(NamedTuple):

@@ -7,8 +7,9 @@ written by anybody, and others use the same account (`github-actions`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from trl_lint.records import NamedTuple
 from trl_lint.review import RefusedError, ReviewError
 from trl_lint.review.diff import Diff, read_diff
 from trl_lint.review.github import Client

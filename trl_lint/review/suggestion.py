@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
 
+from trl_lint.records import NamedTuple
 from trl_lint.review.diff import FileDiff, Hunk
 from trl_lint.review.report import Change, Place, Repair
 

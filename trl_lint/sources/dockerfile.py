@@ -9,24 +9,25 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Command, read_commands
 from trl_lint.sources.shell_state import State, Word
 
-_LINE = re.compile(r"[^\n]*(?:\n|\Z)")
-_INSTRUCTION = re.compile(r"[ \t]*([A-Za-z]+)(?=[ \t\r\n\\]|\Z)")
-_ESCAPE_DIRECTIVE = re.compile(
+_LINE = regex(r"[^\n]*(?:\n|\Z)")
+_INSTRUCTION = regex(r"[ \t]*([A-Za-z]+)(?=[ \t\r\n\\]|\Z)")
+_ESCAPE_DIRECTIVE = regex(
     r"\A(?:[ \t]*#[ \t]*\w+[ \t]*=[^\n]*\n)*?[ \t]*#[ \t]*escape[ \t]*=[ \t]*([\\`])", re.IGNORECASE
 )
-_FLAGS = re.compile(r"(?:\s|\\\n)*(?:--[a-z][\w-]*(?:=\S*)?(?:\s|\\\n)+)*")
-_HEREDOC = re.compile(r"(?<!<)<<(-?)(['\"]?)([A-Za-z_]\w*)\2(?!<)")
+_FLAGS = regex(r"(?:\s|\\\n)*(?:--[a-z][\w-]*(?:=\S*)?(?:\s|\\\n)+)*")
+_HEREDOC = regex(r"(?<!<)<<(-?)(['\"]?)([A-Za-z_]\w*)\2(?!<)")
 _JSON_STRING = r'"(?:[^"\\\n]|\\.)*"'
-_EXEC_FORM = re.compile(rf"\s*\[\s*(?:{_JSON_STRING}\s*(?:,\s*{_JSON_STRING}\s*)*)?\]\s*")
-_STRING = re.compile(_JSON_STRING)
-_OLD_ENV = re.compile(r"\s*([A-Za-z_]\w*)[ \t]+([^=\s].*)", re.DOTALL)
+_EXEC_FORM = regex(rf"\s*\[\s*(?:{_JSON_STRING}\s*(?:,\s*{_JSON_STRING}\s*)*)?\]\s*")
+_STRING = regex(_JSON_STRING)
+_OLD_ENV = regex(r"\s*([A-Za-z_]\w*)[ \t]+([^=\s].*)", re.DOTALL)
 _SHELLS = ("bash", "sh", "zsh", "dash")
 
 

@@ -5,17 +5,17 @@ DeepSpeed reads its own files more leniently (comments); transformers and accele
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from trl_lint.regexes import regex
 from trl_lint.sources.nodes import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Value
 from trl_lint.sources.text import SourceError
 
 if TYPE_CHECKING:
     from trl_lint.sources import Source
 
-_SPACE = re.compile(r"[ \t\n\r]*")
-_NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_SPACE = regex(r"[ \t\n\r]*")
+_NUMBER = regex(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, Value] = {
     "true": True,
     "false": False,
@@ -24,7 +24,7 @@ _WORDS: dict[str, Value] = {
     "Infinity": float("inf"),
     "-Infinity": float("-inf"),
 }
-_WORD = re.compile("|".join(_WORDS))
+_WORD = regex("|".join(_WORDS))
 
 
 def read_json(source: Source) -> Node:

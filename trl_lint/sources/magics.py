@@ -6,7 +6,9 @@ They count only where a logical line begins: a `%` at the start of a line inside
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 # As in ruff: cell magics whose body is Python that runs (or is timed) in place.
 PYTHON_CELLS = frozenset(("capture", "debug", "ipytest", "prun", "pypy", "python", "python3", "time", "timeit"))
@@ -14,18 +16,18 @@ SHELL_CELLS = frozenset(("bash", "sh", "shell", "system", "sx", "!"))
 _SHELL_WORDS = frozenset(("pip", "conda", "mamba", "micromamba", "uv"))
 _SHELL_PREFIXES = frozenset(("sx", "system"))
 
-_CELL = re.compile(r"\s*%%(?P<name>!|[\w.]+)(?P<rest>[^\r\n]*)(?:\r\n|\r|\n|\Z)")
-_MAGIC = re.compile(r"(?P<indent>[ \t]*)(?P<sign>!!?|%%?|\?\??)(?!=)")
-_ASSIGNED = re.compile(r"""(?P<indent>[ \t]*)(?P<target>[A-Za-z_][\w.,\[\] \t'"*]*=[ \t]*)(?P<sign>[!%])""")
-_HELP = re.compile(r"(?P<indent>[ \t]*)%{0,2}[\w.*]+\?\??[ \t]*(?=[\r\n]|\Z)")
-_REST = re.compile(r"(?:[^\r\n\\]|\\(?!\r|\n)|\\(?:\r\n|\r|\n))*")
-_WORD = re.compile(r"[ \t]*(?P<word>[\w.]+)[ \t]*")
-_STOP = re.compile(r"""["'#\[\](){}\\\r\n]""")
+_CELL = regex(r"\s*%%(?P<name>!|[\w.]+)(?P<rest>[^\r\n]*)(?:\r\n|\r|\n|\Z)")
+_MAGIC = regex(r"(?P<indent>[ \t]*)(?P<sign>!!?|%%?|\?\??)(?!=)")
+_ASSIGNED = regex(r"""(?P<indent>[ \t]*)(?P<target>[A-Za-z_][\w.,\[\] \t'"*]*=[ \t]*)(?P<sign>[!%])""")
+_HELP = regex(r"(?P<indent>[ \t]*)%{0,2}[\w.*]+\?\??[ \t]*(?=[\r\n]|\Z)")
+_REST = regex(r"(?:[^\r\n\\]|\\(?!\r|\n)|\\(?:\r\n|\r|\n))*")
+_WORD = regex(r"[ \t]*(?P<word>[\w.]+)[ \t]*")
+_STOP = regex(r"""["'#\[\](){}\\\r\n]""")
 _CLOSING = {
-    '"': re.compile(r'(?:[^"\\\r\n]|\\.)*"?', re.DOTALL),
-    "'": re.compile(r"(?:[^'\\\r\n]|\\.)*'?", re.DOTALL),
-    '"""': re.compile(r'(?:[^"\\]|\\.|"(?!""))*(?:""")?', re.DOTALL),
-    "'''": re.compile(r"(?:[^'\\]|\\.|'(?!''))*(?:''')?", re.DOTALL),
+    '"': regex(r'(?:[^"\\\r\n]|\\.)*"?', re.DOTALL),
+    "'": regex(r"(?:[^'\\\r\n]|\\.)*'?", re.DOTALL),
+    '"""': regex(r'(?:[^"\\]|\\.|"(?!""))*(?:""")?', re.DOTALL),
+    "'''": regex(r"(?:[^'\\]|\\.|'(?!''))*(?:''')?", re.DOTALL),
 }
 
 

@@ -7,24 +7,25 @@ from __future__ import annotations
 
 import re
 
+from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Command, read_commands
 from trl_lint.sources.shell_state import HOLE, LONGEST_VALUE, State, Word
 
-_LOGICAL_LINE = re.compile(r"(?:[^\n]*\\\r?\n)*[^\n]*(?:\n|\Z)")
-_ASSIGNMENT = re.compile(
+_LOGICAL_LINE = regex(r"(?:[^\n]*\\\r?\n)*[^\n]*(?:\n|\Z)")
+_ASSIGNMENT = regex(
     r"[ ]*(?P<words>(?:(?:export|override|private)[ \t]+)*)(?P<name>[\w.-]+)[ \t]*"
     r"(?P<operator>::?:?=|\?=|\+=|!=|=)[ \t]*"
 )
-_EXPORT = re.compile(r"[ ]*export(?:[ \t]+(?P<names>[\w \t.-]+))?[ \t\r]*$")
-_RULE = re.compile(r"[^\t#\n:=][^#\n=]*::?(?!=)")
-_TARGET_VARIABLE = re.compile(
+_EXPORT = regex(r"[ ]*export(?:[ \t]+(?P<names>[\w \t.-]+))?[ \t\r]*$")
+_RULE = regex(r"[^\t#\n:=][^#\n=]*::?(?!=)")
+_TARGET_VARIABLE = regex(
     r"[^\t#\n:=][^#\n=]*::?[ \t]*(?:(?:export|override|private)[ \t]+)*([\w.-]+)[ \t]*[:?+!]{0,3}="
 )
-_CONDITIONAL = re.compile(r"[ \t]*(?:ifeq|ifneq|ifdef|ifndef)\b")
-_PREFIX = re.compile(r"\t[ \t@+-]*")
-_REFERENCE = re.compile(r"\$(?:\$|\((?P<round>[\w.-]+)\)|\{(?P<curly>[\w.-]+)\}|.)", re.DOTALL)
+_CONDITIONAL = regex(r"[ \t]*(?:ifeq|ifneq|ifdef|ifndef)\b")
+_PREFIX = regex(r"\t[ \t@+-]*")
+_REFERENCE = regex(r"\$(?:\$|\((?P<round>[\w.-]+)\)|\{(?P<curly>[\w.-]+)\}|.)", re.DOTALL)
 _MAXIMUM_DEPTH = 20
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from trl_lint.finding import Edit, Location
+from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.text import SourceFile
@@ -26,13 +27,13 @@ LANGUAGES = {
     "json": "json",
 }
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
+_LINE = regex(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 # What may stand before a fence: indentation, quote marks, the bullet of a list item.
-_OPENING = re.compile(r"(?P<before>(?:[ \t]|>|[-*+][ \t]|\d{1,9}[.)][ \t])*)(?P<fence>`{3,}|~{3,})(?P<info>[^\r\n]*)")
-_CLOSING = re.compile(r"[ \t>]*(?P<fence>`{3,}|~{3,})[ \t]*$")
-_QUOTE = re.compile(r"[ \t]{0,3}>[ \t]?")
-_INFO_WORD = re.compile(r"[{.\s]*([\w+-]+)")
-_PROMPT = re.compile(r"[ \t]*\$[ \t]+")
+_OPENING = regex(r"(?P<before>(?:[ \t]|>|[-*+][ \t]|\d{1,9}[.)][ \t])*)(?P<fence>`{3,}|~{3,})(?P<info>[^\r\n]*)")
+_CLOSING = regex(r"[ \t>]*(?P<fence>`{3,}|~{3,})[ \t]*$")
+_QUOTE = regex(r"[ \t]{0,3}>[ \t]?")
+_INFO_WORD = regex(r"[{.\s]*([\w+-]+)")
+_PROMPT = regex(r"[ \t]*\$[ \t]+")
 
 
 class Fence(Source):

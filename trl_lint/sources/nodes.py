@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from trl_lint.records import NamedTuple
 
 # Deep enough for every real configuration, shallow enough for a recursive reader of the tree.
 MAX_DEPTH = 200

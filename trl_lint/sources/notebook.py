@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import NamedTuple
 
 from trl_lint.finding import Edit, Location
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.magics import cell_magic, magics
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, find, value_of
 from trl_lint.sources.text import LineIndex, Position, SourceError, SourceFile
 
 # One match per character of the decoded string; a surrogate pair is one character.
-_ESCAPE = re.compile(
+_ESCAPE = regex(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]",
     re.DOTALL,
 )
-_ESCAPED_NON_ASCII = re.compile(r"\\u(?!00[0-7])[0-9a-fA-F]{4}")
+_ESCAPED_NON_ASCII = regex(r"\\u(?!00[0-7])[0-9a-fA-F]{4}")
 
 
 class Cell:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Command, read_commands
 
-_HEAD = re.compile(r"(?:[ \t\f]*(?:#[^\n]*)?\r?\n)*")
-_COMMENTS_AT_END = re.compile(r"[ \t\f]*#[^\n]*\Z")
-_DOCSTRING = re.compile(r"[rRuU]?(\"\"\"|''')(.*?)(?<!\\)\1", re.DOTALL)
-_LINE = re.compile(r"[^\n]*(?:\n|\Z)")
+_HEAD = regex(r"(?:[ \t\f]*(?:#[^\n]*)?\r?\n)*")
+_COMMENTS_AT_END = regex(r"[ \t\f]*#[^\n]*\Z")
+_DOCSTRING = regex(r"[rRuU]?(\"\"\"|''')(.*?)(?<!\\)\1", re.DOTALL)
+_LINE = regex(r"[^\n]*(?:\n|\Z)")
 _PROGRAMS = (
     r"python(?:3(?:\.\d+)?)?|accelerate|torchrun|deepspeed|trl|vllm|uv|llamafactory-cli|swift|axolotl"
     r"|nohup|srun|mpirun|env|poetry|ray"
 )
-_COMMAND = re.compile(rf"(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*(?:{_PROGRAMS})[ \t]+[\w./\"'$\\-]")
-_PROMPT = re.compile(r"[ \t]*(?:#+[ \t]?)?[ \t]*(?:[$>%][ \t]+)?(?:[-*][ \t]+)?`{0,2}")
+_COMMAND = regex(rf"(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*(?:{_PROGRAMS})[ \t]+[\w./\"'$\\-]")
+_PROMPT = regex(r"[ \t]*(?:#+[ \t]?)?[ \t]*(?:[$>%][ \t]+)?(?:[-*][ \t]+)?`{0,2}")
 
 
 def documented_commands(source: Source) -> list[Command]:

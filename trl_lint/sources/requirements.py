@@ -7,31 +7,30 @@ The grammar of lines follows pip's documentation of the requirements file format
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources.text import LineIndex
 
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-_EXTRAS = re.compile(r"\s*\[([^\]\[]*)\]")
-_CLAUSE = re.compile(r"(===|==|~=|!=|<=|>=|<|>)\s*([A-Za-z0-9_.*+!-]+)")
-_URL = re.compile(r"\s*@\s*(\S+)")
-_SPACE = re.compile(r"\s*")
-_OPERATOR_START = re.compile(r"[=<>~!]")
-_VERSION = re.compile(
+_NAME = regex(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_EXTRAS = regex(r"\s*\[([^\]\[]*)\]")
+_CLAUSE = regex(r"(===|==|~=|!=|<=|>=|<|>)\s*([A-Za-z0-9_.*+!-]+)")
+_URL = regex(r"\s*@\s*(\S+)")
+_OPERATOR_START = regex(r"[=<>~!]")
+_VERSION = regex(
     r"v?(?:\d+!)?\d+(?:\.\d+)*(?:[-_.]?(?:alpha|beta|preview|pre|a|b|c|rc)[-_.]?\d*)?"
     r"(?:-\d+|[-_.]?(?:post|rev|r)[-_.]?\d*)?(?:[-_.]?dev[-_.]?\d*)?(?:\+[a-z0-9]+(?:[-_.][a-z0-9]+)*)?",
     re.IGNORECASE,
 )
-_EGG = re.compile(r"[#&]egg=([A-Za-z0-9][A-Za-z0-9._-]*)")
-_REPOSITORY = re.compile(r"([^/@#?]+?)(?:\.git)?/?(?:@[^/@#?]+)?(?:[#?].*)?$")
-_WHEEL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._]*?)-\d[^/]*\.whl$")
-_COMMENT = re.compile(r"(?:^|(?<=\s))#.*$")
-_INCLUDE = re.compile(r"(?:-r|--requirement|-c|--constraint)(?:\s*=\s*|\s+|(?<=-[rc]))(?=\S)")
-_EDITABLE = re.compile(r"(?:-e|--editable)(?:\s*=\s*|\s+)(?=\S)")
-_PER_REQUIREMENT_OPTION = re.compile(
-    r"(?<=\s)--?(?:hash|config-settings?|global-option|install-option|C)\b.*$", re.DOTALL
-)
-_PLACEHOLDER = re.compile(r"\$\{|\{\{|\$\(|<[A-Za-z_]+>")
+_EGG = regex(r"[#&]egg=([A-Za-z0-9][A-Za-z0-9._-]*)")
+_REPOSITORY = regex(r"([^/@#?]+?)(?:\.git)?/?(?:@[^/@#?]+)?(?:[#?].*)?$")
+_WHEEL = regex(r"([A-Za-z0-9][A-Za-z0-9._]*?)-\d[^/]*\.whl$")
+_COMMENT = regex(r"(?:^|(?<=\s))#.*$")
+_INCLUDE = regex(r"(?:-r|--requirement|-c|--constraint)(?:\s*=\s*|\s+|(?<=-[rc]))(?=\S)")
+_EDITABLE = regex(r"(?:-e|--editable)(?:\s*=\s*|\s+)(?=\S)")
+_PER_REQUIREMENT_OPTION = regex(r"(?<=\s)--?(?:hash|config-settings?|global-option|install-option|C)\b.*$", re.DOTALL)
+_SIGNS_OF_A_PLACE = ("/", ":", ".whl", ".tar.gz", ".zip", ".tar.bz2")
+_PLACEHOLDER = regex(r"\$\{|\{\{|\$\(|<[A-Za-z_]+>")
 
 
 class RequirementError(Exception):
@@ -119,8 +118,9 @@ def _marker_of_url(text: str, at: int, end: int) -> int:
 
 
 def _skip(text: str, at: int, end: int) -> int:
-    match = _SPACE.match(text, at, end)
-    return match.end() if match else at
+    while at < end and text[at].isspace():
+        at += 1
+    return at
 
 
 def _read_specifier(text: str, at: int, end: int) -> tuple[str, int, int, int]:
@@ -154,7 +154,8 @@ def _is_version(operator: str, version: str) -> bool:
         return True
     if version.endswith(".*") and operator in ("==", "!="):
         version = version[:-2]
-    return _VERSION.fullmatch(version) is not None
+    is_final = all(number.isdecimal() for number in version.split("."))
+    return is_final or _VERSION.fullmatch(version) is not None
 
 
 def _refusal(text: str, start: int, at: int, end: int) -> str:
@@ -182,10 +183,10 @@ def package_of_url(url: str) -> str:
 
 def is_path_or_url(text: str) -> bool:
     """Whether pip would take a line as a place to install from instead of a requirement."""
-    return (
-        "://" in text.split(" ", 1)[0]
-        or text.startswith((".", "/", "~", "file:", "git@"))
-        or re.match(r"[^\s=<>!~;@\[]+\.(?:whl|tar\.gz|zip|tar\.bz2)(?:$|[\s;#\[])", text) is not None
+    if "://" in text.split(" ", 1)[0] or text.startswith((".", "/", "~", "file:", "git@")):
+        return True
+    return any(sign in text for sign in _SIGNS_OF_A_PLACE) and (
+        re.match(r"[^\s=<>!~;@\[]+\.(?:whl|tar\.gz|zip|tar\.bz2)(?:$|[\s;#\[])", text) is not None
         or re.match(r"[A-Za-z]:[\\/]", text) is not None
         or re.match(r"[\w.-]+/[^\s=<>]*$", text) is not None
     )
@@ -220,37 +221,43 @@ def _logical_lines(text: str) -> list[tuple[int, int]]:
 
 def _read_line(text: str, start: int, end: int, found: RequirementsText) -> None:
     # Continuations and comments become blanks of the same length, so every offset stays true.
-    raw = text[start:end]
-    line = re.sub(r"\\(\r\n|\r|\n)", lambda match: " " * len(match[0]), raw)
-    line = line[:-1] + " " if line.endswith("\\") else line
-    line = _COMMENT.sub(lambda match: " " * len(match[0]), line)
+    line = text[start:end]
+    if "\\" in line:
+        line = re.sub(r"\\(\r\n|\r|\n)", lambda match: " " * len(match[0]), line)
+        line = line[:-1] + " " if line.endswith("\\") else line
+    if "#" in line:
+        line = _COMMENT.sub(lambda match: " " * len(match[0]), line)
     stripped = line.strip()
     if not stripped:
         return
     start += len(line) - len(line.lstrip())
     if _PLACEHOLDER.search(stripped):
         return  # a template or an environment variable: what pip will see is unknown
-    if include := _INCLUDE.match(stripped):
-        name = stripped[include.end() :].strip("\"'")
-        at = start + include.end()
-        is_constraint = stripped.startswith(("-c", "--constraint"))
-        found.includes.append(Include(name, is_constraint, at, at + len(stripped) - include.end()))
-        return
-    if editable := _EDITABLE.match(stripped):
-        _add_url(stripped, editable.end(), start, found)
-        return
     if stripped.startswith("-"):
-        return  # an option of pip
+        _read_option(stripped, start, found)
+        return
     if is_path_or_url(stripped):
         _add_url(stripped, 0, start, found)
         return
-    stripped = _PER_REQUIREMENT_OPTION.sub("", stripped)
+    if len(stripped.split(maxsplit=1)) > 1:
+        stripped = _PER_REQUIREMENT_OPTION.sub("", stripped)
     try:
         requirement = read_requirement(stripped)
     except RequirementError as error:
         found.problems.append((start + error.start, start + error.end, error.message))
         return
     found.requirements.append(shifted(requirement, start))
+
+
+def _read_option(stripped: str, start: int, found: RequirementsText) -> None:
+    """Read a line that is an option of pip: most of them say nothing about packages."""
+    if include := _INCLUDE.match(stripped):
+        name = stripped[include.end() :].strip("\"'")
+        at = start + include.end()
+        is_constraint = stripped.startswith(("-c", "--constraint"))
+        found.includes.append(Include(name, is_constraint, at, at + len(stripped) - include.end()))
+    elif editable := _EDITABLE.match(stripped):
+        _add_url(stripped, editable.end(), start, found)
 
 
 def _add_url(line: str, at: int, start: int, found: RequirementsText) -> None:

@@ -7,8 +7,9 @@ environment, a branch, a loop, a command's output) is a hole: `Word.text is None
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell_state import State, View, Word
@@ -26,8 +27,8 @@ __all__ = [
     "read_commands",
 ]
 
-_DIRECTIVE = re.compile(r"^#(SBATCH|PBS|BSUB|\$)[ \t]+(.+?)[ \t]*\r?$", re.MULTILINE)
-_DIRECTIVE_OPTION = re.compile(r"(?:^|(?<=\s))(--?[\w-]+)(?:=(\S+)|[ \t]+(?!-)(\S+))?")
+_DIRECTIVE = regex(r"^#(SBATCH|PBS|BSUB|\$)[ \t]+(.+?)[ \t]*\r?$", re.MULTILINE)
+_DIRECTIVE_OPTION = regex(r"(?:^|(?<=\s))(--?[\w-]+)(?:=(\S+)|[ \t]+(?!-)(\S+))?")
 
 
 class Heredoc(NamedTuple):

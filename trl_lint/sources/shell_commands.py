@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os.path
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Command, Cut, Heredoc, Redirect
 from trl_lint.sources.shell_state import HOLE, Array, State, Word
@@ -20,15 +22,15 @@ MAXIMUM_DEPTH = 120  # nesting that no person writes; deeper parts are left out 
 # These start somewhere else, or with a cleaned environment: nothing known here holds there.
 _ELSEWHERE = frozenset({"docker", "podman", "kubectl", "ssh", "sudo", "ray", "enroot"})
 # Files that set up a shell or a Python environment and leave the variables of a launch alone.
-_HARMLESS_SOURCES = re.compile(
+_HARMLESS_SOURCES = regex(
     r"(?:^|/)(?:activate|\.?bashrc|\.bash_profile|\.?profile|conda\.sh|init\.sh|bash)$|/etc/profile"
 )
-_HARMLESS_EVAL = re.compile(r"\b(?:conda|mamba|micromamba|ssh-agent|pyenv|direnv|modulecmd)\b")
-_PLACEHOLDER = re.compile(r"(?<![<\w&])<[A-Za-z][\w ./-]*>")
+_HARMLESS_EVAL = regex(r"\b(?:conda|mamba|micromamba|ssh-agent|pyenv|direnv|modulecmd)\b")
+_PLACEHOLDER = regex(r"(?<![<\w&])<[A-Za-z][\w ./-]*>")
 _OPERATORS = frozenset({"&&", "||"})
-_CUT = re.compile(r"(?P<before>[ \t]*)\\(?:(?P<blanks>[ \t]+(?:#[^\n]*)?)(?=\r?\n|\Z)|\r?\n(?=[ \t]*(?:#|\r?\n)))")
-_ESCAPED_IN_HEREDOC = re.compile(r"\\\\|\\`|\\\$(\{?\w+\}?|[@*#?])?")
-_NOTHING = re.compile(r"(?:[ \t]*(?:#[^\n]*)?(?:\n|\Z))*")
+_CUT = regex(r"(?P<before>[ \t]*)\\(?:(?P<blanks>[ \t]+(?:#[^\n]*)?)(?=\r?\n|\Z)|\r?\n(?=[ \t]*(?:#|\r?\n)))")
+_ESCAPED_IN_HEREDOC = regex(r"\\\\|\\`|\\\$(\{?\w+\}?|[@*#?])?")
+_NOTHING = regex(r"(?:[ \t]*(?:#[^\n]*)?(?:\n|\Z))*")
 
 
 class Tail(NamedTuple):

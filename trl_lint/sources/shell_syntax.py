@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from trl_lint.regexes import regex
 from trl_lint.sources.shell_options import LONGEST_ARRAY, appended_options
 from trl_lint.sources.shell_state import Array, Word
 
@@ -30,19 +31,19 @@ _RUNNERS = frozenset(
     )
 )  # fmt: skip
 
-NAME = re.compile(r"[A-Za-z_]\w*")
+NAME = regex(r"[A-Za-z_]\w*")
 # Both bounds keep a long line from being read again from every place of it.
-_ASSIGNED = re.compile(r"(?<!\w)([A-Za-z_]\w*)(?:\[[^\]\n]{0,500}\])?(?:\+\+|--|[-+*/%|&^]?=)")
-_NAMING = re.compile(
+_ASSIGNED = regex(r"(?<!\w)([A-Za-z_]\w*)(?:\[[^\]\n]{0,500}\])?(?:\+\+|--|[-+*/%|&^]?=)")
+_NAMING = regex(
     r"\b(read|mapfile|readarray|getopts|unset|printf|let|export|declare|local|typeset|for|select)\b([^\n;|&]*)"
 )
 _KEEPING = frozenset({"export", "declare", "local", "typeset"})
-OPENS_ANYTHING = re.compile(r"(?:^|[\n;&|({]|\bthen|\bdo|\belse)\s*(?:source|\.|eval)\s")
-CHANGES_DIRECTORY = re.compile(r"\b(?:cd|pushd|popd)\b")
+OPENS_ANYTHING = regex(r"(?:^|[\n;&|({]|\bthen|\bdo|\belse)\s*(?:source|\.|eval)\s")
+CHANGES_DIRECTORY = regex(r"\b(?:cd|pushd|popd)\b")
 
 # Errors for the grammar, not for a shell: a backslash that continues into nothing, and a comment in backquotes, which
 # people put between continued lines.
-_FINE_FOR_A_SHELL = re.compile(r"(?<!\\)\\(?=[ \t\r\n]*\Z)|(?<=[ \t])`#[^`\n]*`")
+_FINE_FOR_A_SHELL = regex(r"(?<!\\)\\(?=[ \t\r\n]*\Z)|(?<=[ \t])`#[^`\n]*`")
 
 
 def _blank(match: re.Match[str]) -> str:

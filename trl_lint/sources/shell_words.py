@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell_options import NO_KEY, Texts, concatenated, new_guess, texts_of
 from trl_lint.sources.shell_state import HOLE as UNKNOWN_TEXT
@@ -13,12 +15,12 @@ from trl_lint.sources.shell_state import LONGEST_VALUE, Array, Option, State, Wo
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
-_ESCAPE_IN_STRING = re.compile(r"\\([$`\"\\\n])")
-_ANSI_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPE = regex(r"\\(\n|.)", re.DOTALL)
+_ESCAPE_IN_STRING = regex(r"\\([$`\"\\\n])")
+_ANSI_ESCAPE = regex(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|[0-7]{1,3}|.)", re.DOTALL)
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
-_GLOB = re.compile(r"(?<!\\)[*?]")
-_BRACES = re.compile(r"(?<!\\)(?<!\$)\{([^{}\s]*)\}")
+_GLOB = regex(r"(?<!\\)[*?]")
+_BRACES = regex(r"(?<!\\)(?<!\$)\{([^{}\s]*)\}")
 # `${V:-d}` and its like are the value of V where it has one.
 _KEEPS_VALUE = (":-", "-", ":=", "=", ":?", "?")
 _EXPANSIONS = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})

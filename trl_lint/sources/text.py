@@ -9,13 +9,14 @@ import re
 import stat
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import NamedTuple
 
 from trl_lint import looks
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
-_NEWLINE = re.compile(r"\r\n|\r|\n")
-_CODING_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_BLANK_OR_COMMENT = re.compile(rb"^[ \t\f]*(?:#.*)?$")
+_NEWLINE = regex(r"\r\n|\r|\n")
+_CODING_COOKIE = regex(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_BLANK_OR_COMMENT = regex(rb"^[ \t\f]*(?:#.*)?$")
 
 
 # What PowerShell writes with `pip freeze > requirements.txt` is UTF-16, and pip reads it.

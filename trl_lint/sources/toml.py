@@ -8,24 +8,25 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from trl_lint.regexes import regex
 from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar, Sequence, Value
 from trl_lint.sources.text import LineIndex, SourceError
 
 if TYPE_CHECKING:
     from trl_lint.sources import Source
 
-_BLANK = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
-_INLINE_BLANK = re.compile(r"[ \t]*")
-_STRING = re.compile(
+_BLANK = regex(r"(?:[ \t\r\n]|#[^\r\n]*)*")
+_INLINE_BLANK = regex(r"[ \t]*")
+_STRING = regex(
     r'"""(?:[^\\]|\\.)*?"{3,5}(?!")'
     r"|'''.*?'{3,5}(?!')"
     r'|"(?:[^"\\]|\\.)*"'
     r"|'[^']*'",
     re.DOTALL,
 )
-_BARE = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d[^\s,\]}#]*|[^\s,\]}#]+")
-_KEY = re.compile(r"""(?P<bare>[^\s."'=\]]+)|"(?:[^"\\]|\\.)*"|'[^']*'""")
-_PLACE = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)$")
+_BARE = regex(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d[^\s,\]}#]*|[^\s,\]}#]+")
+_KEY = regex(r"""(?P<bare>[^\s."'=\]]+)|"(?:[^"\\]|\\.)*"|'[^']*'""")
+_PLACE = regex(r"\(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
 def read_toml(source: Source) -> Mapping:

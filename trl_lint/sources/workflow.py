@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, find, value_of
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Command, read_commands
 from trl_lint.sources.shell_state import HOLE, State, Word
 
-_EXPRESSION = re.compile(r"\$\{\{.*?\}\}", re.DOTALL)
-_LINE = re.compile(r"[^\n]*(?:\n|\Z)")
-_SHELLS = re.compile(r"(?:.*/)?(?:ba|z|da)?sh\b")
+_EXPRESSION = regex(r"\$\{\{.*?\}\}", re.DOTALL)
+_LINE = regex(r"[^\n]*(?:\n|\Z)")
+_SHELLS = regex(r"(?:.*/)?(?:ba|z|da)?sh\b")
 
 
 def is_workflow(path: str) -> bool:

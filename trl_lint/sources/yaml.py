@@ -7,9 +7,9 @@ a deep file ends in a RecursionError.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from trl_lint.regexes import regex
 from trl_lint.sources.nodes import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Value
 from trl_lint.sources.text import SourceError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trl_lint.sources import Source
 
 _CORE = "tag:yaml.org,2002:"
-_PROPERTY = re.compile(r"(?:&[^\s,\[\]{}]+|!<[^>\s]*>|![^\s,\[\]{}]*)(?:\s|#[^\r\n]*)*")
+_PROPERTY = regex(r"(?:&[^\s,\[\]{}]+|!<[^>\s]*>|![^\s,\[\]{}]*)(?:\s|#[^\r\n]*)*")
 _SPACE = " \t\r\n\x85\u2028\u2029"
 
 

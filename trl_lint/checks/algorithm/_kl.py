@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator
 
 from trl_lint.python.algebra import Root, Sum, added, definitions
+from trl_lint.regexes import regex
 
 # What a log ratio is called where it is one name.
-_LOG_RATIO = re.compile(r"log_?ratio|logr$|(?:^|_)kl(?:_|$|d)|log_?diff|logp\w*_diff|delta", re.I)
+_LOG_RATIO = regex(r"log_?ratio|logr$|(?:^|_)kl(?:_|$|d)|log_?diff|logp\w*_diff|delta", re.I)
 
 
 def wrong_estimators(root: Root) -> Iterator[tuple[ast.expr, str]]:

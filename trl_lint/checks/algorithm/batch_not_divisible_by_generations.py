@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._releases import judge_releases, places
 from trl_lint.checks._trainers import uses_trainer
@@ -12,6 +12,7 @@ from trl_lint.finding import Finding, Location, lowered
 from trl_lint.knowledge.arithmetic import GroupRule, group_rule
 from trl_lint.project.effective import Setting
 from trl_lint.python.values import UNKNOWN, Missing
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -49,7 +50,7 @@ class BatchNotDivisibleByGenerations(Rule):
             return
         chosen = run.choices["trl"]
         faults = {version: self._fault(run, version) for version in chosen.releases}
-        verdict = judge_releases(chosen, lambda version: faults[version] is not None, self.page.severity)
+        verdict = judge_releases(chosen, lambda version: faults[version] is not None, self)
         if verdict is None or (fault := faults[verdict.release]) is None:
             return
         versions = {**run.choices.newest(("trl", "transformers")), "trl": verdict.release}

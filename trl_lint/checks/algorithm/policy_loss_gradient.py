@@ -14,6 +14,7 @@ from trl_lint.paths import is_test_file
 from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import PythonModule
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
     from trl_lint.python.dataflow.recorder import Flows, Root, Use
 
 _TRIGGERS = ("exp", "backward", "mse_loss", "smooth_l1_loss", "huber_loss")
-_OLD = re.compile(r"(?:^|_)(?:old|prev(?:ious)?|behaviou?r)(?:_|$)", re.I)
-_LOG_PROB = re.compile(r"log_?p(?:rob|$|s$|_)|log_?pi|^ratios?$|_ratios?$|^nlp", re.I)
-_VALUE = re.compile(r"value|critic|critique|baseline|vpred|(?:^|_)v(?:_|$|s$)", re.I)
-_NO_VALUE = re.compile(r"target|return|reward|adv|next|old|max|min|func", re.I)
-_MODEL = re.compile(r"log_?p|model|policy|actor|forward", re.I)
+_OLD = regex(r"(?:^|_)(?:old|prev(?:ious)?|behaviou?r)(?:_|$)", re.I)
+_LOG_PROB = regex(r"log_?p(?:rob|$|s$|_)|log_?pi|^ratios?$|_ratios?$|^nlp", re.I)
+_VALUE = regex(r"value|critic|critique|baseline|vpred|(?:^|_)v(?:_|$|s$)", re.I)
+_NO_VALUE = regex(r"target|return|reward|adv|next|old|max|min|func", re.I)
+_MODEL = regex(r"log_?p|model|policy|actor|forward", re.I)
 _CLAMPS = ("torch.clamp", "th.clamp", "torch.clip", "th.clip")
-_CRITIC_LOSS = re.compile(r"(?:value|critic|vf?|baseline)s?_?loss|loss_?(?:value|critic|vf?)s?$", re.I)
-_LOSS = re.compile(r"loss|update|train|learn|optimi[sz]e", re.I)
-_ADAPTERS = re.compile(r"peft|lora", re.I)
+_CRITIC_LOSS = regex(r"(?:value|critic|vf?|baseline)s?_?loss|loss_?(?:value|critic|vf?)s?$", re.I)
+_LOSS = regex(r"loss|update|train|learn|optimi[sz]e", re.I)
+_ADAPTERS = regex(r"peft|lora", re.I)
 
 
 class PolicyLossGradient(Rule):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
@@ -12,13 +12,15 @@ from trl_lint.knowledge.rewards import reward_calls
 from trl_lint.project.environment import judge
 from trl_lint.project.modules import imported_name
 from trl_lint.python.guards import bindings
-from trl_lint.python.module import FunctionNode, PythonModule
+from trl_lint.python.module import FunctionNode, PythonModule, nodes_in
 from trl_lint.python.names import is_from
 from trl_lint.python.values import argument
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     import libcst as cst
 
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _TRAINERS = ("trl.GRPOTrainer", "trl.RLOOTrainer")
 # What gives one number, text or truth for the whole batch.
 _SCALAR_CALLS = frozenset({"float", "int", "bool", "len", "str"})
@@ -155,7 +157,7 @@ def required_of(function: FunctionNode) -> set[str]:
 
 def read_result(function: FunctionNode) -> str | None:
     """What a function returns on every way if that is certainly no list; None if it may be one."""
-    inner = [node for statement in function.body for node in _own(statement)]
+    inner = _own_nodes(function)
     if any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in inner):
         return None
     values = [node.value for node in inner if isinstance(node, ast.Return)]
@@ -167,7 +169,7 @@ def read_result(function: FunctionNode) -> str | None:
 
 def gives_none(function: FunctionNode) -> bool:
     """Whether the list it returns may hold None in so many words: `[None if … else …]`, `rewards.append(None)`."""
-    inner = [node for statement in function.body for node in _own(statement)]
+    inner = _own_nodes(function)
     returned = [node.value for node in inner if isinstance(node, ast.Return)]
     names = {value.id for value in returned if isinstance(value, ast.Name)}
     choices = [value.elt for value in returned if isinstance(value, ast.ListComp)]
@@ -206,13 +208,9 @@ def _kind(value: ast.expr | None) -> str | None:
     return None
 
 
-def _own(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and what is in it, without what belongs to another function or class."""
-    yield node
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from _own(child)
+def _own_nodes(function: FunctionNode) -> list[ast.AST]:
+    """What is in the body of a function, without what belongs to another function or class in it."""
+    return [node for statement in function.body for node in nodes_in(statement, _SCOPES)]
 
 
 def _is_stub(function: FunctionNode) -> bool:

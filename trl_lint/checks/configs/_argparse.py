@@ -8,21 +8,22 @@ stand behind it or behind `=`, and a word that nothing takes is refused.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from trl_lint.python.values import UNKNOWN
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources.shell import Word
 
 FaultKind = Literal["unknown", "surplus", "missing", "type", "choice"]
 
-_FACT = re.compile(r" (type|choices|action|nargs|dest|required|const)=(\S+)")
-_FLAG_HOLE = re.compile(r"[\"']?(--[A-Za-z][\w.-]*)=")
+_FACT = regex(r" (type|choices|action|nargs|dest|required|const)=(\S+)")
+_FLAG_HOLE = regex(r"[\"']?(--[A-Za-z][\w.-]*)=")
 # What people write behind a flag that takes nothing; other words there are placeholders of a document.
-_IS_VALUE = re.compile(r"(?i:true|false|yes|no|on|off|none|\d+)\Z")
-_NEGATIVE = re.compile(r"-\d+\Z|-\d*\.\d+\Z")
+_IS_VALUE = regex(r"(?i:true|false|yes|no|on|off|none|\d+)\Z")
+_NEGATIVE = regex(r"-\d+\Z|-\d*\.\d+\Z")
 
 
 class Flag(NamedTuple):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.checks.drift._judging import Verdict, judge
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.knowledge.histories import releases
 from trl_lint.project.stack import Choices
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule

@@ -9,10 +9,11 @@ accelerate config goes the same way, for the two values that it takes over.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.project.effective import Setting, of_document
 from trl_lint.python.values import Missing
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run

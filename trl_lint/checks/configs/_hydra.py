@@ -15,9 +15,11 @@ import ast
 import enum
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project.launches import Launch
@@ -27,17 +29,17 @@ Tree = dict[str, Any]
 Sign = Literal["", "+", "++", "~"]
 Fault = Literal["override", "append", "delete"]
 
-_OVERRIDE = re.compile(r"(?P<sign>\+\+|\+|~|)(?P<key>[A-Za-z_][\w./@:-]*)(?:=(?P<value>.*))?\Z", re.DOTALL)
-_KEY_OF_HOLE = re.compile(r"[\"']?(?P<sign>\+\+|\+|~|)(?P<key>[A-Za-z_][\w./@:-]*)=(?P<value>.*)\Z", re.DOTALL)
-_ARGUMENTS = re.compile(r"[\"']?\$(?:[@*]|\{[@*]\})[\"']?\Z")
+_OVERRIDE = regex(r"(?P<sign>\+\+|\+|~|)(?P<key>[A-Za-z_][\w./@:-]*)(?:=(?P<value>.*))?\Z", re.DOTALL)
+_KEY_OF_HOLE = regex(r"[\"']?(?P<sign>\+\+|\+|~|)(?P<key>[A-Za-z_][\w./@:-]*)=(?P<value>.*)\Z", re.DOTALL)
+_ARGUMENTS = regex(r"[\"']?\$(?:[@*]|\{[@*]\})[\"']?\Z")
 _OPTIONS = {"-cn": "--config-name", "-cp": "--config-path"}
 _GROUP_SIGNS = frozenset("@/:")
-_VARIABLE = re.compile(r"[\"']?\$\{?([A-Za-z_]\w*)(?:\[[@*]\])?\}?[\"']?\Z")
-_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*")
+_VARIABLE = regex(r"[\"']?\$\{?([A-Za-z_]\w*)(?:\[[@*]\])?\}?[\"']?\Z")
+_COMMENT = regex(r"(?:^|(?<=\s))#[^\n]*")
 # One word of a list: quoted parts, expansions and all else up to a blank.
-_ITEM = re.compile(r"(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\.|[^\s\"'\\])+", re.DOTALL)
-_NUMBER = re.compile(r"[+-]?(?:\d[\d_]*)\Z")
-_FLOAT = re.compile(r"[+-]?(?:\d[\d_]*\.?[\d_]*(?:e[+-]?\d+)?|\.\d[\d_]*(?:e[+-]?\d+)?)\Z", re.IGNORECASE)
+_ITEM = regex(r"(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\.|[^\s\"'\\])+", re.DOTALL)
+_NUMBER = regex(r"[+-]?(?:\d[\d_]*)\Z")
+_FLOAT = regex(r"[+-]?(?:\d[\d_]*\.?[\d_]*(?:e[+-]?\d+)?|\.\d[\d_]*(?:e[+-]?\d+)?)\Z", re.IGNORECASE)
 
 
 class Mandatory(enum.Enum):

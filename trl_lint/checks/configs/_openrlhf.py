@@ -6,7 +6,7 @@ import ast
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.checks.configs._argparse import Arguments, Fault, FaultKind, Flag, read_arguments, read_flag
 from trl_lint.checks.configs._asserts import (
@@ -29,6 +29,7 @@ from trl_lint.knowledge.names import ABSENT, Missing
 from trl_lint.knowledge.programs import programs, successors
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import UNKNOWN
+from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option
 from trl_lint.checks.drift._judging import judge
@@ -13,6 +12,8 @@ from trl_lint.finding import SEVERITIES, Finding, Fix, Location, Severity, lower
 from trl_lint.knowledge.configs import ValueRow, holds
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.project.stack import Choices
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from trl_lint.project.documents import Document
 
 # What somebody or some program still fills in: `${NUM_GPUS}`, `<number>`, `{{ n }}`, `__N__`, `%N%`.
-_PLACEHOLDER = re.compile(r"[$<>{}%]|\A__.*__\Z")
+_PLACEHOLDER = regex(r"[$<>{}%]|\A__.*__\Z")
 
 IsFine = Callable[[str], "bool | None"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._releases import ReleaseVerdict, judge_releases, places
 from trl_lint.checks._runs import after_flags, is_overridden, recipe_launches
@@ -14,8 +14,10 @@ from trl_lint.knowledge.contradictions import COMPARING, Contradiction, contradi
 from trl_lint.project.effective import Setting, of_document
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
+    from trl_lint.checks.rule import Rule
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.runs import Run
@@ -36,11 +38,11 @@ class Found(NamedTuple):
     related: tuple[Location, ...]
 
 
-def contradictions_in(run: Run, code: str, severity: Severity) -> Iterator[Found]:
-    """What a rule of this code has to say about the values of a run, each place once."""
+def contradictions_in(run: Run, rule: Rule) -> Iterator[Found]:
+    """What a rule has to say about the values of a run, each place once."""
     seen: set[Location] = set()
     for row in contradictions(run.config):
-        if row.code != code or row.package not in run.choices or not _concerns(run, row):
+        if row.code != rule.code or row.package not in run.choices or not _concerns(run, row):
             continue
         others = run.choices.newest(_PACKAGES)
 
@@ -48,7 +50,7 @@ def contradictions_in(run: Run, code: str, severity: Severity) -> Iterator[Found
             return reader(run, {**others, row.package: version})
 
         where = (run.launch.location._replace(message="the run"),) if run.launch.launcher else ()
-        found = _found(row, run.choices[row.package], read_in, severity, where)
+        found = _found(row, run.choices[row.package], read_in, rule, where)
         if found is not None and found.location not in seen:
             seen.add(found.location)
             yield found._replace(severity=lowered(found.severity)) if run.launch.is_documentation else found
@@ -88,7 +90,7 @@ def _found(
     row: Contradiction,
     chosen: Choice,
     read_in: Callable[[str], Read],
-    severity: Severity,
+    level: Severity | Rule,
     where: tuple[Location, ...],
 ) -> Found | None:
     """What a row says about the values that `read_in` gives for the releases of its package; None if nothing."""
@@ -98,7 +100,7 @@ def _found(
     def is_bad(version: str) -> bool:
         return holds(row, version) and all_hold(row.when, read_in(version)) is True
 
-    verdict = judge_releases(chosen, is_bad, severity if row.raises else lowered(severity))
+    verdict = judge_releases(chosen, is_bad, level)
     if verdict is None:
         return None
     read = read_in(verdict.release)
@@ -108,7 +110,8 @@ def _found(
         return None  # nobody wrote any of it
     related = places((name.rpartition(":")[2], setting) for name, setting in said if setting.location != place)
     message = worded(row, dict(said), verdict)
-    return Found(place, message, verdict.severity, (*related, *where, *verdict.related))
+    severity = verdict.severity if row.raises else lowered(verdict.severity)
+    return Found(place, message, severity, (*related, *where, *verdict.related))
 
 
 def _is_written(row: Contradiction, read_in: Callable[[str], Read], chosen: Choice) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._releases import ReleaseVerdict, judge_releases
 from trl_lint.checks._trainers import uses_trainer
-from trl_lint.finding import Severity
 from trl_lint.knowledge.values import ValueRule, value_rules
 from trl_lint.project.effective import Setting
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
+    from trl_lint.checks.rule import Rule
     from trl_lint.project.runs import Run
 
 
@@ -23,28 +24,28 @@ class Refused(NamedTuple):
     message: str
 
 
-def refused_values(run: Run, severity: Severity) -> Iterator[Refused]:
+def refused_values(run: Run, rule: Rule) -> Iterator[Refused]:
     """The values of a run that its trainer will refuse, each once."""
     rules = value_rules(run.config)
     if not rules or "trl" not in run.choices or not uses_trainer(run, run.config.removesuffix("Config") + "Trainer"):
         return
     chosen = run.choices["trl"]
-    for field in dict.fromkeys(rule.field for rule in rules):
+    for field in dict.fromkeys(each.field for each in rules):
         said = run.field(field)
         if not isinstance(said, Setting) or not isinstance(said.value, str) or said.location is None:
             continue
         about = {release: _rule(run, rules, field, release) for release in chosen.releases}
 
         def is_refused(release: str, value: str = said.value, about: dict[str, ValueRule | None] = about) -> bool:
-            rule = about[release]
-            return rule is not None and value not in rule.allowed
+            found = about[release]
+            return found is not None and value not in found.allowed
 
-        verdict = judge_releases(chosen, is_refused, severity)
-        if verdict is not None and (rule := about[verdict.release]) is not None:
-            known = ", ".join(f"`{value}`" for value in rule.allowed if value.lower() not in ("true", "false"))
+        verdict = judge_releases(chosen, is_refused, rule)
+        if verdict is not None and (found := about[verdict.release]) is not None:
+            known = ", ".join(f"`{value}`" for value in found.allowed if value.lower() not in ("true", "false"))
             message = (
                 f"`{field}` cannot be `{said.value}` in {verdict.where}: the parser takes it and the trainer stops "
-                f"{rule.fails}; it knows {known}"
+                f"{found.fails}; it knows {known}"
             )
             yield Refused(said, verdict, message)
 

@@ -6,7 +6,7 @@ import copy
 import os
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from trl_lint import looks
@@ -33,6 +33,7 @@ from trl_lint.knowledge.names import Missing
 from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs, successors
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import ABSENT
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule

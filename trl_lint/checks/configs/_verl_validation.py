@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.checks.configs._asserts import (
     AbsentSettingError,
@@ -24,6 +24,7 @@ from trl_lint.finding import Location, lowered
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.programs import followed
 from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks._releases import judge_releases
-from trl_lint.checks.configs import _deepspeed_auto
-from trl_lint.checks.configs._deepspeed_match import Pair, mismatches, said_about
 from trl_lint.checks.configs._trainer_contradictions import contradictions_in
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location, lowered
@@ -18,6 +16,7 @@ from trl_lint.python.values import ABSENT
 if TYPE_CHECKING:
     import libcst as cst
 
+    from trl_lint.checks.configs._deepspeed_match import Pair
     from trl_lint.project.runs import Run
     from trl_lint.project.stack import Choice
 
@@ -43,9 +42,13 @@ class ContradictionBetweenFiles(Rule):
     runs = True
 
     def is_candidate(self, site: Site) -> bool:
+        from trl_lint.checks.configs import _deepspeed_auto
+
         return _deepspeed_auto.is_raw(site)
 
     def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+        from trl_lint.checks.configs import _deepspeed_auto
+
         for found in _deepspeed_auto.unfilled(site):
             severity = self.page.severity
             yield self.finding(
@@ -57,7 +60,7 @@ class ContradictionBetweenFiles(Rule):
             )
 
     def check_run(self, run: Run) -> Iterator[Finding]:
-        for found in contradictions_in(run, self.code, self.page.severity):
+        for found in contradictions_in(run, self):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
         if run.config.rpartition(".")[2] not in _TRAINERS or not builds_trainer(run):
             return
@@ -71,13 +74,17 @@ class ContradictionBetweenFiles(Rule):
 
     def _deepspeed_values(self, run: Run, chosen: Choice) -> Iterator[Finding]:
         """A value of the DeepSpeed config that is not the one of the training arguments."""
+        if run.deepspeed is None and run.accelerate is None:
+            return
+        from trl_lint.checks.configs._deepspeed_match import mismatches, said_about
+
         pairs = {release: {pair.key: pair for pair in mismatches(run, release)} for release in chosen.releases}
         for key in dict.fromkeys(key for found in pairs.values() for key in found):
 
             def differs(release: str, key: str = key) -> bool:
                 return key in pairs[release]
 
-            verdict = judge_releases(chosen, differs, self.page.severity)
+            verdict = judge_releases(chosen, differs, self)
             if verdict is None:
                 continue
             pair: Pair = pairs[verdict.release][key]
@@ -126,7 +133,7 @@ class ContradictionBetweenFiles(Rule):
             said = run.effective("gradient_checkpointing", {**both, package: release})
             return isinstance(said, Setting) and said.truth is True
 
-        verdict = judge_releases(chosen, is_on, self.page.severity)
+        verdict = judge_releases(chosen, is_on, self)
         if verdict is None:
             return
         said = run.effective("gradient_checkpointing", {**both, package: verdict.release})

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from trl_lint.checks.configs import _accelerate_contradictions, _deepspeed
-from trl_lint.checks.configs._problems import Problem, report, written_twice
 from trl_lint.checks.configs._trainer_contradictions import contradictions_in, contradictions_in_recipe
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
@@ -18,21 +16,20 @@ if TYPE_CHECKING:
     from trl_lint.project.runs import Run
 
 
-_READERS: dict[str, Callable[[Document], Iterator[Problem]]] = {
-    "accelerate": _accelerate_contradictions.contradictions,
-    "deepspeed": _deepspeed.contradictions,
-}
-
-
 class ContradictionInFile(Rule):
     code = "TRL403"
-    documents: ClassVar[tuple[str, ...]] = (*_READERS, "trl-recipe", "axolotl", "llamafactory", "verl")
+    documents = ("accelerate", "deepspeed", "trl-recipe", "axolotl", "llamafactory", "verl")
     launches = True
     runs = True
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
-        if document.kind in _READERS:
-            yield from report(self, document, project, _READERS[document.kind](document))
+        from trl_lint.checks.configs import _accelerate_contradictions, _deepspeed
+        from trl_lint.checks.configs._problems import report
+
+        if document.kind == "accelerate":
+            yield from report(self, document, project, _accelerate_contradictions.contradictions(document))
+        if document.kind == "deepspeed":
+            yield from report(self, document, project, _deepspeed.contradictions(document))
         if document.kind != "deepspeed":
             yield from self._check_twice(document)
         if document.kind == "trl-recipe":
@@ -41,6 +38,8 @@ class ContradictionInFile(Rule):
 
     def _check_twice(self, document: Document) -> Iterator[Finding]:
         """YAML loaders take the last of two values without a word."""
+        from trl_lint.checks.configs._problems import written_twice
+
         for entry, first in written_twice(document.root, document):
             yield self.finding(
                 document.place(entry),
@@ -50,7 +49,7 @@ class ContradictionInFile(Rule):
             )
 
     def check_run(self, run: Run) -> Iterator[Finding]:
-        for found in contradictions_in(run, self.code, self.page.severity):
+        for found in contradictions_in(run, self):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:

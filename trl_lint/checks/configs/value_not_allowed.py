@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from trl_lint.checks.configs import _accelerate_values, _deepspeed
-from trl_lint.checks.configs._problems import Problem, report
 from trl_lint.checks.configs._trainer_values import refused_values
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, lowered
@@ -18,23 +16,21 @@ if TYPE_CHECKING:
     from trl_lint.project.runs import Run
 
 
-_READERS: dict[str, Callable[[Document], Iterator[Problem]]] = {
-    "accelerate": _accelerate_values.refused_values,
-    "deepspeed": _deepspeed.refused_values,
-}
-
-
 class ValueNotAllowed(Rule):
     code = "TRL402"
-    documents: ClassVar[tuple[str, ...]] = tuple(_READERS)
+    documents = ("accelerate", "deepspeed")
     launches = True
     runs = True
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
-        yield from report(self, document, project, _READERS[document.kind](document))
+        from trl_lint.checks.configs import _accelerate_values, _deepspeed
+        from trl_lint.checks.configs._problems import report
+
+        read = _accelerate_values.refused_values if document.kind == "accelerate" else _deepspeed.refused_values
+        yield from report(self, document, project, read(document))
 
     def check_run(self, run: Run) -> Iterator[Finding]:
-        for refused in refused_values(run, self.page.severity):
+        for refused in refused_values(run, self):
             severity = refused.verdict.severity
             yield self.finding(
                 refused.setting.location or run.launch.location,

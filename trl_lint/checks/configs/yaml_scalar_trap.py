@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option, recipe_launches
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix, Location, Severity, lowered
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, value_of, walk
 from trl_lint.words import words
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from trl_lint.project.launches import Launch
 
 
-_EXPONENT = re.compile(r"(?P<whole>[-+]?\d+)(?:\.(?P<part>\d*))?[eE](?P<exponent>[-+]?\d+)$")
+_EXPONENT = regex(r"(?P<whole>[-+]?\d+)(?:\.(?P<part>\d*))?[eE](?P<exponent>[-+]?\d+)$")
 
 # transformers.TrainingArguments 4.40 to 5.23 and the configs of trl 0.9 to 1.16: fields that are float in every release
 # that has them. `warmup_steps` is missing on purpose: it is int in one release and float in another.

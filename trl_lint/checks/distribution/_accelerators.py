@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
 from trl_lint.python.guards import bindings, call_sites, key_of
 from trl_lint.python.module import FunctionNode, PythonModule
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project import Project

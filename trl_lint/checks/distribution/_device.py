@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.rule import Site
 from trl_lint.finding import Fix
 from trl_lint.paths import is_test_file
-from trl_lint.python.dataflow.readings import under_default_device
 from trl_lint.python.guards import call_sites
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FUNCTIONS, FunctionNode, PythonModule
 from trl_lint.python.values import ABSENT, argument, default_of, is_none
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -22,19 +22,22 @@ if TYPE_CHECKING:
     from trl_lint.python.dataflow.meetings import Mix, Sort
 
 # Code that prepares data on the CPU by design; the loader or the trainer moves the batch later.
-_CPU_BY_DESIGN = re.compile(
+_CPU_BY_DESIGN = regex(
     r"collat|dataset|tokeniz|process(?:or|ing)|feature_?extract|sampler|rollout_worker|_on_cpu|to_cpu|pack|dataloader",
     re.I,
 )
 # A mixin of a trainer may be about packing or sampling without the trainer being a loader of data.
-_CPU_BASES = re.compile(r"collat|dataset|tokeniz|process(?:or|ing)|feature_?extract|sampler$|dataloader", re.I)
+_CPU_BASES = regex(r"collat|dataset|tokeniz|process(?:or|ing)|feature_?extract|sampler$|dataloader", re.I)
 # The front of an inference engine gets and gives lists of tokens.
-_TOKEN_ENGINE = re.compile(r"vllm|sglang", re.I)
-_DEFAULT_DEVICE = re.compile(rb"set_default_device|set_default_tensor_type")
+_TOKEN_ENGINE = regex(r"vllm|sglang", re.I)
+_DEFAULT_DEVICE = regex(rb"set_default_device|set_default_tensor_type")
 # Words of accelerators, or the names under which a language model gets its batch: nobody trains one on the CPU.
-_ACCELERATOR = re.compile(
+_ACCELERATOR = regex(
     rb"cuda|accelerat|\bdevice\b|deepspeed|distributed|(?<![a-z])(?:npu|xpu)|\b(?:input_ids|attention_mask)\b"
 )
+
+# A file without a factory of its own still has to import torch, or a project module, to hold tensors.
+NEEDLES = (b"import torch", b"from torch")
 
 _CALLERS_AWAY = 2
 
@@ -93,6 +96,8 @@ def _around(module: PythonModule, function: FunctionNode, factory: ast.Call) -> 
 
 
 def _is_by_design(module: PythonModule, function: FunctionNode) -> bool:
+    from trl_lint.python.dataflow.readings import under_default_device
+
     return is_cpu_by_design(module, function) or function.name in under_default_device(module)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._device import (
     certain_meetings,
@@ -20,13 +20,12 @@ from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode, PythonModule
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.python.dataflow.meetings import Mix, Sort
 
-# A file without a factory of its own still has to import torch, or a project module, to hold tensors.
-NEEDLES = (b"import torch", b"from torch")
 _FACTORIES = FACTORIES | DATA_FACTORIES
 # The functions that call helpers of other modules: each helper, and its first call there.
 _Callers = dict[FunctionNode, dict["FunctionNode | None", ast.Call]]

@@ -7,21 +7,23 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._runs import runs_of
 from trl_lint.finding import Location
 from trl_lint.python.guards import Atom, Truth, bindings, evaluate, key_of, last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument, is_none
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
 
-_FSDP_FLAG = re.compile(r"_*(?:is|use|using|has|with)?_?fsdp(?:_enabled|_plugin|_training)?")
-_DEEPSPEED_FLAG = re.compile(
+_FSDP_FLAG = regex(r"_*(?:is|use|using|has|with)?_?fsdp(?:_enabled|_plugin|_training)?")
+_DEEPSPEED_FLAG = regex(
     r"_*(?:is|use|using|has|with)?_?(?:deepspeed|zero3|deepspeed_zero3)(?:_enabled|_plugin|_training)?"
 )
 _SYMBOLS_DEEP = 3

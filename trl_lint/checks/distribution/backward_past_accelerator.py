@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._runs import runs_of
 from trl_lint.checks.distribution._accelerators import (
@@ -22,6 +22,8 @@ from trl_lint.paths import is_test_file
 from trl_lint.python.guards import key_of, last_name
 from trl_lint.python.module import PythonModule, nodes_in
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument, is_none
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -29,12 +31,12 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.launches import Launch
 
-_OPTIMIZER = re.compile(r"opt(?!ion)", re.I)
-_SCHEDULER = re.compile(r"sched", re.I)
+_OPTIMIZER = regex(r"opt(?!ion)", re.I)
+_SCHEDULER = regex(r"sched", re.I)
 # Names of a loop that scales its loss itself, or gives it to somebody else.
-_OWN_WAY = re.compile(r"scaler|scale_loss|loss_scale|fabric|lightning|manual_backward|\bamp\b", re.I)
+_OWN_WAY = regex(r"scaler|scale_loss|loss_scale|fabric|lightning|manual_backward|\bamp\b", re.I)
 # A branch that knows how the run is made may be for another run.
-_ABOUT_RUNS = re.compile(r"accelerat|deepspeed|zero|fp16|half|precision|amp\b|distribut|scaler|ddp|fsdp", re.I)
+_ABOUT_RUNS = regex(r"accelerat|deepspeed|zero|fp16|half|precision|amp\b|distribut|scaler|ddp|fsdp", re.I)
 _MESSAGES = {
     "DeepSpeed": "under DeepSpeed `{step}` does nothing, the engine steps in `{owner}.backward`, and nothing calls "
     "that: the weights never change",

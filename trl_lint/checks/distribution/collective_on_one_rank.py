@@ -14,6 +14,7 @@ from trl_lint.paths import is_test_file
 from trl_lint.python.dataflow.torch_facts import ACCELERATOR_COLLECTIVES, COLLECTIVES
 from trl_lint.python.guards import bindings, last_name
 from trl_lint.python.module import PythonModule
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _OF_TORCH = tuple(sorted((COLLECTIVES - {"irecv", "isend", "recv", "send"}) | {"all_gather_object", "barrier"}))
 _OF_ACCELERATE = tuple(sorted(ACCELERATOR_COLLECTIVES | {"wait_for_everyone"}))
 # Any test about processes: what stands under one may be the counterpart of what stands under another.
-_ABOUT_RANKS = re.compile(r"rank|master|world|process|distribut|initialized|worker|leader|source|src", re.I)
+_ABOUT_RANKS = regex(r"rank|master|world|process|distribut|initialized|worker|leader|source|src", re.I)
 
 
 class CollectiveOnOneRank(Rule):

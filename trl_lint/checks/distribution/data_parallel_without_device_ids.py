@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location
@@ -14,6 +13,8 @@ from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import PythonModule
 from trl_lint.python.names import is_from
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument, literal
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _ENGINES = ("vllm.LLM", "vllm.LLMEngine", "vllm.AsyncLLM", "vllm.AsyncLLMEngine")
 _ENGINE_MAKERS = frozenset({"from_engine_args", "from_vllm_config"})
-_CUDA = re.compile(r"cuda:(\d+)")
+_CUDA = regex(r"cuda:(\d+)")
 _HERE = frozenset({"", "0.0.0.0", "localhost", "127.0.0.1", "::1"})
 _SERVER_MODULES = frozenset({"vllm.entrypoints.openai.api_server", "trl.scripts.vllm_serve"})
 # These start a command on some other machine, or nobody knows where: what it sees says nothing about this one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._releases import places
 from trl_lint.checks.rule import Rule, Site
@@ -14,17 +14,19 @@ from trl_lint.project.effective import Setting
 from trl_lint.project.servers import share_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import Missing, argument
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from trl_lint.project.runs import Run
 
-_CUDA = re.compile(r"cuda:(\d+)")
+_CUDA = regex(r"cuda:(\d+)")
 # One branch for each process, or one only for a single process: the number may be meant.
-_PER_PROCESS = re.compile(r"rank|process|world|distribut|device_count|initialized|master|\bddp\b|debug|single", re.I)
+_PER_PROCESS = regex(r"rank|process|world|distribut|device_count|initialized|master|\bddp\b|debug|single", re.I)
 # The process chooses what it sees by itself, so that its GPU 0 is another one in each.
-_OWN_VISIBILITY = re.compile(rb"environ\W+CUDA_VISIBLE_DEVICES\W+\s*\]?\s*=[^=]|setdefault\(\s*.CUDA_VISIBLE_DEVICES")
+_OWN_VISIBILITY = regex(rb"environ\W+CUDA_VISIBLE_DEVICES\W+\s*\]?\s*=[^=]|setdefault\(\s*.CUDA_VISIBLE_DEVICES")
 _LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed"})
 
 

@@ -25,13 +25,14 @@ from trl_lint.project.effective import Setting
 from trl_lint.project.modules import imported_name
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.module import FUNCTIONS, PythonModule, nodes_in
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.launches import Launch
 
 # A test about any of these may be the guard.
-_ABOUT_WRAPPING = re.compile(
+_ABOUT_WRAPPING = regex(
     r"module|wrap|process|distribut|world|rank|ddp|gpu|multi|parallel|deepspeed|zero|fsdp|device_count", re.I
 )
 _GUARDS = frozenset({"hasattr", "isinstance", "getattr", "type", "setattr"})

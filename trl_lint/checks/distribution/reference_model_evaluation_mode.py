@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._fsdp import FsdpRun, atom_for, fsdp_runs, mentions_fsdp
 from trl_lint.checks.rule import Rule, Site
@@ -14,6 +14,8 @@ from trl_lint.python.guards import bindings, call_sites, key_of, last_name, reac
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import ABSENT, UNKNOWN, argument, default_of, is_none, literal
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -22,15 +24,15 @@ if TYPE_CHECKING:
 _MODEL, _DEVICE_PLACEMENT, _EVALUATION_MODE = 0, 1, 2
 
 _ROLES = (
-    (re.compile(r"ref(?:erence)?(?:_|$)|(?:^|_)ref\b", re.I), "reference model"),
-    (re.compile(r"reward|(?:^|_)rm(?:_|$)", re.I), "reward model"),
-    (re.compile(r"teacher", re.I), "teacher model"),
-    (re.compile(r"judge|critic|value_model|embedding_model", re.I), "auxiliary model"),
+    (regex(r"ref(?:erence)?(?:_|$)|(?:^|_)ref\b", re.I), "reference model"),
+    (regex(r"reward|(?:^|_)rm(?:_|$)", re.I), "reward model"),
+    (regex(r"teacher", re.I), "teacher model"),
+    (regex(r"judge|critic|value_model|embedding_model", re.I), "auxiliary model"),
 )
 # Calls whose result is a model in evaluation mode: transformers and TRL call `.eval()` in them.
-_LOADS_IN_EVAL = re.compile(r"from_pretrained$|^create_(?:reference_model|model_from_path)$")
-_WRAPS = re.compile(r"fsdp|fully_?shard", re.I)
-_DTYPE = re.compile(r"dtype$|^(?:b?float\d*|half|double)$")
+_LOADS_IN_EVAL = regex(r"from_pretrained$|^create_(?:reference_model|model_from_path)$")
+_WRAPS = regex(r"fsdp|fully_?shard", re.I)
+_DTYPE = regex(r"dtype$|^(?:b?float\d*|half|double)$")
 
 
 class Preparation(NamedTuple):

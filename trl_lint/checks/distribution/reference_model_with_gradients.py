@@ -13,19 +13,18 @@ from trl_lint.paths import is_test_file
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import literal
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from trl_lint.python.dataflow.recorder import Flows, Forward
 
-_FROZEN_ROLE = re.compile(r"^(?:ref|reference|reward|rm|teacher)(?:_(?:model|policy|net|network))?$|^model_ref$", re.I)
+_FROZEN_ROLE = regex(r"^(?:ref|reference|reward|rm|teacher)(?:_(?:model|policy|net|network))?$|^model_ref$", re.I)
 # Calls that make a model whose parameters ask for gradients, unless somebody says otherwise.
-_MAKES = re.compile(r"from_pretrained$|^deepcopy$")
+_MAKES = regex(r"from_pretrained$|^deepcopy$")
 # What makes parameters ask for none, anywhere in the file.
-_FREEZES = re.compile(
-    r"requires_grad_?\b|\bfreeze|frozen|create_reference_model|set_grad_enabled|disable_adapter", re.I
-)
+_FREEZES = regex(r"requires_grad_?\b|\bfreeze|frozen|create_reference_model|set_grad_enabled|disable_adapter", re.I)
 
 
 class ReferenceModelWithGradients(Rule):

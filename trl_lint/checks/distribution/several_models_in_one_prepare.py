@@ -16,16 +16,17 @@ from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument, is_none
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     import libcst as cst
 
 # The check stands in `prepare` itself (accelerator.py of 0.17.0 to 1.15.0 read; FSDP2's from 1.8.0 on).
 _REFUSING = {"DeepSpeed": ">=0.17.0", "FSDP2": ">=1.8.0"}
-_MODEL_CLASS = re.compile(r"AutoModel\w*|\w+(?:Model|ForCausalLM|ForSequenceClassification|ForConditionalGeneration)")
+_MODEL_CLASS = regex(r"AutoModel\w*|\w+(?:Model|ForCausalLM|ForSequenceClassification|ForConditionalGeneration)")
 _LIBRARIES = frozenset({"transformers", "trl", "peft", "diffusers"})
 # A branch that knows how the run is distributed may be for another run.
-_ABOUT_RUNS = re.compile(r"deepspeed|zero|fsdp|distributed_type|\bddp\b", re.I)
+_ABOUT_RUNS = regex(r"deepspeed|zero|fsdp|distributed_type|\bddp\b", re.I)
 
 
 class SeveralModelsInOnePrepare(Rule):

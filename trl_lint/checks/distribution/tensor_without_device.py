@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._device import (
+    NEEDLES,
     describe_other,
     edit_device,
     is_for_accelerators,
     is_placed,
     meetings_of,
 )
-from trl_lint.checks.distribution._device_imports import NEEDLES, imported_meetings
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Severity
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
@@ -50,6 +50,10 @@ class TensorWithoutDevice(Rule):
         )
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
+        if not is_for_accelerators(module):
+            return
+        from trl_lint.checks.distribution._device_imports import imported_meetings
+
         for call, mix in imported_meetings(module, project, "mix"):
             made = mix.source.location(mix.factory, "it is made here")
             met = mix.place.location(mix.node, "the two meet here")

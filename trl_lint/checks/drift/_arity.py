@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from functools import partial
-from typing import NamedTuple
 
 from trl_lint.checks.drift._calls import signature_of
 from trl_lint.checks.drift._classes import Callee, imported
@@ -17,6 +16,7 @@ from trl_lint.knowledge.presence import Ask, points_of_signature
 from trl_lint.knowledge.signatures import Signature
 from trl_lint.project.stack import Choices
 from trl_lint.python.module import PythonModule
+from trl_lint.records import NamedTuple
 
 
 class Shape(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from trl_lint.checks.drift._classes import Callee, base_of, constructed, imported, may_name_known, own_class
 from trl_lint.checks.drift._objects import builds_objects, may_hold_object, object_of, stored
@@ -14,6 +13,7 @@ from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.signatures import Parameter, Signature
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
+from trl_lint.records import NamedTuple
 
 
 class Argument(NamedTuple):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from typing import NamedTuple
 
 from trl_lint.project.stack import PACKAGES
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
+from trl_lint.records import NamedTuple
 
 _CLASSES_DEEP = 4
 # What lets a class have attributes that cannot be read from its body.

@@ -6,7 +6,6 @@ What is passed comes from a function, so that a Python call, a recipe and a comm
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from trl_lint.checks.drift._calls import parameter, signature_of
 from trl_lint.knowledge.api import Missing as Unknown
@@ -17,6 +16,7 @@ from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.knowledge.releases import parse_specifier
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.records import NamedTuple
 
 Given = Callable[[str], object]
 """The value passed for an argument; ABSENT if certainly none, UNKNOWN if it cannot be read or may be set elsewhere."""

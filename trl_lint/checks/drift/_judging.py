@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from trl_lint import looks
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.knowledge.presence import Ask, Missing, Points, missing
 from trl_lint.project.stack import Choice, Choices
 from trl_lint.python.definitions import defines, takes
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
 
 from trl_lint.checks.drift._calls import is_patched, is_unsloth, parameter
 from trl_lint.checks.drift._classes import Callee
@@ -19,6 +18,7 @@ from trl_lint.project.stack import Choices
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
+from trl_lint.records import NamedTuple
 
 _OPENING = frozenset({"setattr", "vars", "delattr"})
 

@@ -1,4 +1,4 @@
-"""Moving an argument from a trainer to its config, in the text of both calls."""
+"""Giving an argument its new name, or moving it from a trainer to its config, in the text of the calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trl_lint.checks.drift._past import Past
 from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import points_of_parameter, stretches
-from trl_lint.knowledge.renames import move_of
+from trl_lint.knowledge.renames import is_same_value, move_of
 from trl_lint.project.stack import Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.python.scopes import scopes
@@ -55,6 +55,32 @@ def edit_move(
     title = f"Move `{argument.name}` to `{move.config}`" + (f" as `{field}`" if field != argument.name else "")
     is_safe = value is not UNKNOWN and is_settled(built.dotted, field, past.elsewhere.package, known)
     return Fix(title, "safe" if is_safe else "unsafe", tuple(edit for edit in edits if edit is not None))
+
+
+def edit_rename(
+    call: ast.Call, argument: Argument, past: Past | None, dotted: str, known: Choices, module: PythonModule
+) -> Fix | None:
+    """Rename the keyword where its own release announced the new name.
+
+    Safe where that release is known to have taken the value over unchanged (`rules/compat/renames.toml`) and the pins
+    are settled; what is announced as a new name is sometimes a near relative. Withheld where the call passes the new
+    name already, or may pass it in `**kwargs`, where the name stands in a dict (it may be used for something else), and
+    where some of the allowed releases do not take the new name.
+    """
+    if past is None or not past.is_rename or not past.successor.isidentifier():
+        return None
+    if not isinstance(argument.node, ast.keyword) or argument.node not in call.keywords:
+        return None
+    if any(keyword.arg in (None, past.successor) for keyword in call.keywords):
+        return None
+    if not is_everywhere(dotted, past.successor, known):
+        return None
+    start, _ = module.span(argument.node)
+    edit = module.source.edit(start, start + len(argument.name), past.successor)
+    is_safe = is_same_value(dotted, argument.name, past.successor) and is_settled(
+        dotted, past.successor, past.elsewhere.package, known
+    )
+    return Fix(f"Rename `{argument.name}` to `{past.successor}`", "safe" if is_safe else "unsafe", (edit,))
 
 
 def is_everywhere(dotted: str, name: str, known: Choices) -> bool:

@@ -11,6 +11,7 @@ from trl_lint.checks.drift._defaults import Given
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import ABSENT, UNKNOWN, argument
+from trl_lint.regexes import regex
 from trl_lint.words import words
 
 # Methods of TrainingArguments that set several fields at once.
@@ -19,7 +20,7 @@ _SETTERS = words("""
     set_training
 """)
 _CASTS = frozenset(("half", "bfloat16", "float", "double"))
-_DTYPE = re.compile(r"dtype|float|half")
+_DTYPE = regex(r"dtype|float|half")
 
 
 def reader(call: ast.Call, module: PythonModule) -> Given:

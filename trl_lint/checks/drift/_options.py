@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.drift._calls import accepts
@@ -19,6 +18,8 @@ from trl_lint.knowledge.names import ABSENT
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.parsers import ScriptParser
 from trl_lint.project.runs import command_parser
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
@@ -32,7 +33,7 @@ Where = Literal["keys", "flags"]
 # What TrlParser and the commands of TRL read beside the fields.
 OF_THE_PARSER = frozenset({"config", "env", "help"})
 _OF_THE_COMMAND = frozenset({"accelerate_config"})
-_FLAG = re.compile(r"--([A-Za-z][\w-]*)")
+_FLAG = regex(r"--([A-Za-z][\w-]*)")
 
 
 class Unknown(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.drift._calls import is_patched, is_unsloth
@@ -15,6 +15,7 @@ from trl_lint.checks.drift._options import OF_THE_PARSER, Where, flags_of, parse
 from trl_lint.checks.drift._runnable import having, runnable
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from trl_lint.checks.drift._calls import accepts, parameter
 from trl_lint.checks.drift._judging import ranges_of
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import Ask, Points, points_of_parameter, stretches
+from trl_lint.records import NamedTuple
 
 
 class Elsewhere(NamedTuple):

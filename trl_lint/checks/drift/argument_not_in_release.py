@@ -5,22 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._arity import misfit
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, signature_of
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge
-from trl_lint.checks.drift._moves import edit_move, is_everywhere, is_settled
-from trl_lint.checks.drift._options import flags_of, judge_all, parsers_of_document, parsers_of_launch, word_unknown
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, Fix, lowered
+from trl_lint.finding import Finding, lowered
 from trl_lint.knowledge.presence import points_of_parameter
-from trl_lint.knowledge.renames import is_same_value, move_of
 from trl_lint.project.stack import PACKAGES, Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -68,6 +66,8 @@ class ArgumentNotInRelease(Rule):
             yield self.finding(place, found.message, severity=found.verdict.severity, related=found.verdict.related)
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
+        from trl_lint.checks.drift._options import judge_all, parsers_of_document, word_unknown
+
         if document.mapping is None:
             return
         parsers, is_linked = parsers_of_document(document, project)
@@ -87,6 +87,8 @@ class ArgumentNotInRelease(Rule):
             )
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        from trl_lint.checks.drift._options import flags_of, judge_all, parsers_of_launch, word_unknown
+
         parsers = parsers_of_launch(launch, project)
         for name, word in flags_of(launch) if parsers else ():
             unknown = judge_all(name, "flags", parsers, self, project)
@@ -121,6 +123,8 @@ class ArgumentNotInRelease(Rule):
             if (name, verdict.where) in told:
                 return None
             told.add((name, verdict.where))
+        from trl_lint.checks.drift._moves import edit_move, edit_rename
+
         return self.finding(
             module.location(argument.node),
             word(callee, name, verdict, lack.past, lack.newest),
@@ -145,6 +149,8 @@ class ArgumentNotInRelease(Rule):
 
 def word(callee: Callee, name: str, verdict: Verdict, past: Past | None, newest: dict[str, str]) -> str:
     """Say which releases lack the argument, which have it, and what takes its place."""
+    from trl_lint.knowledge.renames import move_of
+
     sentences = [f"`{callee.title}` has no argument `{name}` in {verdict.where}"]
     if past is not None:
         sentences.append(past.elsewhere.sentence)
@@ -158,32 +164,6 @@ def word(callee: Callee, name: str, verdict: Verdict, past: Past | None, newest:
         if wanted:
             sentences.append(f"`{config.rpartition('.')[2]}` takes `{wanted}`")
     return "; ".join(sentences)
-
-
-def edit_rename(
-    call: ast.Call, argument: Argument, past: Past | None, dotted: str, known: Choices, module: PythonModule
-) -> Fix | None:
-    """Rename the keyword where its own release announced the new name.
-
-    Safe where that release is known to have taken the value over unchanged (`rules/compat/renames.toml`) and the pins
-    are settled; what is announced as a new name is sometimes a near relative. Withheld where the call passes the new
-    name already, or may pass it in `**kwargs`, where the name stands in a dict (it may be used for something else), and
-    where some of the allowed releases do not take the new name.
-    """
-    if past is None or not past.is_rename or not past.successor.isidentifier():
-        return None
-    if not isinstance(argument.node, ast.keyword) or argument.node not in call.keywords:
-        return None
-    if any(keyword.arg in (None, past.successor) for keyword in call.keywords):
-        return None
-    if not is_everywhere(dotted, past.successor, known):
-        return None
-    start, _ = module.span(argument.node)
-    edit = module.source.edit(start, start + len(argument.name), past.successor)
-    is_safe = is_same_value(dotted, argument.name, past.successor) and is_settled(
-        dotted, past.successor, past.elsewhere.package, known
-    )
-    return Fix(f"Rename `{argument.name}` to `{past.successor}`", "safe" if is_safe else "unsafe", (edit,))
 
 
 rule = ArgumentNotInRelease()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,7 +13,6 @@ from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._defaults import Drift, Given, drifts
 from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._omitted import reader, reader_inside, reader_of_loading
-from trl_lint.checks.drift._parsed import Run, run_of_document, run_of_launch
 from trl_lint.checks.drift._runnable import runnable
 from trl_lint.checks.drift.deprecated_in_release import is_ours, pins_of
 from trl_lint.checks.rule import Rule
@@ -23,15 +21,17 @@ from trl_lint.knowledge.defaults import defaults_of
 from trl_lint.knowledge.releases import allowed, newest
 from trl_lint.project.stack import Choice, Choices
 from trl_lint.python.module import PythonModule
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
+    from trl_lint.checks.drift._parsed import Run
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
 
 _SHOWN = 3
 _TEST_FOLDERS = frozenset(("test", "tests", "testing"))
-_TEST_FILE = re.compile(r"test_|.*_test\.py$|conftest\.")
+_TEST_FILE = regex(r"test_|.*_test\.py$|conftest\.")
 
 
 class DefaultChanged(Rule):
@@ -58,6 +58,8 @@ class DefaultChanged(Rule):
                 yield self._report(module.location(call.func), name_of(callee), found, known)
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
+        from trl_lint.checks.drift._parsed import run_of_document
+
         run = None if is_test(os.path.relpath(document.path, project.root)) else run_of_document(document, project)
         if run is not None and document.mapping is not None and (found := belonging(run, project)):
             first = document.mapping.entries[0].key
@@ -67,6 +69,8 @@ class DefaultChanged(Rule):
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         if launch.is_documentation or is_test(os.path.relpath(launch.source.path, project.root)):
             return  # a command that is shown leaves out what does not matter for showing it
+        from trl_lint.checks.drift._parsed import run_of_launch
+
         run = run_of_launch(launch, project)
         if run is not None and (found := belonging(run, project)):
             program = launch.script or launch.launcher_word

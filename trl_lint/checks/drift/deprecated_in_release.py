@@ -11,7 +11,6 @@ from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_cal
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._past import Elsewhere, Past
-from trl_lint.checks.drift.argument_not_in_release import edit_rename
 from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location
@@ -66,6 +65,8 @@ class DeprecatedInRelease(Rule):
             sentences.append(f"use `{found.successor}`")
         if gone := gone_in(package, newest[package], points, partial(_accepts, dotted, name, newest, package)):
             sentences.append(f"{package} {gone} has it no more")
+        from trl_lint.checks.drift._moves import edit_rename
+
         past = Past(Elsewhere(package, (), ""), found.successor, found.is_rename)
         return self.finding(
             module.location(argument.node),

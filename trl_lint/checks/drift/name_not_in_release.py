@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import root_of
-from trl_lint.checks.drift._imports import edit_import, target_of
 from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge, ranges_of
 from trl_lint.checks.drift._members import judge_read, reads
 from trl_lint.checks.rule import Rule
@@ -19,6 +18,7 @@ from trl_lint.knowledge.presence import homes, points_of_name
 from trl_lint.project.stack import PACKAGES, Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -84,6 +84,8 @@ class NameNotInRelease(Rule):
         told.update(((missing, location), (missing, None)))
         if is_assigned(module, use.dotted) or is_shadowed(known[package], module.path, project, gone[1]):
             return None
+        from trl_lint.checks.drift._imports import edit_import, target_of
+
         home, _, last = use.dotted.rpartition(".")
         target = target_of(home, last, known[package])
         message = word(gone, use, verdict.where, verdict.version, target, verdict.only_old)

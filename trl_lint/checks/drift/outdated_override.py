@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import imported
 from trl_lint.checks.drift._judging import judge
@@ -19,6 +19,7 @@ from trl_lint.project.stack import Choices
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.version_guards import is_guarded
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project import Project

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.project.effective import Setting
 from trl_lint.project.servers import Server
 from trl_lint.python.values import ABSENT, Missing
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run

@@ -41,8 +41,10 @@ class OptionOfTheOtherMode(Rule):
             yield from self._misplaced(run, mode, options_of(run, _OTHER[mode.value]))
 
     def _unused(self, run: Run, options: list[Option]) -> Iterator[Finding]:
-        verdict = judge_releases(run.choices["trl"], lambda one: uses_vllm(run, one) is False, self.page.severity)
-        if verdict is None or not options:
+        if not options:
+            return
+        verdict = judge_releases(run.choices["trl"], lambda one: uses_vllm(run, one) is False, self)
+        if verdict is None:
             return
         first = options[0]
         yield self.finding(
@@ -56,7 +58,7 @@ class OptionOfTheOtherMode(Rule):
         def is_misplaced(release: str) -> bool:
             return uses_vllm(run, release) is True and mode_of(run, release) == mode.value
 
-        verdict = judge_releases(run.choices["trl"], is_misplaced, self.page.severity)
+        verdict = judge_releases(run.choices["trl"], is_misplaced, self) if options else None
         if verdict is None:
             return
         said = () if mode.location is None else (mode.location._replace(message=f"vllm_mode = {mode.value}"),)

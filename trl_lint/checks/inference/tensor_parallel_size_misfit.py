@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 class TensorParallelSizeMisfit(Rule):
     code = "TRL803"
     runs = True
+    launched = True
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         processes = run.processes
@@ -32,7 +33,7 @@ class TensorParallelSizeMisfit(Rule):
             has_field = isinstance(run.default("vllm_tensor_parallel_size", versions_of(run, release)), Setting)
             return has_field and uses_vllm(run, release) is True and mode_of(run, release) == "colocate"
 
-        verdict = judge_releases(run.choices["trl"], is_colocated, self.page.severity)
+        verdict = judge_releases(run.choices["trl"], is_colocated, self)
         if verdict is None:
             return
         yield self.finding(

@@ -45,7 +45,7 @@ class VllmModeImplicit(Rule):
         def is_inside(release: str) -> bool:
             return uses_vllm(run, release) is True and mode_of(run, release) == "colocate"
 
-        verdict = judge_releases(run.choices["trl"], is_inside, self.page.severity)
+        verdict = judge_releases(run.choices["trl"], is_inside, self)
         if verdict is None:
             return
         place = options[0].setting.location if options else servers[0].run.launch.location

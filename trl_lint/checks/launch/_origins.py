@@ -8,12 +8,13 @@ import re
 from typing import TYPE_CHECKING
 
 from trl_lint import looks
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
 
 # Programs that bring files, or whole trees of them, from elsewhere.
-_FETCHES_A_TREE = re.compile(
+_FETCHES_A_TREE = regex(
     r"\bgit[ \t]+(?:clone|submodule|checkout|worktree)\b|\b(?:unzip|untar|gdown|rsync|scp|aria2c|svn)\b"
     r"|\btar[ \t]+-?\w*x"
     r"|\b(?:huggingface-cli|hf|modelscope)[ \t]+download\b|\bsnapshot_download\b|^[ \t]*repository:",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import UNKNOWN, argument, is_none
+from trl_lint.records import NamedTuple
 
 # Trainers that train in the loop of `transformers.Trainer`, which wraps the model. PPO and RLOO before 0.22 do not.
 _TRL_TRAINERS = frozenset(

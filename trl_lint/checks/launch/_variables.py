@@ -6,9 +6,10 @@ import ast
 import os
 import re
 from collections.abc import Callable, Container, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.finding import Edit, Location
+from trl_lint.records import NamedTuple
 from trl_lint.sources import Source
 from trl_lint.sources.nodes import Mapping, Scalar, find
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
     from trl_lint.sources.shell import Cut
 
 # What can only be an argument: a flag, or a key of Hydra. `NAME=value` alone may be an assignment that was meant.
-_ARGUMENT = re.compile(
+_ARGUMENT = regex(
     r"(?P<flag>--?[A-Za-z][\w.-]*)(?=[\s=\\\"'$]|\Z)"
     r"|(?P<key>(?:\+{1,2}|~)[A-Za-z_][\w./@-]*|[A-Za-z_][\w/@-]*(?:\.[\w/@-]+)+)="
 )
-_INDENT = re.compile(r"[ \t]*")
-_COMMENT_MARK = re.compile(r"[ \t]*(?:#[ \t]*)?")
-_LINE = re.compile(r"(?P<content>[^\r\n]*)(?P<end>\r?\n|\Z)")
-_CONTINUES = re.compile(r"(?<!\\)(?:\\\\)*(?P<sign>\\)(?P<blanks>[ \t]+(?:#[^\r\n]*)?)?\Z")
-_EMPTY_OR_COMMENT = re.compile(r"[ \t]*(?:#[^\r\n]*)?\Z")
+_INDENT = regex(r"[ \t]*")
+_COMMENT_MARK = regex(r"[ \t]*(?:#[ \t]*)?")
+_LINE = regex(r"(?P<content>[^\r\n]*)(?P<end>\r?\n|\Z)")
+_CONTINUES = regex(r"(?<!\\)(?:\\\\)*(?P<sign>\\)(?P<blanks>[ \t]+(?:#[^\r\n]*)?)?\Z")
+_EMPTY_OR_COMMENT = regex(r"[ \t]*(?:#[^\r\n]*)?\Z")
 _LONGEST_COMMAND = 500  # lines that are followed to repair a command
 
 

@@ -29,6 +29,7 @@ _CPU = ("--cpu", "--use_cpu", "--use_mps_device", "--tpu", "--use_xpu")
 class MoreRanksThanGpus(Rule):
     code = "TRL503"
     runs = True
+    launched = True
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         ids = run.launch.visible_gpus

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.launch._training_script import Training, read_training
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Edit, Finding, Fix, Location, Severity
 from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ _TRANSPARENT = frozenset(
 # `accelerate` in front of `python` is found in the environment these set up just as well.
 _FIXABLE = _TRANSPARENT - {"srun", "nsys"}
 _HARMLESS_PIPES = frozenset({"tee", "cat", "ts", "grep"})
-_TASK_OPTION = re.compile(r"-n\d*$|-G|--(?:ntasks|gpus|gres|gpu-bind|overlap|multi-prog)")
+_TASK_OPTION = regex(r"-n\d*$|-G|--(?:ntasks|gpus|gres|gpu-bind|overlap|multi-prog)")
 
 
 class Evidence(NamedTuple):

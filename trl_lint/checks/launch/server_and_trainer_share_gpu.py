@@ -21,6 +21,7 @@ _ELSEWHERE = frozenset({"srun", "ssh", "mpirun", "mpiexec", "ray", "docker", "ap
 class ServerAndTrainerShareGpu(Rule):
     code = "TRL502"
     runs = True
+    launched = True
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         if run.framework != "trl" or not has_modes(run) or machines_of(run) != 1:

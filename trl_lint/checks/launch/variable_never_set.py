@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Edit, Finding, Fix
+from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from trl_lint.sources import Source
 
 # Names in small letters are the own ones of a script; capitals are what one inherits.
-_OWN = re.compile(rb"(?=.{3})[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+_OWN = regex(rb"(?=.{3})[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 # A name of at least two words, which is no value that anybody would type.
-_SPOKEN = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
+_SPOKEN = regex(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 # What may set names that are not written out, or that stand in another file.
-_SETS_ANYTHING = re.compile(
+_SETS_ANYTHING = regex(
     r"(?:^|[\n;&|({]|\bthen|\bdo|\belse)\s*(?:source|\.|eval)\s|\bset\s+-a\b|\b(?:declare|export|local|typeset|read)\s+(?:-\w+\s+)*[\"']?\$|"
     r"\bprintf\s+-v\b|--export[= ]|\$\{!|\bgetopts\b|\benvsubst\b"
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.regexes import regex
 from trl_lint.words import words
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ Kind = Literal["rl", "preference", "other"]
 
 _RL = ("GRPO", "RLOO", "PPO", "OnlineDPO", "NashMD", "XPO", "REINFORCE", "GSPO", "SDPO", "A2PO", "AsyncGRPO", "PAPO")
 _PREFERENCE = ("DPO", "KTO", "ORPO", "CPO", "BCO", "AlignProp", "DDPO", "IterativeDPO")
-_CLASS = re.compile(r"^(?P<stem>\w*?)(?:V\d+)?(?:Config|Arguments|Trainer)$")
-_TRAINERS_IN_TEXT = re.compile(rf"\b(?:{'|'.join(_RL)})(?:V\d+)?(?:Config|Trainer)\b")
-_PREFERENCE_IN_TEXT = re.compile(rf"\b(?:{'|'.join(_PREFERENCE)})(?:Config|Trainer)\b")
+_CLASS = regex(r"^(?P<stem>\w*?)(?:V\d+)?(?:Config|Arguments|Trainer)$")
+_TRAINERS_IN_TEXT = regex(rf"\b(?:{'|'.join(_RL)})(?:V\d+)?(?:Config|Trainer)\b")
+_PREFERENCE_IN_TEXT = regex(rf"\b(?:{'|'.join(_PREFERENCE)})(?:Config|Trainer)\b")
 
 # Keys of a recipe that only one kind of training has.
 _RL_KEYS = words("""
@@ -34,17 +35,15 @@ _RL_KEYS = words("""
 _PREFERENCE_KEYS = words("""
     precompute_ref_log_probs rpo_alpha desirable_weight undesirable_weight beta
 """)
-_RL_WORDS = re.compile(
-    r"(?:^|[^a-z])(?:grpo|ppo|rloo|reinforce|rlhf|gspo|dapo|nash_?md|xpo|online_?dpo)(?:[^a-z]|$)", re.I
-)
-_PREFERENCE_WORDS = re.compile(r"(?:^|[^a-z])(?:dpo|kto|orpo|cpo|simpo)(?:[^a-z]|$)", re.I)
+_RL_WORDS = regex(r"(?:^|[^a-z])(?:grpo|ppo|rloo|reinforce|rlhf|gspo|dapo|nash_?md|xpo|online_?dpo)(?:[^a-z]|$)", re.I)
+_PREFERENCE_WORDS = regex(r"(?:^|[^a-z])(?:dpo|kto|orpo|cpo|simpo)(?:[^a-z]|$)", re.I)
 
 # What hand-written policy optimisation talks about; two different words of it are asked for.
 _LOOP_WORDS = (
-    re.compile(r"\b(?:grpo|ppo|rloo|reinforce|rlhf)\b", re.I),
-    re.compile(r"\badvantages?\b|\badv\b|_advantages?\b", re.I),
-    re.compile(r"\b(?:old|ref|gen|new)_?(?:per_token_)?log_?p(?:rob)?s\b|\bvalue_?head\b|WithValueHead", re.I),
-    re.compile(
+    regex(r"\b(?:grpo|ppo|rloo|reinforce|rlhf)\b", re.I),
+    regex(r"\badvantages?\b|\badv\b|_advantages?\b", re.I),
+    regex(r"\b(?:old|ref|gen|new)_?(?:per_token_)?log_?p(?:rob)?s\b|\bvalue_?head\b|WithValueHead", re.I),
+    regex(
         r"\bclip_?(?:range|param|eps\w*|ratio)\b|\bpolicy_loss\b|\bpg_loss\w*\b|\bkl_(?:coef|ctl|div|penalty)\b", re.I
     ),
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
 from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.values import ABSENT, Missing, argument, literal
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     import libcst as cst

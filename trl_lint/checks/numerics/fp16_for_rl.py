@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.islands import rewrite, with_keyword, without_keyword
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -41,7 +41,7 @@ OVERFLOW = (
     "if the policy turns NaN, use bf16 where the GPU has it"
 )
 # GPUs without bf16: a file that names one has no choice.
-_OLD_GPU = re.compile(rb"\b(?:T4|V100|P100|K80|RTX ?20[678]0|GTX)\b")
+_OLD_GPU = regex(rb"\b(?:T4|V100|P100|K80|RTX ?20[678]0|GTX)\b")
 _FLOAT16 = frozenset({"float16", "fp16", "half", "torch.float16", "torch.half"})
 # These adapt the model, so that what trains is not the float16 weights, or cast it themselves.
 _ADAPTERS = frozenset({"peft_config", "quantization_config", "load_in_4bit", "load_in_8bit"})

@@ -25,6 +25,7 @@ from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import ABSENT, UNKNOWN, argument
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
     from trl_lint.project.launches import Launch
 
 # Any of these in the code of a module means that clipping was thought of, by whatever name.
-_CLIPS = re.compile(
+_CLIPS = regex(
     r"clip_?grad|grad(?:ient)?s?_?(?:norm_?)?clip|clip_by_(?:global_)?norm|clip_master_grads|clip_norm", re.I
 )
-_COMMENT = re.compile(r"(?m)(?:^|\s)#.*$")
+_COMMENT = regex(r"(?m)(?:^|\s)#.*$")
 _TITLE = "Clip to the usual norm: `{}`"
 
 

@@ -15,14 +15,15 @@ from trl_lint.python.guards import last_name
 from trl_lint.python.islands import rewrite
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import ABSENT, argument
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     import libcst as cst
 
 # Autocast runs both functions in float32, and a trainer of transformers calls its loss under autocast.
-_MIXED = re.compile(r"autocast|mixed_precision|custom_fwd|\bamp\b")
-_HALF = re.compile(r"float16|\.half\(")
-_LOG_PROB = re.compile(r"log_?p(?:rob|s?$|s?_)|log_?ratio|log_?diff", re.I)
+_MIXED = regex(r"autocast|mixed_precision|custom_fwd|\bamp\b")
+_HALF = regex(r"float16|\.half\(")
+_LOG_PROB = regex(r"log_?p(?:rob|s?$|s?_)|log_?ratio|log_?diff", re.I)
 # How far off the worst was (torch 2.15): of 4,000 rows of 32,000 logits, and of 100,000 ratios near 1 of
 # log-probabilities above -20.
 _ERRORS = {"bfloat16": ("0.14", "13 %"), "float16": ("0.02", "2 %")}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from trl_lint.checks.pins._evidence import find_evidence
 from trl_lint.checks.pins._views import View, is_moving_branch, may_be_together, requested_extras
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.knowledge.compat import Advisory, advisories
 from trl_lint.knowledge.releases import parse_specifier
+from trl_lint.records import NamedTuple
 
 # "told": the pin or the branch is documented, but what gets installed is not certain.
 Proof = Literal["proved", "told", "likely"]

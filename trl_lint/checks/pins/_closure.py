@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.requirements import Requirement, declared, providers, requirement
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from packaging.version import Version

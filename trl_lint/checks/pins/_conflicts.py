@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.pins._views import View, are_together
 from trl_lint.knowledge.releases import is_open, parse_specifier
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from packaging.version import Version

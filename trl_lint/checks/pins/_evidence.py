@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.finding import Location
 from trl_lint.project.governed import governed_files, pins_itself
+from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from trl_lint.checks.pins._closure import Contradiction, Wish, find_contradiction
 from trl_lint.knowledge.requirements import holds, providers
 from trl_lint.project.pins import kind_of
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.checks.pins._views import View
@@ -21,8 +23,8 @@ _RESOLVED = ("requirements", "pyproject", "setup.py", "setup.cfg", "pep723")
 _KINDS = ("requirement", "constraint", "extra", "group", "url")
 # Another index may hold other releases than PyPI.
 _OTHER_INDEX = ("index-url", "find-links", "tool.uv.index", "tool.poetry.source", "tool.pdm.source", "\n-i ", "\n-f ")
-_NAMED_FILE = re.compile(r"""["']([\w./-]+\.(?:txt|in))["']""")
-_DYNAMIC = re.compile(r"^dynamic\s*=[^\]]*dependencies", re.MULTILINE)
+_NAMED_FILE = regex(r"""["']([\w./-]+\.(?:txt|in))["']""")
+_DYNAMIC = regex(r"^dynamic\s*=[^\]]*dependencies", re.MULTILINE)
 # Every extra, group and marker is an installation of its own.
 _MOST_INSTALLATIONS = 60
 _MOST_REPORTED = 5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
@@ -12,6 +11,7 @@ from trl_lint.knowledge.requirements import Requirement, dependents, providers, 
 from trl_lint.project.environment import Package, resolve
 from trl_lint.project.folders import SCRIPT_KINDS
 from trl_lint.project.pins import Manifest, Pin, is_manifest, kind_of
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trl_lint.project.environment import Environment
 
 # A branch moves on; a tag or a commit does not.
-_MOVING = re.compile(r"git\+[^@]*://[^@#]*(?:@(?:main|master|HEAD))?(?:#.*)?$")
+_MOVING = regex(r"git\+[^@]*://[^@#]*(?:@(?:main|master|HEAD))?(?:#.*)?$")
 
 
 class View:

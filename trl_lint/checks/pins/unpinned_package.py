@@ -6,7 +6,6 @@ Only where the file decides what gets installed: a library that asks for `trl>=0
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,6 +14,7 @@ from trl_lint.checks.pins._remedies import edit_specifier
 from trl_lint.checks.pins._views import View
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Releases that remove or re-default something come monthly or faster; torch, numpy or peft announce theirs long before.
 FAST_MOVING = ("trl", "vllm", "verl", "openrlhf")
-_UPPER_BOUND = re.compile(r"(?:^|[,|]\s*)(?:===|==|~=|<=|<)")
+_UPPER_BOUND = regex(r"(?:^|[,|]\s*)(?:===|==|~=|<=|<)")
 # Beside one of these, a package is there to train; vLLM alone serves, or evaluates.
 _TRAINING = frozenset(("trl", "verl", "openrlhf", "deepspeed", "accelerate", "peft"))
 _PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.refresher.flags import read_flags
 from trl_lint.knowledge.refresher.values import encode, encode_node, read_string
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +52,7 @@ _DEEPSPEED_MODELS = {
     "tensor_parallel": "TPTrainingConfig",
     "zenflow": "ZenFlowConfig",
 }
-_DEEPSPEED_CONFIG = re.compile(r"deepspeed\.(?:[\w.]+\.)?(?:config|precision_config|constants)")
+_DEEPSPEED_CONFIG = regex(r"deepspeed\.(?:[\w.]+\.)?(?:config|precision_config|constants)")
 
 
 def config_facts(package: str, contents: Contents, modules: Mapping[str, Module]) -> Facts:

@@ -14,27 +14,28 @@ import ast
 import re
 
 from trl_lint.knowledge.refresher.values import last_name, read_string, template
+from trl_lint.regexes import regex
 
 NO_SUCCESSOR = "?"
 _NOUN = r"(?:parameter|argument|option|field|attribute|keyword argument|flag|config|configuration)s?"
-_HELP = re.compile(rf"(?:^|[.)\]]\s+)\W*(?:deprecated\b|this {_NOUN} (?:is|has been) deprecated)", re.IGNORECASE)
+_HELP = regex(rf"(?:^|[.)\]]\s+)\W*(?:deprecated\b|this {_NOUN} (?:is|has been) deprecated)", re.IGNORECASE)
 _USE = r"(?:use(?: of)?|using|in fav(?:ou?)r of|replaced (?:by|with)|renamed to|prefer|alias (?:of|for))"
 _QUOTED = r"[`'\"](?:--)?(?P<name>[A-Za-z_][\w.]*)[`'\"]"
-_SUCCESSOR = re.compile(rf"\b{_USE}\s+(?:the\s+)?{_QUOTED}", re.IGNORECASE)
-_PLAIN_END = re.compile(
+_SUCCESSOR = regex(rf"\b{_USE}\s+(?:the\s+)?{_QUOTED}", re.IGNORECASE)
+_PLAIN_END = regex(
     rf"(?:\s+{_NOUN})?(?:\s+instead|\s+is preferred)?\s*"
     r"(?:$|[.!](?:\s|$)|(?:and|,) will be removed|to (?:avoid|silence)|from now on)",
     re.IGNORECASE,
 )
 # "If you want to customize the packing length, use `max_length`" is advice for a purpose, not a rename.
-_CONDITION = re.compile(r"\b(?:if|to|when|for|in order)\b", re.IGNORECASE)
-_MOVED = re.compile(r"from\s+([\w.]+)\s+import\s+(\w+)")
-_MOVED_PATH = re.compile(
+_CONDITION = regex(r"\b(?:if|to|when|for|in order)\b", re.IGNORECASE)
+_MOVED = regex(r"from\s+([\w.]+)\s+import\s+(\w+)")
+_MOVED_PATH = regex(
     r"(?:moved to|use|import(?:ed)? from|located in|available (?:as|in))\s+[`'\"]((?:trl|transformers"
     r"|accelerate|peft|vllm)\.[\w.]+)[`'\"]",
     re.IGNORECASE,
 )
-_ANNOUNCEMENT = re.compile(rb"deprecat|is now located|moved to|will be removed")
+_ANNOUNCEMENT = regex(rb"deprecat|is now located|moved to|will be removed")
 _WARNERS = {"warn", "warning", "warning_once", "warn_once", "warning_advice", "warn_deprecated", "deprecate"}
 
 

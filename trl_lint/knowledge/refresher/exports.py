@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.refresher.values import dotted, last_name, read_string
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.refresher import deprecations
 from trl_lint.knowledge.refresher.deprecations import Announcements
@@ -22,6 +22,7 @@ from trl_lint.knowledge.refresher.signatures import (
     write_signature,
 )
 from trl_lint.knowledge.refresher.values import dotted, encode_field, last_name, read_string
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,9 +17,10 @@ import urllib.error
 import urllib.request
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.refresher.listing import fetch, index_url, version_of
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

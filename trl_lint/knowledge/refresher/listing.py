@@ -12,10 +12,12 @@ import sys
 import urllib.parse
 import urllib.request
 from html.parser import HTMLParser
-from typing import Any, NamedTuple
+from typing import Any
 
 from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sdist_filename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
+
+from trl_lint.records import NamedTuple
 
 _ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 _TIMEOUT_SECONDS = 60.0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
 from trl_lint.knowledge.refresher.values import last_name, template
+from trl_lint.records import NamedTuple
 
 _SHORTEST = 25
 _LONGEST = 85

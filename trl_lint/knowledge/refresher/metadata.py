@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from trl_lint.regexes import regex
+
 if TYPE_CHECKING:
     from trl_lint.knowledge.refresher.index import Contents
 
@@ -18,7 +20,7 @@ _DEVELOPMENT_EXTRAS = {
     "docs_specific", "modelcreation", "quality", "rich", "test", "test-dev", "test-fp8", "test-prod", "test-trackers",
     "test_dev", "test_fp8", "test_integrations", "test_prod", "test_trackers", "testing", "tests",
 }  # fmt: skip
-_EXTRA = re.compile(r"""\(?\s*extra\s*==\s*['"]([^'"]+)['"]\s*\)?""")
+_EXTRA = regex(r"""\(?\s*extra\s*==\s*['"]([^'"]+)['"]\s*\)?""")
 
 
 def read_requirements(contents: Contents, tracked: frozenset[str]) -> dict[str, str]:

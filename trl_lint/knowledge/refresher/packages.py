@@ -6,7 +6,8 @@ Every file not named here stays unread, and what it defines is unknown to the re
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from trl_lint.records import NamedTuple
 
 
 class Package(NamedTuple):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from trl_lint.finding import Location
 from trl_lint.project.manifests.collected import pin_of
 from trl_lint.project.pins import Manifest, Pin
+from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.requirements import RequirementError, is_path_or_url, package_of_url, read_requirement
 
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from trl_lint.project.launches import Launch
     from trl_lint.sources.shell import Command, Word
 
-_PIP = re.compile(r"(?:.*/)?pip(?:3(?:\.\d+)?)?")
+_PIP = regex(r"(?:.*/)?pip(?:3(?:\.\d+)?)?")
 # Options of pip, uv pip and uv add whose value is a word of its own.
-_WITH_VALUE = re.compile(
+_WITH_VALUE = regex(
     r"""-[rcifteptCP]|--(?:
     requirements?|constraints?|overrides?|exclude-newer|group|extra|optional|package|project|directory
     |index|index-url|default-index|extra-index-url|index-strategy|find-links|keyring-provider|trusted-host|proxy

@@ -6,6 +6,7 @@ import re
 
 from trl_lint.project.manifests.collected import Collected
 from trl_lint.project.pins import Manifest, Pin
+from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.nodes import Mapping, Scalar, Sequence
 from trl_lint.sources.requirements import normalised
@@ -13,7 +14,7 @@ from trl_lint.sources.yaml import read_yaml
 
 # conda's names of packages that PyPI calls otherwise.
 _PYPI_NAMES = {"pytorch": "torch", "pytorch-cpu": "torch", "pytorch-gpu": "torch", "huggingface_hub": "huggingface-hub"}
-_SPEC = re.compile(
+_SPEC = regex(
     r"(?:[\w./:-]+::)?(?P<name>[A-Za-z0-9_.-]+?)\s*"
     r"(?P<version>(?:[=<>!~][^\[\s]*|\s\d[^\[\s]*)?)(?:\s+\S+)?(?:\[.*\])?$"
 )

@@ -10,15 +10,16 @@ import re
 from itertools import pairwise
 
 from trl_lint.project.pins import Kind, Manifest, Pin
+from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.requirements import normalised
 
-_ENTRY = re.compile(r"^\[\[packages?\]\]", re.MULTILINE)
-_NAME = re.compile(r"^name = \"([^\"]+)\"", re.MULTILINE)
-_VERSION = re.compile(r"^version = \"([^\"]+)\"", re.MULTILINE)
-_PYTHON = re.compile(r"^requires-python = \"([^\"]+)\"", re.MULTILINE)
+_ENTRY = regex(r"^\[\[packages?\]\]", re.MULTILINE)
+_NAME = regex(r"^name = \"([^\"]+)\"", re.MULTILINE)
+_VERSION = regex(r"^version = \"([^\"]+)\"", re.MULTILINE)
+_PYTHON = regex(r"^requires-python = \"([^\"]+)\"", re.MULTILINE)
 # What is not fetched from an index has no release: a repository, a path, the project itself.
-_ELSEWHERE = re.compile(
+_ELSEWHERE = regex(
     r"^source = \{ (?:git|editable|virtual|directory|path|url) |^type = \"(?:git|directory|file|url)\""
     r"|^(?:vcs|directory|archive) = |^\[packages?\.(?:vcs|directory|archive)\]",
     re.MULTILINE,

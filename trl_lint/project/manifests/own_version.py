@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 
+from trl_lint.regexes import regex
 from trl_lint.sources import Files, SourceError
 
 _VERSION_FILES = ("VERSION", "version.txt", "VERSION.txt", "version")
-_DUNDER = re.compile(r"^(?:__version__|VERSION|version)\s*(?::\s*\w+\s*)?=\s*[\"']([^\"']+)[\"']", re.MULTILINE)
-_PLAIN = re.compile(r"v?\d+(?:\.\d+)+[A-Za-z0-9.+-]*")
+_DUNDER = regex(r"^(?:__version__|VERSION|version)\s*(?::\s*\w+\s*)?=\s*[\"']([^\"']+)[\"']", re.MULTILINE)
+_PLAIN = regex(r"v?\d+(?:\.\d+)+[A-Za-z0-9.+-]*")
 
 
 def version_in_file(path: str, files: Files) -> str:

@@ -7,16 +7,17 @@ import re
 from trl_lint.project.manifests.collected import Collected
 from trl_lint.project.manifests.pyproject import add_list, mark_sources
 from trl_lint.project.pins import Manifest
+from trl_lint.regexes import regex
 from trl_lint.sources import LineIndex, Source, SourceError, SourceFile
 from trl_lint.sources.nodes import find, value_of
 from trl_lint.sources.toml import read_toml
 
 # The expression of PEP 723 with `\r?`: as printed there it finds no block in a file with CR LF line ends.
-_BLOCK = re.compile(
+_BLOCK = regex(
     r"^# /// script[ \t]*(?:\r\n|\r|\n)(?P<content>(?:^#(?:| .*)(?:\r\n|\r|\n))+?)^# ///[ \t]*(?=\r|\n|\Z)",
     re.MULTILINE,
 )
-_PREFIX = re.compile(r"# ?")
+_PREFIX = regex(r"# ?")
 
 
 class CommentSource(Source):

@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable
 
 from trl_lint.project.pins import Kind, Pin
+from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar, value_of
 from trl_lint.sources.requirements import normalised
 
-_PLAIN_VERSION = re.compile(r"v?\d+(?:\.\d+)*(?:[A-Za-z0-9.+-]*)")
-_RELEASE = re.compile(r"v?(\d+(?:\.\d+)*)")
+_PLAIN_VERSION = regex(r"v?\d+(?:\.\d+)*(?:[A-Za-z0-9.+-]*)")
+_RELEASE = regex(r"v?(\d+(?:\.\d+)*)")
 _ELSEWHERE = ("git", "path", "url")
 _Ceiling = Callable[[list[int]], list[int]]
 

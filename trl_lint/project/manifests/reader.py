@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 
 from trl_lint.project.pins import LOCKS, Manifest, kind_of
+from trl_lint.regexes import regex
 from trl_lint.sources import Files, SourceFile
 from trl_lint.sources.text import MAX_BYTES, refuse_large
 
 MAX_LOCK_BYTES = 10_000_000  # the largest of known projects have 3 MB
-_SCRIPT_BLOCK = re.compile(rb"^# /// script[ \t]*\r?$", re.MULTILINE)
+_SCRIPT_BLOCK = regex(rb"^# /// script[ \t]*\r?$", re.MULTILINE)
 
 
 def read_manifest(file: SourceFile, files: Files) -> Manifest | None:

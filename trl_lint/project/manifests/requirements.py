@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 
 from trl_lint.project.manifests.collected import pin_of
 from trl_lint.project.pins import Kind, Manifest, Pin
+from trl_lint.regexes import regex
 from trl_lint.sources import Files, Source, SourceError, SourceFile
 from trl_lint.sources.requirements import RequirementsText, read_requirements
 from trl_lint.sources.text import refuse_large
@@ -14,7 +14,7 @@ from trl_lint.sources.text import refuse_large
 # Deeper nesting of `-r` than this is a loop that renames itself (a symlink), not a project.
 MAX_DEPTH = 10
 # `name=version=build` and a pin of the interpreter stand in files for conda only.
-_CONDA_LINE = re.compile(r"[\w.-]+=[\w.!+]+=[\w.]*|python\s*=.*")
+_CONDA_LINE = regex(r"[\w.-]+=[\w.!+]+=[\w.]*|python\s*=.*")
 # A mistyped requirement has few words (`vllm = 0.7.2`), a sentence more.
 _SLIP_WORDS = 3
 

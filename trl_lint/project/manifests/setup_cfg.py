@@ -8,12 +8,13 @@ import re
 from trl_lint.project.manifests.collected import Collected
 from trl_lint.project.manifests.own_version import find_version, version_in_file
 from trl_lint.project.pins import Kind, Manifest
+from trl_lint.regexes import regex
 from trl_lint.sources import Files, LineIndex, Source, SourceFile
 from trl_lint.sources.requirements import normalised
 
-_SECTION = re.compile(r"\[([^\]]+)\]")
-_OPTION = re.compile(r"([^\s#;=:][^=:]*?)\s*[=:]\s*")
-_FILE = re.compile(r"file:\s*(\S+)")
+_SECTION = regex(r"\[([^\]]+)\]")
+_OPTION = regex(r"([^\s#;=:][^=:]*?)\s*[=:]\s*")
+_FILE = regex(r"file:\s*(\S+)")
 
 
 def read(file: SourceFile, files: Files) -> Manifest | None:

@@ -7,7 +7,6 @@ its caller. Semantics of torch are in `device_calls.py`, the values in `places.p
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
 from trl_lint.python.dataflow.device_calls import Keywords
 from trl_lint.python.dataflow.device_following import MOST_CALLS_DEEP, DeviceInterpreter, Following, Resolver
@@ -43,6 +42,7 @@ from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import UNKNOWN as NOT_LITERAL
 from trl_lint.python.values import literal
+from trl_lint.records import NamedTuple
 
 # The longest functions of the projects in docs/validation.md take a thirtieth of this.
 _MOST_STEPS = 100_000

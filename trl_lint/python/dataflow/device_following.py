@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
-from typing import NamedTuple
 
 from trl_lint.python.dataflow import callees
 from trl_lint.python.dataflow.device_calls import Keywords, TorchCalls
@@ -33,6 +32,7 @@ from trl_lint.python.dataflow.readings import (
 )
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import default_of, is_none
+from trl_lint.records import NamedTuple
 
 # Finds the module, and the name in it, that an expression imports from the same project; None if it imports nothing.
 Resolver = Callable[[PythonModule, ast.expr], "tuple[PythonModule, str] | None"]

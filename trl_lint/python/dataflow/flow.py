@@ -8,7 +8,9 @@ it that gradients flow through. So `x - x` is zero in both, `x - x.detach()` is 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from trl_lint.records import NamedTuple
 
 Form = frozenset[tuple[int, float]]
 Kind = Literal["value", "record", "either"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from trl_lint.python.dataflow.places import TENSORS, Value
 from trl_lint.python.dataflow.readings import is_bound_device
 from trl_lint.python.module import FunctionNode, PythonModule
+from trl_lint.records import NamedTuple
 
 Tier = Literal["placed", "model", "param", "anchor", "sibling"]
 # mix: two tensors of one operation. collective: communicated by NCCL. index: a CPU tensor indexed from elsewhere.

@@ -9,11 +9,12 @@ from typing import Literal
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode
 from trl_lint.python.values import literal
+from trl_lint.regexes import regex
 
 Mode = Literal["grad", "no_grad", "inference", "unknown"]
 
 # Context managers that leave alone whether gradients are recorded.
-_NEUTRAL = re.compile(
+_NEUTRAL = regex(
     r"autocast|accumulate|no_sync|nullcontext|record_function|profil|tqdm|^open$|^device$|stream|timer|suppress|warnings",
     re.I,
 )

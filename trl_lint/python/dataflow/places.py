@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from trl_lint.records import NamedTuple
 
 Kind = Literal["cpu", "placed", "model", "param", "tensor", "host", "place", "record", "list", "unknown"]
 # Whether a CPU tensor has dimensions, and whether certainly two: one that has none meets every device in arithmetic.

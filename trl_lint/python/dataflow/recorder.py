@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
 from trl_lint.python.dataflow.flow import ONE, UNKNOWN, ZERO, Flow, either
 from trl_lint.python.dataflow.interpreter import Plain
 from trl_lint.python.dataflow.modes import Mode, mode_of
 from trl_lint.python.module import FunctionNode, PythonModule
+from trl_lint.records import NamedTuple
 
 Root = FunctionNode | ast.Module
 # What was computed of more values than this is given up, so that a long chain of them costs in proportion.
