@@ -43,12 +43,15 @@ def library_trainer(run: Run) -> ast.Call | None:
     if run.script is None:
         return None
     module = run.script.module
-    if not called(module) & _TRAINERS:
-        return None
+    key = ("library trainer", module.tree)
+    if key not in module.memo:
+        module.memo[key] = _only_trainer(module)
+    return module.memo[key]  # type: ignore[return-value]
+
+
+def _only_trainer(module: PythonModule) -> ast.Call | None:
     found = [call for call in module.calls if last_name(call.func).endswith("Trainer")]
     if len(found) != 1 or not module.names.is_certain(found[0].func):
         return None
     origins = module.names.origins(found[0].func)
-    if len(origins) != 1 or not origins <= _TRAINERS:
-        return None
-    return found[0]
+    return found[0] if len(origins) == 1 and origins <= _TRAINERS else None

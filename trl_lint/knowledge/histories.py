@@ -47,7 +47,7 @@ class Block:
                 self._index = {}
                 for line in self.lines:
                     names, _, rest = line.partition(" ")
-                    for each in names.split(","):
+                    for each in names.split(",") if "," in names else (names,):
                         self._index.setdefault(each, rest)
             text = self._index.get(name)
             found = () if text is None else read_changes(self.package, text, self.life[0][0])

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
     from trl_lint.python.module import PythonModule
 
-_TRIGGER = regex(r"^(?P<dot>\.)?(?P<name>[\w.]*?)(?:\((?P<keyword>\w+)=\))?$")
 
 _IMPORT = regex(rb"import[ \t]")
 # What may stand on a line before `import`: nothing, a byte order mark, `from x.y`, or the end of another statement; in
@@ -49,11 +48,13 @@ class Candidate(NamedTuple):
 
 def read_trigger(rule: Rule, text: str) -> Trigger:
     """Parse the written form of a trigger. Raises ValueError if it is malformed (a programming error)."""
-    match = _TRIGGER.match(text)
-    if match is None or not (match["name"] or match["keyword"]):
+    dotted, parenthesis, rest = text.partition("(")
+    names = dotted.removeprefix(".").split(".") if dotted else []
+    keywords = [rest.removesuffix("=)")] if rest.endswith("=)") else []
+    is_whole = (names or keywords) and bool(keywords) == bool(parenthesis)
+    if not is_whole or not all(map(str.isidentifier, (*names, *keywords))):
         raise ValueError(f"malformed trigger {text!r}")
-    name = match["name"].rpartition(".")[2]
-    return Trigger(rule, name, "" if match["dot"] else match["name"], match["keyword"] or "")
+    return Trigger(rule, "".join(names[-1:]), "" if dotted.startswith(".") else dotted, "".join(keywords))
 
 
 class Triage:

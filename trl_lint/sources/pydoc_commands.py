@@ -15,10 +15,11 @@ _COMMENTS_AT_END = regex(r"[ \t\f]*#[^\n]*\Z")
 _DOCSTRING = regex(r"[rRuU]?(\"\"\"|''')(.*?)(?<!\\)\1", re.DOTALL)
 _LINE = regex(r"[^\n]*(?:\n|\Z)")
 _PROGRAMS = (
-    r"python(?:3(?:\.\d+)?)?|accelerate|torchrun|deepspeed|trl|vllm|uv|llamafactory-cli|swift|axolotl"
-    r"|nohup|srun|mpirun|env|poetry|ray"
-)
-_COMMAND = regex(rf"(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*(?:{_PROGRAMS})[ \t]+[\w./\"'$\\-]")
+    "python", "accelerate", "torchrun", "deepspeed", "trl", "vllm", "uv", "llamafactory-cli", "swift", "axolotl",
+    "nohup", "srun", "mpirun", "env", "poetry", "ray",
+)  # fmt: skip
+_PROGRAM = "|".join(_PROGRAMS).replace("python", r"python(?:3(?:\.\d+)?)?", 1)
+_COMMAND = regex(rf"(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*(?:{_PROGRAM})[ \t]+[\w./\"'$\\-]")
 _PROMPT = regex(r"[ \t]*(?:#+[ \t]?)?[ \t]*(?:[$>%][ \t]+)?(?:[-*][ \t]+)?`{0,2}")
 
 
@@ -26,6 +27,8 @@ def documented_commands(source: Source) -> list[Command]:
     """The commands in the module docstring and in the comments before the code, each read by itself."""
     found = []
     for start, end, commented in _regions(source.text):
+        if not any(program in source.text[start:end] for program in _PROGRAMS):
+            continue
         for script in _scripts(source.text, start, end, commented):
             found.extend(read_commands(script.text, script, original=source.text))
     return found
