@@ -73,6 +73,9 @@ class Report(NamedTuple):
 
 def write(name: str, report: Report, stream: TextIO) -> None:
     """Write a report in one of the FORMATS."""
+    if name in FOR_PEOPLE and not report.findings:  # what these formats differ in
+        stream.write(summary(report) if report.summary else "")
+        return
     import_module(f"trl_lint.reports.{name}").write(report, stream)
 
 
