@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from documents import ROOT, lay_out, tool_folder
 from documents import blocks as markdown
+
+from benchmarks.samples import write_long_script
 
 HEAVY = {"libcst", "yaml", "tomli", "tree_sitter", "packaging", "importlib.metadata", "dataclasses", "pathlib"}
 
@@ -34,6 +37,26 @@ services:
 Nothing to see here.
 ```
 '''
+
+# What a script with nothing wrong in it, beside plain pins, has no use for: each of these costs more than a rule.
+UNUSED = HEAVY - {"packaging"} | {
+    "argparse", "copy", "datetime", "difflib", "gettext", "inspect", "json", "locale", "logging", "pickle", "platform",
+    "packaging.specifiers", "packaging.tags", "packaging.utils", "shutil", "subprocess", "textwrap", "traceback",
+    "unicodedata",
+}  # fmt: skip
+UNUSED_OWN = {
+    f"trl_lint.{name}"
+    for name in (
+        "cache.folder", "cache.store", "checks.configs._accelerate", "checks.configs._deepspeed",
+        "checks.configs._deepspeed_match", "checks.configs._problems", "checks.drift._imports", "checks.drift._moves",
+        "checks.drift._options", "checks.drift._parsed", "checks.launch.more_ranks_than_gpus",
+        "checks.launch.server_and_trainer_share_gpu", "commands.fixes", "commands.parsers", "knowledge.pages",
+        "knowledge.renames", "knowledge.symptoms", "project.candidates", "project.documents", "project.scheduler",
+        "python.dataflow.device", "python.dataflow.interpreter", "reports.full", "sources.yaml", "suppress",
+    )
+}  # fmt: skip
+# A module takes a quarter of a millisecond; one more on the way of every script should be worth it.
+MOST_OWN = 131
 
 # A project of everything that is read, where each module leaves a mark when it is imported.
 MARK = "open({mark!r}, 'a').write(__name__ + ' ')\n"
@@ -93,6 +116,33 @@ def test_a_tree_without_training_code_imports_no_parser(tmp_path: Path):
     modules = imported(["check", "."], tmp_path) - modules_at_start(tmp_path)
     assert modules & HEAVY == set()
     assert "trl_lint.engine" in modules
+
+
+def test_a_clean_script_imports_only_what_its_verdict_needs(tmp_path: Path):
+    script = write_long_script(str(tmp_path), is_wrong=False)
+    program = (
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); started = set(sys.modules)\n"
+        "from trl_lint.__main__ import main; status = main()\n"
+        "print(status, *(set(sys.modules) - started), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", program, str(ROOT), "--no-cache", script],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    status, *modules = done.stderr.split()
+    assert (status, done.stdout) == ("0", "All checks passed!\n")
+    found = set(modules)
+    assert found & (UNUSED | UNUSED_OWN) == set()
+    assert {"trl_lint.engine", "trl_lint.checks.drift.argument_not_in_release", "packaging.version"} <= found
+    own = {name for name in found if name.startswith("trl_lint.")}
+    assert len(own) <= MOST_OWN, sorted(own)
+
+
+def test_what_a_clean_script_has_no_use_for_is_there():
+    """Names that are no modules any more would pass for unused."""
+    assert all(find_spec(name) is not None for name in UNUSED_OWN)
 
 
 @pytest.mark.parametrize("how", ["command", "python -m"])

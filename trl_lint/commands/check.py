@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from trl_lint import looks
@@ -332,11 +333,6 @@ class _Run:
     def _report_of(self, outcome: Outcome, stream: TextIO) -> Report:
         is_terminal = stream.isatty()
         color = wants_color(self.args.color, stream)
-        columns = _WIDTH
-        if is_terminal or looks.variable("COLUMNS"):
-            import shutil
-
-            columns = shutil.get_terminal_size((_WIDTH, 24)).columns
         return Report(
             findings=outcome.findings,
             problems=self.problems,
@@ -347,7 +343,7 @@ class _Run:
             unsafe_fixes=self.settings.unsafe_fixes,
             color=color,
             links=is_terminal and color,
-            width=columns,
+            width=_columns(is_terminal),
             fixed=len(outcome.fixed),
             in_baseline=outcome.in_baseline,
             summary=not self.args.quiet,
@@ -444,6 +440,20 @@ def _environment(results: Iterable[tuple[Group, Result]]) -> dict[str, Mapping[s
                     facts = {"specifier": package.specifier, "resolved": resolved, "source": package.source}
                     found.setdefault(package.name, facts)
     return found
+
+
+def _columns(is_terminal: bool) -> int:
+    """How wide a report may be, told by COLUMNS or the terminal as for `shutil`, which takes longer to import."""
+    told = looks.variable("COLUMNS")
+    if not (told or is_terminal):
+        return _WIDTH
+    with suppress(ValueError):
+        if int(told) > 0:
+            return int(told)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _WIDTH  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):  # no standard output, a closed one, or no terminal
+        return _WIDTH
 
 
 def _write_bytes(data: bytes) -> None:
