@@ -64,16 +64,15 @@ def _constructor(symbol: str, versions: dict[str, str], path: tuple[str, ...]) -
     if isinstance(target, Missing) or target in path:
         return OPEN
     package = target.partition(":")[0].partition(".")[0]
-    found = definition(target, positions(package)[versions[package]])
-    if found is None:
+    known = _known_of(target, positions(package)[versions[package]])
+    if known is None:
         return OPEN
-    facts = found.values(positions(package)[versions[package]])
+    facts, own = known
     path = (*path, target)
     kind = facts.get("@kind", "")
     bases = facts.get("@bases", "").split()
     if "@open" in facts or kind in ("enum", "typeddict"):  # a TypedDict is a dict, and never checked
         return OPEN
-    own = read_parameters(facts)
     init = facts.get("@init")
     if init is None:
         if kind in _FIELD_KINDS:
@@ -89,6 +88,16 @@ def _constructor(symbol: str, versions: dict[str, str], path: tuple[str, ...]) -
     if inherited is None:
         return Signature(own, False, positional)
     return Signature(joined(inherited.parameters, own), inherited.open, positional)
+
+
+@lru_cache(maxsize=64)
+def _known_of(symbol: str, at: int) -> tuple[dict[str, str], dict[str, Parameter]] | None:
+    """The facts of a definition and its own parameters: a config is asked for beside each release of its base."""
+    found = definition(symbol, at)
+    if found is None:
+        return None
+    facts = found.values(at)
+    return facts, read_parameters(facts)
 
 
 def _with_fields_of(
