@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from trl_lint.knowledge import api, rules_dir
+from trl_lint.knowledge import api, histories, rules_dir
 
 ARGUMENTS = """
     from dataclasses import dataclass
@@ -237,3 +237,17 @@ def test_histories_stay_small():
     folder = os.path.join(rules_dir(), "api")
     sizes = {name: os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder) if name.endswith(".txt")}
     assert sum(sizes.values()) <= 1_300_000, sizes
+
+
+@pytest.mark.parametrize("package", ["trl", "peft", "accelerate"])
+def test_the_facts_of_a_release_are_those_of_the_last_change(package: str):
+    """So that what was read of one release serves for all until the next change."""
+    ends = histories.positions(package)
+    for symbol in histories._starts(package):
+        found = histories.block(package, symbol)
+        assert found is not None
+        if not symbol.startswith("class "):
+            continue
+        for at in ends.values():
+            last = found.last_change(at)
+            assert last <= at and found.values(last) == found.values(at), (symbol, at)

@@ -64,10 +64,11 @@ def _constructor(symbol: str, versions: dict[str, str], path: tuple[str, ...]) -
     if isinstance(target, Missing) or target in path:
         return OPEN
     package = target.partition(":")[0].partition(".")[0]
-    known = _known_of(target, positions(package)[versions[package]])
-    if known is None:
+    at = positions(package)[versions[package]]
+    found = definition(target, at)
+    if found is None:
         return OPEN
-    facts, own = known
+    facts, own = _known_of(found, found.last_change(at))
     path = (*path, target)
     kind = facts.get("@kind", "")
     bases = facts.get("@bases", "").split()
@@ -91,12 +92,9 @@ def _constructor(symbol: str, versions: dict[str, str], path: tuple[str, ...]) -
 
 
 @lru_cache(maxsize=64)
-def _known_of(symbol: str, at: int) -> tuple[dict[str, str], dict[str, Parameter]] | None:
+def _known_of(defined: Block, at: int) -> tuple[dict[str, str], dict[str, Parameter]]:
     """The facts of a definition and its own parameters: a config is asked for beside each release of its base."""
-    found = definition(symbol, at)
-    if found is None:
-        return None
-    facts = found.values(at)
+    facts = defined.values(at)
     return facts, read_parameters(facts)
 
 

@@ -7,6 +7,7 @@ The form of the lines is told in `trl_lint.knowledge.refresher.write`, the facts
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from functools import cache, lru_cache
 
 from trl_lint.knowledge import rules_dir
@@ -26,7 +27,7 @@ _INDEXED = regex(r"\n((?:module|class|def) [^ \n]+) ")
 class Block:
     """One symbol: when it was there, and its facts as lines that are parsed when asked for."""
 
-    __slots__ = ("_index", "_known", "_rows", "life", "lines", "package")
+    __slots__ = ("_index", "_known", "_rows", "_turns", "life", "lines", "package")
 
     def __init__(self, package: str, life: Changes, lines: tuple[str, ...]) -> None:
         self.package = package
@@ -35,6 +36,7 @@ class Block:
         self._index: dict[str, str] | None = None
         self._known: dict[str, Changes] = {}
         self._rows: list[tuple[list[str], Changes]] | None = None
+        self._turns: list[int] | None = None
 
     def exists(self, at: int) -> bool:
         return value_at(self.life, at) is not None
@@ -60,17 +62,27 @@ class Block:
 
     def values(self, at: int) -> dict[str, str]:
         """Every fact of the release at a position."""
-        if self._rows is None:
-            parts = (line.partition(" ") for line in self.lines)
-            start = self.life[0][0]
-            self._rows = [(names.split(","), read_changes(self.package, rest, start)) for names, _, rest in parts]
         found: dict[str, str] = {}
-        for names, changes in self._rows:
+        for names, changes in self._read_rows():
             value = value_at(changes, at)
             if value is not None:
                 for name in names:
                     found[name] = value
         return found
+
+    def last_change(self, at: int) -> int:
+        """The last position up to another one at which any fact changed: all releases since have the same facts."""
+        if self._turns is None:
+            self._turns = sorted({position for _, changes in self._read_rows() for position, _ in changes})
+        number = bisect_right(self._turns, at)
+        return self._turns[number - 1] if number else at
+
+    def _read_rows(self) -> list[tuple[list[str], Changes]]:
+        if self._rows is None:
+            parts = (line.partition(" ") for line in self.lines)
+            start = self.life[0][0]
+            self._rows = [(names.split(","), read_changes(self.package, rest, start)) for names, _, rest in parts]
+        return self._rows
 
     def names(self) -> list[str]:
         """The names of all facts that ever were."""
