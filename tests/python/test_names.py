@@ -106,6 +106,13 @@ def test_a_file_that_names_nothing_has_no_active_rule():
     assert not Triage([FakeRule("torch.nn.DataParallel")]).active(b"import torch\n")
 
 
+def test_a_dotted_trigger_needs_its_package():
+    triage = Triage([FakeRule("torch.load")])
+    assert not triage.active(b"import json\njson.load(stream)\n")
+    assert triage.active(b"from torch import load as read\nread(path)\n")
+    assert Triage([FakeRule(".backward")]).active(b"loss.backward()\n")
+
+
 def test_candidates_come_in_source_order():
     rule = FakeRule(".backward")
     parsed = module("a.backward(b.backward())\nc.backward()\n")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from trl_lint.python.names import is_from
@@ -28,6 +29,8 @@ _IMPORT = regex(rb"import[ \t]")
 # where most files of a library name their own package.
 _BEFORE = regex(rb"(?:^(?:\xef\xbb\xbf)?|[\":;]|\\n)[ \t\f]*(?:from[ \t]+(\w+)[\w.]*[ \t]+)?$")
 _WORD = regex(rb"\w+")
+
+Needles = tuple[bytes, ...]  # a file that concerns a rule holds all of them
 
 
 class Trigger(NamedTuple):
@@ -63,7 +66,7 @@ class Triage:
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._by_name: dict[str, list[Trigger]] = {}
         self._by_keyword: dict[str, list[Trigger]] = {}
-        self._needles: list[tuple[Rule, tuple[bytes, ...]]] = []
+        self._needles: list[tuple[Rule, list[Needles]]] = []
         self._importing: list[Rule] = []
         for rule in rules:
             triggers = [read_trigger(rule, text) for text in rule.triggers]
@@ -71,7 +74,10 @@ class Triage:
                 table, key = (self._by_name, trigger.name) if trigger.name else (self._by_keyword, trigger.keyword)
                 table.setdefault(key, []).append(trigger)
             if triggers:
-                self._needles.append((rule, rule.needles or tuple(sorted({_needle(t) for t in triggers}))))
+                choices: set[Needles] = {(needle,) for needle in rule.needles} or {
+                    _needles(trigger) for trigger in triggers
+                }
+                self._needles.append((rule, sorted(choices)))
             if rule.imports:
                 self._importing.append(rule)
 
@@ -79,17 +85,14 @@ class Triage:
         """The rules whose needles occur in the bytes of a file."""
         seen: dict[bytes, bool] = {}
 
-        def holds(needles: tuple[bytes, ...]) -> bool:
-            for needle in needles:
-                hit = seen.get(needle)
-                if hit is None:
-                    hit = seen[needle] = needle in data
-                if hit:
-                    return True
-            return False
+        def holds(needle: bytes) -> bool:
+            hit = seen.get(needle)
+            if hit is None:
+                hit = seen[needle] = needle in data
+            return hit
 
-        found = {rule for rule, needles in self._needles if holds(needles)}
-        importing = [rule for rule in self._importing if not rule.needles or holds(rule.needles)]
+        found = {rule for rule, choices in self._needles if any(all(map(holds, needles)) for needles in choices)}
+        importing = [rule for rule in self._importing if not rule.needles or any(map(holds, rule.needles))]
         if importing:
             words = _imported_words(data)
             found.update(rule for rule in importing if not words.isdisjoint(map(str.encode, rule.imports)))
@@ -126,6 +129,12 @@ class Triage:
                 yield rule
 
 
+@lru_cache(maxsize=4)
+def triage_of(rules: tuple[Rule, ...]) -> Triage:
+    """The triage of these rules, made once: editors and repairs ask for the same again and again."""
+    return Triage(rules)
+
+
 def _matches(trigger: Trigger, call: ast.Call, module: PythonModule) -> bool:
     if trigger.keyword and all(keyword.arg != trigger.keyword for keyword in call.keywords):
         return False
@@ -138,8 +147,10 @@ def _last_parts(origins: frozenset[str]) -> set[str]:
     return {origin.rpartition(".")[2] for origin in origins}
 
 
-def _needle(trigger: Trigger) -> bytes:
-    return (trigger.keyword or trigger.name).encode()
+def _needles(trigger: Trigger) -> Needles:
+    """What a file holds that a trigger matches: also the package, without which no name is one of its names."""
+    last = (trigger.keyword or trigger.name).encode()
+    return (trigger.dotted.partition(".")[0].encode(), last) if trigger.dotted else (last,)
 
 
 def _imported_words(data: bytes) -> set[bytes]:
