@@ -14,7 +14,7 @@ from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location, Severity
 from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, is_larger
-from trl_lint.python.triage import Triage
+from trl_lint.python.triage import triage_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.settings import Settings
@@ -52,7 +52,7 @@ class Checker:
         self.found_in: dict[str, dict[Finding, None]] = {}
         self._checking = ""
         self._rules = [rule for rule in declared_rules() if settings.is_selected(rule.code)]
-        self._triage = Triage(self._rules)
+        self._triage = triage_of(tuple(self._rules))
         self.run_rules = [rule for rule in self._rules if rule.runs]
         self._checked_runs: set[Run] = set()
 
@@ -108,8 +108,12 @@ class Checker:
             return
         active = self._triage.active(file.data)
         is_configured = bool(self.run_rules) and _is_configured(file.data)
-        if not active and not explicit and not is_configured:
-            return
+        if not active and not is_configured:
+            if not explicit:
+                return
+            if file.tree is not None:  # and no parser has anything to say about it
+                refuse_large(len(file.text))
+                return
         if notebook:
             from trl_lint.sources.notebook import python_source
 

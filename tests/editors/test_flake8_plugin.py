@@ -7,12 +7,17 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from fixture_cases import FIXTURES
 
 from trl_lint.editors import context
-from trl_lint.editors.flake8_plugin import Flake8Checker, findings, python_path
+from trl_lint.editors.flake8_plugin import Flake8Checker, _file_on_disk, findings, python_path
+from trl_lint.python.module import PythonModule
+from trl_lint.sources import Source
 
 FAULT = """import torch
 from accelerate import Accelerator
@@ -179,6 +184,89 @@ def test_another_file_that_explains_a_finding_is_named(project: Path):
     assert entry[:2] == (9, 25) and entry[2].endswith("[configs/fsdp.yaml:1: this run uses FSDP]")
 
 
+# -- the tree of flake8 ---------------------------------------------------------------------------------------------
+
+
+def of_flake8(path: Path) -> tuple[list[str], ast.AST]:
+    """The lines that flake8 hands over for a file, and the tree that it makes of them."""
+    from flake8.processor import FileProcessor
+
+    options = SimpleNamespace(hang_closing=False, indent_size=4, max_line_length=79, max_doc_length=None, verbose=0)
+    processor = FileProcessor(str(path), options)  # type: ignore[arg-type]
+    return processor.lines, processor.build_ast()
+
+
+VARIANTS: dict[str, Callable[[str], bytes]] = {
+    "plain": lambda text: text.encode(),
+    "CR LF": lambda text: text.replace("\n", "\r\n").encode(),
+    "CR": lambda text: text.replace("\n", "\r").encode(),
+    "byte order mark": lambda text: b"\xef\xbb\xbf" + text.encode(),
+    "latin-1": lambda text: ("# coding: latin-1\n# \xe9\n" + text).encode("latin-1", "replace"),
+    "form feeds": lambda text: ("\f\n" + text.replace("\n\n", "\n\f\n\f")).encode(),
+    "wide characters": lambda text: ("'\U0001f600'; " + text).encode(),
+    "mixed line ends": lambda text: text.replace("\n", "\r\n", 3).replace("\n", "\r", 1).encode(),
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_its_tree_is_ours_node_by_node(project: Path, variant: str):
+    """In every kind of line end and encoding, for every fixture that parses so."""
+    compared = 0
+    path = project / "train.py"
+    for fixture in sorted(FIXTURES.rglob("*.py")):
+        path.write_bytes(VARIANTS[variant](fixture.read_text("utf-8")))
+        try:
+            lines, tree = of_flake8(path)
+        except SyntaxError:  # `from __future__` and such have to come first
+            continue
+        file = _file_on_disk(str(path), "".join(lines))
+        assert file is not None
+        own = PythonModule(Source(file, "python"))
+        assert ast.dump(own.tree, include_attributes=True) == ast.dump(tree, include_attributes=True)
+        file.tree = tree  # type: ignore[assignment]
+        given = PythonModule(Source(file, "python"))
+        assert given.tree is tree and [given.span(call) for call in given.calls] == list(map(own.span, own.calls))
+        compared += 1
+    assert compared > 300
+
+
+def test_nothing_is_parsed_again(project: Path, monkeypatch: pytest.MonkeyPatch):
+    path = project / "train.py"
+    path.write_bytes(("# \xe9\n" + FAULT).replace("\n", "\r\n").encode())
+    lines, tree = of_flake8(path)
+    monkeypatch.setattr("trl_lint.python.module.parse", None)
+    found = list(Flake8Checker(tree, "train.py", lines).run())
+    assert [(line, column, text[:6]) for line, column, text, _ in found] == [(7, 11, "TRL103")]
+
+
+def test_a_tree_is_not_that_of_the_file_where_the_buffer_is_another_text(project: Path):
+    (project / "train.py").write_text("x = 1\n")
+    found = findings("train.py", FAULT, ast.parse(FAULT))
+    assert [message[:6] for _, _, message in found] == ["TRL103"]
+    assert codes(project / "train.py") == []
+
+
+def test_a_file_that_changed_after_its_project_read_it_is_read_anew(project: Path):
+    """Another file has the whole project read, this one with it; its tree is then of another text than the one held."""
+    train = project / "train.py"
+    train.write_text("\n" + FAULT)
+    age(project)
+    assert codes(train) == ["TRL103"]
+    known = context.context_for(str(train))
+    assert known.shared.files.is_open(str(train))
+    train.write_text(FAULT)
+    known._next_look = time.monotonic() + 60
+    found = findings("train.py", FAULT, ast.parse(FAULT))
+    assert [(line, message[:6]) for line, _, message in found] == [(6, "TRL103")]
+
+
+def test_a_large_file_that_names_nothing_is_still_said_to_be_unread(project: Path):
+    text = "x = 1\n" * 400_000
+    (project / "data.py").write_text(text)
+    ((line, _, message),) = findings("data.py", text, ast.parse("x = 1\n"))
+    assert line == 1 and message.startswith("TRL001 not checked")
+
+
 # -- the project around it ------------------------------------------------------------------------------------------
 
 
@@ -240,6 +328,34 @@ def test_what_lies_outside_of_the_project_is_watched_too(project: Path):
         seen.append(codes(inner / "train.py"))
         context.context_for(str(inner / "train.py"))._next_look = 0.0
     assert seen == [["TRL302"], []]
+
+
+def test_a_run_sees_one_state_of_the_project_and_who_comes_back_a_new_one(project: Path):
+    pins = project / "requirements.txt"
+    pins.write_text("trl==0.18.0\n")
+    (project / "unit").mkdir()
+    for name in ("a.py", "b.py", "unit/c.py"):
+        (project / name).write_text(PINNED)
+    age(project)
+    first = context.context_for(str(project / "a.py"))
+    assert codes(project / "a.py") == ["TRL301"]
+    pins.write_text("trl==0.17.0\n")
+    assert context.context_for(str(project / "b.py")) is first
+    first._next_look = 0.0
+    assert context.context_for(str(project / "a.py")) is not first  # it was there before
+
+
+def test_after_a_break_every_file_is_checked_with_a_new_state(project: Path):
+    pins = project / "requirements.txt"
+    pins.write_text("trl==0.18.0\n")
+    (project / "a.py").write_text(PINNED)
+    age(project)
+    assert codes(project / "a.py") == ["TRL301"]
+    first = context.context_for(str(project / "a.py"))
+    pins.write_text("trl==0.17.0\n")
+    first._last_use -= 60
+    first._next_look = 0.0
+    assert context.context_for(str(project / "b.py")) is not first
 
 
 def test_a_changed_pin_changes_the_findings(project: Path):

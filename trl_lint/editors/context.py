@@ -1,7 +1,8 @@
 """What a process that checks one file after the other keeps between two of them, and when that is out of date.
 
-A project is read once for all its files. Before each use every file and folder that it was read from is looked at
-again: if one has changed, come or gone, everything is read anew.
+A project is read once for all its files. A run that goes from file to file sees one state of it. Where somebody comes
+back to a file, or after a break, every file and folder that it was read from is looked at again: if one has changed,
+come or gone, everything is read anew.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from trl_lint.engine import Result, Shared, check
 from trl_lint.project.discovery import is_source, listings
 from trl_lint.records import NamedTuple
 from trl_lint.settings import Options, Settings, find_config, load
-from trl_lint.sources import Files
+from trl_lint.sources import Files, SourceFile
 
 if TYPE_CHECKING:
     from trl_lint.baseline import Baseline
@@ -29,6 +30,8 @@ _MAX_CONTEXTS = 4
 _GRAIN_NS = 20_000_000
 # At most every fifth second goes into looking for changes, however large the tree is.
 _PAUSE = 4
+# How long nobody asks for a file before somebody may have worked meanwhile.
+_BREAK_SECONDS = 1.0
 
 
 class Stamp(NamedTuple):
@@ -53,22 +56,42 @@ class Context:
         self.baseline: Baseline | None = _baseline(self.settings)
         self.shared = Shared(Files(), {})
         self._watched: set[str] = set()
+        self._checked: set[str] = set()
+        self._last_use = time.monotonic()
         self._next_look = 0.0
+
+    def use(self, path: str) -> None:
+        """Remember that a file is checked now."""
+        self._checked.add(path)
+        self._last_use = time.monotonic()
+
+    def is_due(self, path: str) -> bool:
+        """Whether it is time for a look before a file is checked."""
+        now = time.monotonic()
+        is_back = path in self._checked or now - self._last_use > _BREAK_SECONDS
+        return is_back and now >= self._next_look
 
     def is_fresh(self) -> bool:
         """Whether everything is as it was."""
         began = time.monotonic()
-        if began < self._next_look:
-            return True
         fresh = all(_stamp(path) == stamp for path, stamp in self.stamps.items())
         now = time.monotonic()
         self._next_look = now + _PAUSE * (now - began)
         return fresh
 
-    def check(self, path: str) -> Result:
-        """Check a file as it is on disk."""
+    def check(self, file: SourceFile) -> Result:
+        """Check a file as it is on disk, with its tree if there is one."""
         began = time.time_ns()
-        result = check([path], self.settings, shared=self.shared)
+        held = self.shared.files.put(file)
+        if held.data != file.data:  # it was read for its project's sake, and has changed since the last look
+            self.shared = Shared(Files(), {})
+            self._watched.clear()
+            held = self.shared.files.put(file)
+        held.tree = file.tree
+        try:
+            result = check([file.path], self.settings, shared=self.shared)
+        finally:
+            held.tree = None  # findings and comments keep a file, but nobody asks for its tree again
         for root in self.shared.projects.keys() - self._watched:
             found = dict(_stamps_below(root, self.settings))
             now = time.time_ns()  # a date in the future is a wrong clock's, and says nothing
@@ -78,19 +101,30 @@ class Context:
             self._watched.add(root)
         # What was read beyond: a list of requirements above the project, a config in an excluded folder.
         self.stamps.update(_stamps_of([p for p in self.shared.files.opened() if p not in self.stamps]))
+        self.use(file.path)
         return result
 
 
 _contexts: dict[tuple[str | None, str], Context] = {}
+_here = ""
 
 
 def context_for(path: str) -> Context:
     """The context of an absolute path. Raises SettingsError, BaselineError."""
-    looks.forget()
-    key = (find_config(os.path.dirname(path)), os.getcwd())
+    global _here
+    here = os.getcwd()
+    if here != _here:
+        looks.forget()
+        _here = here
+    key = (find_config(os.path.dirname(path)), here)
     context = _contexts.pop(key, None)
-    if context is None or not context.is_fresh():
-        context = Context(key[0])
+    if context is None or context.is_due(path):
+        looks.forget()
+        if (found := (find_config(os.path.dirname(path)), here)) != key:
+            key, context = found, _contexts.pop(found, None)
+        if context is None or not context.is_fresh():
+            context = Context(key[0])
+    context.use(path)
     _contexts[key] = context  # the one used last stays longest
     while len(_contexts) > _MAX_CONTEXTS:
         del _contexts[next(iter(_contexts))]

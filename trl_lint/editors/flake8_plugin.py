@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from trl_lint.editors.context import Context
     from trl_lint.engine import Result
     from trl_lint.finding import Finding
+    from trl_lint.sources import SourceFile
 
 # line, column from 0, "CODE text", the plugin: what flake8 wants from a checker
 Report = tuple[int, int, str, type]
@@ -30,12 +31,13 @@ _MAX_EXPLAINED = 3
 
 
 class Flake8Checker:
-    """One file of a flake8 run. The tree is asked for only because flake8 calls no plugin without one."""
+    """One file of a flake8 run, with the tree that flake8 made of its lines."""
 
     name: ClassVar[str] = "trl-lint"
     version: ClassVar[str] = __version__
 
     def __init__(self, tree: ast.AST, filename: str, lines: list[str]) -> None:
+        self.tree = tree
         self.filename = filename
         self.lines = lines
 
@@ -48,16 +50,16 @@ class Flake8Checker:
 
     def _findings(self, text: str) -> list[tuple[int, int, str]]:
         try:
-            return findings(self.filename, text)
+            return findings(self.filename, text, self.tree)
         except Exception as error:  # whatever it is, it must not take the whole flake8 run down
             return [(1, 0, " ".join(f"TRL003 trl-lint failed: {type(error).__name__}: {error}".split()))]
 
 
-def findings(name: str, text: str) -> list[tuple[int, int, str]]:
+def findings(name: str, text: str, tree: ast.AST | None = None) -> list[tuple[int, int, str]]:
     """Line (from 1), column (from 0) and text of the findings in one buffer.
 
-    `name` is what flake8 calls the file: a path, relative or absolute, or "stdin" where its client names none. Raises
-    SettingsError, BaselineError.
+    `name` is what flake8 calls the file: a path, relative or absolute, or "stdin" where its client names none. `tree`
+    is that of the text. Raises SettingsError, BaselineError.
     """
     path = python_path(name)
     if path is None:
@@ -65,7 +67,15 @@ def findings(name: str, text: str) -> list[tuple[int, int, str]]:
     from trl_lint.editors.context import context_for
 
     context = context_for(path)
-    result = context.check(path) if _is_on_disk(path, text) else _check_buffer(context, path, text)
+    file = _file_on_disk(path, text)
+    if file is None:
+        result = _check_buffer(context, path, text)
+    else:
+        # Line ends are all that the two texts may differ in, and to a parser these are one: so are the two trees.
+        file.tree = tree if isinstance(tree, ast.Module) else None
+        result = context.check(file)
+    if not result.findings:
+        return []
     shown = result.findings if context.baseline is None else context.baseline.new(result.findings, result.files)
     return [_entry(finding, result) for finding in shown if finding.location.path == path]
 
@@ -84,14 +94,15 @@ def python_path(name: str) -> str | None:
     return f"{path}.py" if path.endswith(".ipynb") or not is_source(path) else None
 
 
-def _is_on_disk(path: str, text: str) -> bool:
-    """Whether the buffer is the file, so that nothing has to be read for this buffer alone."""
+def _file_on_disk(path: str, text: str) -> SourceFile | None:
+    """The file if it is what the buffer holds, so that nothing has to be read for this buffer alone."""
     from trl_lint.sources.text import SourceError, open_file
 
     try:
-        return _with_plain_line_ends(open_file(path).text) == _with_plain_line_ends(text)
+        file = open_file(path)
+        return file if _with_plain_line_ends(file.text) == _with_plain_line_ends(text) else None
     except (OSError, SourceError):
-        return False
+        return None
 
 
 def _with_plain_line_ends(text: str) -> str:

@@ -48,7 +48,7 @@ class PythonModule:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.tree = parse(source.text)
+        self.tree = _tree_of(source)
         self.parents: dict[ast.AST, ast.AST] = {}
         self._index: defaultdict[type, list[ast.AST]] = defaultdict(list)
         self._walk()
@@ -212,6 +212,11 @@ def nodes_in(node: ast.AST, closed: tuple[type[ast.AST], ...] = ()) -> Iterator[
                 stack.extend(item for item in value if item.__class__ in _CHILDREN)
             elif value.__class__ in _CHILDREN:
                 stack.append(value)
+
+
+def _tree_of(source: Source) -> ast.Module:
+    known = source.file.tree
+    return known if known is not None and source.text is source.file.text else parse(source.text)
 
 
 def _place(node: ast.AST) -> tuple[int, int, int, int]:

@@ -9,10 +9,14 @@ import re
 import stat
 from bisect import bisect_right
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+
+if TYPE_CHECKING:
+    import ast
 
 _NEWLINE = regex(r"\r\n|\r|\n")
 _CODING_COOKIE = regex(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -103,16 +107,18 @@ def python_encoding(data: bytes) -> str:
 class SourceFile:
     """One file on disk: its bytes, its text, and how to go from the text back to the very same bytes.
 
-    `path` is absolute. `text` has no byte order mark and keeps its line ends; reading it raises SourceError.
+    `path` is absolute. `text` has no byte order mark and keeps its line ends; reading it raises SourceError. `tree` is
+    that of the text, where somebody has parsed it already.
     """
 
-    __slots__ = ("_lines", "_text", "bom", "data", "encoding", "path")
+    __slots__ = ("_lines", "_text", "bom", "data", "encoding", "path", "tree")
 
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
         self.data = data
         self.bom = next((bom for bom in _BOMS if data.startswith(bom)), b"")
         self.encoding = "utf-8"
+        self.tree: ast.Module | None = None
         self._text: str | None = None
         self._lines: LineIndex | None = None
 
@@ -211,6 +217,10 @@ class Files:
     def opened(self) -> list[str]:
         """The paths of the files that are held."""
         return list(self._files)
+
+    def put(self, file: SourceFile) -> SourceFile:
+        """Hold a file that was read elsewhere, unless its path is held already; the one that is held."""
+        return self._files.setdefault(file.path, file)
 
     def exists(self, path: str) -> bool:
         return path in self._files or path in self._overlays or looks.is_file(path)
