@@ -23,6 +23,7 @@ from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
     from trl_lint.finding import Location
+    from trl_lint.knowledge.api import Signature
     from trl_lint.project import Project
     from trl_lint.project.candidates import Candidate
     from trl_lint.project.documents import Document, Kind
@@ -70,6 +71,7 @@ class Run:
         self.files = files or {}
         self.is_launched = True  # by a command of the project; see `bare_run`
         self._fields: dict[str, Setting | Missing] = {}  # asked for by many rules, each for many releases
+        self._signatures: dict[tuple[tuple[str, str], ...], Signature | None] = {}
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -277,18 +279,23 @@ class Run:
 
     def default(self, name: str, versions: dict[str, str]) -> Setting | Missing:
         """The default of a field with these releases; ABSENT if there is no such field, UNKNOWN if it is not known."""
-        from trl_lint.knowledge.api import resolve, signature
-
-        if not self.config:
+        key = tuple(versions.items())
+        if key not in self._signatures:
+            self._signatures[key] = self._signature(versions)
+        known = self._signatures[key]
+        if known is None:
             return UNKNOWN
-        found = resolve(self.config, versions)
-        if not isinstance(found, str):
-            return UNKNOWN
-        known = signature(found, versions)
         parameter = known.parameters.get(name)
         if parameter is None:
             return UNKNOWN if known.open else ABSENT
         return of_default(parameter.default)
+
+    def _signature(self, versions: dict[str, str]) -> Signature | None:
+        """What the class of the training arguments takes with these releases; None if that is not known."""
+        from trl_lint.knowledge.api import resolve, signature
+
+        found = resolve(self.config, versions) if self.config else None
+        return signature(found, versions) if isinstance(found, str) else None
 
     def effective(self, name: str, versions: dict[str, str]) -> Setting | Missing:
         """What a field is in the run with these releases."""

@@ -49,8 +49,11 @@ def contradictions_in(run: Run, rule: Rule) -> Iterator[Found]:
         def read_in(version: str, row: Contradiction = row, others: dict[str, str] = others) -> Read:
             return reader(run, {**others, row.package: version})
 
+        def said_in(version: str, row: Contradiction = row, others: dict[str, str] = others) -> Read:
+            return reader(run, {**others, row.package: version}, with_defaults=False)
+
         where = (run.launch.location._replace(message="the run"),) if run.launch.launcher else ()
-        found = _found(row, run.choices[row.package], read_in, rule, where)
+        found = _found(row, run.choices[row.package], read_in, said_in, rule, where)
         if found is not None and found.location not in seen:
             seen.add(found.location)
             yield found._replace(severity=lowered(found.severity)) if run.launch.is_documentation else found
@@ -74,7 +77,9 @@ def contradictions_in_recipe(document: Document, project: Project, code: str, se
         if row.code != code or row.trainer or row.package not in choices:
             continue
         level = after_flags(lowered(severity), fields(row), launches)
-        found = _found(row, choices[row.package], lambda version: read, level, ()) if level is not None else None
+        if level is None:
+            continue
+        found = _found(row, choices[row.package], lambda version: read, lambda version: read, level, ())
         if found is not None:
             yield found
 
@@ -90,11 +95,15 @@ def _found(
     row: Contradiction,
     chosen: Choice,
     read_in: Callable[[str], Read],
+    said_in: Callable[[str], Read],
     level: Severity | Rule,
     where: tuple[Location, ...],
 ) -> Found | None:
-    """What a row says about the values that `read_in` gives for the releases of its package; None if nothing."""
-    if not _is_written(row, read_in, chosen):
+    """What a row says about the values that `read_in` gives for the releases of its package; None if nothing.
+
+    `said_in` gives what somebody wrote of them.
+    """
+    if not _is_written(row, said_in, chosen):
         return None
 
     def is_bad(version: str) -> bool:
@@ -114,13 +123,13 @@ def _found(
     return Found(place, message, severity, (*related, *where, *verdict.related))
 
 
-def _is_written(row: Contradiction, read_in: Callable[[str], Read], chosen: Choice) -> bool:
+def _is_written(row: Contradiction, said_in: Callable[[str], Read], chosen: Choice) -> bool:
     """Whether anything that a row is about stands somewhere; of defaults alone nothing is said.
 
     What stands there is the same for all releases, but for names that only the oldest or the newest of them take.
     """
     ends = dict.fromkeys(chosen.releases[:: max(len(chosen.releases) - 1, 1)])
-    readers = [read_in(version) for version in ends]
+    readers = [said_in(version) for version in ends]
     said = (read(name) for read in readers for name in fields(row))
     return any(isinstance(one, Setting) and one.location is not None for one in said)
 
@@ -148,8 +157,9 @@ def _shown(setting: Setting) -> str:
     return f"{setting.value}" + (" by default" if setting.origin == "default" and setting.location is None else "")
 
 
-def reader(run: Run, versions: dict[str, str]) -> Read:
-    """What the fields of the table are in a run with these releases."""
+def reader(run: Run, versions: dict[str, str], with_defaults: bool = True) -> Read:
+    """What the fields of the table are in a run with these releases; those of arguments maybe without defaults, which
+    have no place."""
 
     def read(field: str) -> Setting | Missing:
         kind, _, name = field.rpartition(":")
@@ -161,17 +171,17 @@ def reader(run: Run, versions: dict[str, str]) -> Read:
             return _of_trainer(run, name)
         if field in _DERIVED:
             return _DERIVED[field](run)
-        return _of_arguments(run, field, versions)
+        return _of_arguments(run, field, versions, with_defaults)
 
     return read
 
 
-def _of_arguments(run: Run, field: str, versions: dict[str, str]) -> Setting | Missing:
+def _of_arguments(run: Run, field: str, versions: dict[str, str], with_defaults: bool) -> Setting | Missing:
     for old, is_taken in old_names(field, versions.get("transformers", "")):
         said = run.field(old)
         if said is not ABSENT:
             return said if is_taken and isinstance(said, Setting) else UNKNOWN
-    return run.effective(field, versions)
+    return run.effective(field, versions) if with_defaults else run.field(field)
 
 
 def _of_document(document: Document | None, path: str) -> Setting | Missing:
