@@ -1,7 +1,7 @@
 """`--fix` in one process that has everything imported, and LibCST's bare parse of the files it changes. Prints JSON.
 
 `python -m benchmarks.fixing fix|parse`: `seconds`, and how many files were repaired. The project is made here: scripts
-in which an argument was renamed, among as many in which nothing is wrong.
+in which an argument was renamed, among as many in which nothing is wrong. It is an error if one is left as it was.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def write_outdated(folder: str) -> list[str]:
     for number in range(_FILES):
         right = training_script(False, number)
         texts[f"right{number}.py"] = right
-        texts[f"outdated{number}.py"] = right.replace("processing_class=", "tokenizer=")
+        texts[f"outdated{number}.py"] = right.replace(
+            "seed=arguments", 'evaluation_strategy="no",\n        seed=arguments'
+        )
     for name, text in texts.items():
         with open(os.path.join(folder, name), "w", encoding="utf-8") as stream:
             stream.write(text)
@@ -34,7 +36,10 @@ def write_outdated(folder: str) -> list[str]:
 
 
 def time_fix(folder: str) -> tuple[float, int]:
-    """The seconds of `trl-lint --fix` in this process, which has done it before elsewhere, and the files changed."""
+    """The seconds of `trl-lint --fix` in this process, which has done it before elsewhere, and the files changed.
+
+    Raises RuntimeError where a file was not repaired: then it is something else that was measured.
+    """
     from trl_lint import cli
 
     seconds, changed = 0.0, 0
@@ -47,6 +52,8 @@ def time_fix(folder: str) -> tuple[float, int]:
             cli.main(["--fix", "--no-cache", "--isolated", place])
             seconds = time.perf_counter() - began
         changed = sum(_read(path) != text for path, text in zip(paths, before, strict=True))
+        if changed != len(paths):
+            raise RuntimeError(f"{changed} of {len(paths)} files were repaired")
     return seconds, changed
 
 
