@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import growth, logs, machine, mix, oracle, parse, peers, plot, processes, report, targets
+from benchmarks import fixing, growth, logs, machine, mix, oracle, parse, peers, plot, processes, report, targets
 from benchmarks.rounds import Bounds, measure
 from benchmarks.samples import write_long_script
 from benchmarks.tools import PEERS, Command, Environment, commands, find_tools, flake8_with_dependencies
@@ -192,6 +192,11 @@ def test_everything_runs_without_peers(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 # -- the oracle -----------------------------------------------------------------------------------------------------
+
+
+def test_the_repairs_that_are_timed_are_made(tmp_path: Path):
+    seconds, changed = fixing.time_fix(str(tmp_path / "fix"))
+    assert seconds > 0 and changed == fixing.time_parse(str(tmp_path / "parse"))[1]
 
 
 def test_oracle_agrees_and_would_notice(tmp_path: Path):
