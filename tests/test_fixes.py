@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import stat
 from collections.abc import Callable
@@ -118,6 +119,32 @@ def build(model):
 )
 def test_python_that_is_fine(old: str, new: str):
     assert verdict("a.py", SCRIPT, old, new) is None
+
+
+@pytest.mark.parametrize("name", ["text", "tree"])
+def test_texts_and_trees_prove_the_same(name: str, monkeypatch: pytest.MonkeyPatch):
+    """Every edit of the fixtures below is judged alike whether statements are told by their texts or by their trees."""
+    if name == "tree":
+        monkeypatch.setattr("trl_lint.fixes.verify_python._text_of", lambda statement, code: ast.dump(statement))
+    for before, old, new, is_fine in PROOFS:
+        assert (verdict("a.py", before, old, new) is None) is is_fine, (old, new)
+
+
+_MATCH = "match a:\n    case 1:\n        b = 1\n    case 2:\n        c = 2\n"
+_DECORATED = "a = b = print\n@a\ndef f():\n    return 1\n@b\ndef g():\n    return 2\n"
+_SAME = "a = 1\na = 1\nprint(a)\na = 1\n"
+PROOFS = [
+    (_MATCH, "c = 2", "c = 3", True),
+    (_MATCH, "    case 2:\n        c = 2\n", "", True),
+    (_MATCH, "b = 1\n    case 2:\n", "b = 1\n", True),
+    (_DECORATED, "return 2", "return 3", True),
+    (_DECORATED, "return 1\n@b\n", "return 1\n", True),
+    (_DECORATED, "    return 1\n@b\ndef g():\n", "", True),
+    (_SAME, "print(a)", "print(a, a)", True),
+    (_SAME, "print(a)\n", "if a:\n    print(a)\n    ", False),
+    ("if 1:\n    3\nelif 2:\n    4\n", "if 1:\n    3\nelif", "if", True),
+    ("x = 1\nfor y in ():\n    x\n    y\n", "    x\n", "x\n", False),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,13 @@ def repair(check: Check, wanted: Callable[[Result], Sequence[Finding]], unsafe: 
     `check` runs the engine with new contents of files laid over those on disk. A fix is kept only if the texts pass
     `verify`, its finding is gone afterwards, and no new finding of the level error has come.
     """
-    return _Loop(check, wanted, unsafe).run()
+    enabled = gc.isenabled()
+    gc.disable()  # as in the engine, and for the same trees
+    try:
+        return _Loop(check, wanted, unsafe).run()
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class _Loop:
@@ -58,6 +65,7 @@ class _Loop:
         self.before: dict[str, SourceFile] = {}
         self.fixed: list[Finding] = []
         self.refused: dict[object, Refusal] = {}
+        self._objections: dict[tuple[str, tuple[Edit, ...]], str | None] = {}  # of files as they are in the result
         self.result = self._run_check({})
 
     def _run_check(self, contents: dict[str, bytes]) -> Result:
@@ -115,8 +123,11 @@ class _Loop:
 
     def _text_objection(self, groups: dict[str, list[Edit]]) -> str | None:
         for path, edits in groups.items():
-            file = self.result.files.get(path)
-            if (reason := objection(file, edited(file.text, edits), edits)) is not None:
+            key = (path, tuple(edits))  # mostly a file has one fix, which a batch does not change
+            if key not in self._objections:
+                file = self.result.files.get(path)
+                self._objections[key] = objection(file, edited(file.text, edits), edits)
+            if (reason := self._objections[key]) is not None:
                 return reason
         return None
 
@@ -150,6 +161,7 @@ class _Loop:
     ) -> None:
         for path in groups:
             self.before.setdefault(path, self.result.files.get(path))
+        self._objections.clear()
         self.contents = contents
         self.fixed += batch
         self.result = after

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Edit
-from trl_lint.python.module import PythonModule
+from trl_lint.python.module import Places, parse
 from trl_lint.sources import Source, SourceError
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ def module_objection(before: Source, after: Source, edits: Sequence[Edit]) -> st
 
 def _objection(before: Source, after: Source, edits: Sequence[Edit] | None) -> str | None:
     try:
-        old = PythonModule(before)
+        old = Code(before)
     except SourceError:
         return None  # newer than this interpreter: only the rules can tell whether it is repaired
     try:
-        new = PythonModule(after)
+        new = Code(after)
     except SourceError as error:
         return f"the file would not parse any more: {error.message}"
     if unbound := sorted(_unbound(after.text) - _unbound(before.text)):
@@ -84,16 +84,51 @@ def _tables(table: SymbolTable, scope: str) -> Iterator[tuple[str, SymbolTable]]
 # -- what changed -----------------------------------------------------------------------------------------------------
 
 
-def _only_edited(old: PythonModule, new: PythonModule, edits: Sequence[Edit]) -> bool:
-    def is_touched(node: ast.AST) -> bool:
-        if not hasattr(node, "lineno"):
-            return any(is_touched(child) for child in ast.iter_child_nodes(node))
-        start, end = old.span(node)
-        for decorator in getattr(node, "decorator_list", ()):
-            start = min(start, old.span(decorator)[0])
-        return any(_reaches(edit, start, end) for edit in edits)
+class Code(Places):
+    """A Python source with its tree; a node begins with its first decorator.
 
-    return _same_block(old.tree.body, new.tree.body, is_touched)
+    Raises SourceError if the text is not Python that this interpreter can parse.
+    """
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.tree = parse(source.text)
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        start, end = super().span(node)
+        for decorator in getattr(node, "decorator_list", ()):
+            start = min(start, super().span(decorator)[0])
+        return start, end
+
+
+class _Comparison:
+    """Two codes and the edits between them."""
+
+    def __init__(self, old: Code, new: Code, edits: Sequence[Edit]) -> None:
+        self.old = old
+        self.new = new
+        self.edits = edits
+
+    def is_touched(self, node: ast.AST) -> bool:
+        if not hasattr(node, "lineno"):
+            return any(self.is_touched(child) for child in ast.iter_child_nodes(node))
+        start, end = self.old.span(node)
+        return any(_reaches(edit, start, end) for edit in self.edits)
+
+    def old_text(self, statement: ast.AST) -> str:
+        return _text_of(statement, self.old)
+
+    def new_text(self, statement: ast.AST) -> str:
+        return _text_of(statement, self.new)
+
+
+def _text_of(statement: ast.AST, code: Code) -> str:
+    """The text of a statement; a case of a `match` has no place, and is told by its tree."""
+    return code.segment(statement) if hasattr(statement, "lineno") else ast.dump(statement)
+
+
+def _only_edited(old: Code, new: Code, edits: Sequence[Edit]) -> bool:
+    return _same_block(old.tree.body, new.tree.body, _Comparison(old, new, edits))
 
 
 def _reaches(edit: Edit, start: int, end: int) -> bool:
@@ -103,46 +138,60 @@ def _reaches(edit: Edit, start: int, end: int) -> bool:
     return edit.end > start or (edit.start == edit.end and "\n" not in edit.content)
 
 
-def _same_block(old: Sequence[ast.AST], new: Sequence[ast.AST], is_touched: Callable[[ast.AST], bool]) -> bool:
+def _same_block(old: Sequence[ast.AST], new: Sequence[ast.AST], both: _Comparison) -> bool:
     """Untouched statements are all there, in order; between two of them, touched ones pair up or are replaced."""
-    anchors = [-1]
-    wanted = [node for node in old if not is_touched(node)]
-    at = 0
-    dumps = [ast.dump(node) for node in new]
-    for node in wanted:
-        try:
-            at = dumps.index(ast.dump(node), at)
-        except ValueError:
-            return False
-        anchors.append(at)
-        at += 1
-    anchors.append(len(new))
+    touched_ones = [both.is_touched(node) for node in old]
+    wanted = [node for node, is_touched in zip(old, touched_ones, strict=True) if not is_touched]
     gaps: list[list[ast.AST]] = [[]]
-    for node in old:
-        if is_touched(node):
+    for node, is_touched in zip(old, touched_ones, strict=True):
+        if is_touched:
             gaps[-1].append(node)
         else:
             gaps.append([])
+    # Two statements with one text are one piece of code, and comparing texts is cheap. Where that does not prove it,
+    # the trees may.
+    by_text = _anchors(map(both.old_text, wanted), map(both.new_text, new))
+    if by_text is not None and _same_gaps(gaps, by_text, new, both):
+        return True
+    by_tree = _anchors(map(ast.dump, wanted), map(ast.dump, new))
+    return by_tree is not None and by_tree != by_text and _same_gaps(gaps, by_tree, new, both)
+
+
+def _same_gaps(gaps: list[list[ast.AST]], anchors: list[int], new: Sequence[ast.AST], both: _Comparison) -> bool:
+    """Whether the touched statements between untouched ones pair up with what stands there now, or are replaced."""
     for touched, (before, after) in zip(gaps, pairwise(anchors), strict=True):
         fresh = new[before + 1 : after]
         if len(touched) == len(fresh):
             pairs = zip(touched, fresh, strict=True)
-            if not all(_same_statement(a, b, is_touched) for a, b in pairs):
+            if not all(_same_statement(a, b, both) for a, b in pairs):
                 return False
     return True
 
 
-def _same_statement(old: ast.AST, new: ast.AST, is_touched: Callable[[ast.AST], bool]) -> bool:
+def _anchors(wanted: Iterable[str], present: Iterable[str]) -> list[int] | None:
+    """The places at which each of the wanted is present, in order, between the place before the first and that after
+    the last; None if one is not there."""
+    found = [-1]
+    there = list(present)
+    for text in wanted:
+        try:
+            found.append(there.index(text, found[-1] + 1))
+        except ValueError:
+            return None
+    return [*found, len(there)]
+
+
+def _same_statement(old: ast.AST, new: ast.AST, both: _Comparison) -> bool:
     blocks = [name for name in _BLOCKS if isinstance(getattr(old, name, None), list)]
     if type(old) is type(new):
         for name in blocks:
-            if not _same_block(getattr(old, name), getattr(new, name), is_touched):
+            if not _same_block(getattr(old, name), getattr(new, name), both):
                 return False
     elif blocks:
         return False  # a compound statement never turns into another kind
     # Every largest piece that no edit touches must be in the new statement, wherever it went.
     inside = {id(child) for name in blocks for child in getattr(old, name)}
-    kept = Counter(ast.dump(node) for node in _untouched(old, inside, is_touched))
+    kept = Counter(ast.dump(node) for node in _untouched(old, inside, both.is_touched))
     return not kept or not kept - Counter(ast.dump(node) for node in _outside_blocks(new))
 
 

@@ -40,14 +40,41 @@ _CHILDREN: dict[type, tuple[str, ...]] = {
 }
 
 
-class PythonModule:
+class Places:
+    """Where the nodes of a Python source stand, in characters."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._ascii = source.text.isascii()
+
+    def offset(self, line: int, byte_column: int) -> int:
+        """The character offset of an `ast` position, whose columns count UTF-8 bytes."""
+        start = self.source.lines.starts[line - 1]
+        if self._ascii or byte_column == 0:
+            return start + byte_column
+        text = self.source.lines.line_text(line)
+        return start + len(text.encode()[:byte_column].decode("utf-8", "replace"))
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Start and end offset of a node in the text of its source."""
+        return (
+            self.offset(node.lineno, node.col_offset),  # type: ignore[attr-defined]
+            self.offset(node.end_lineno, node.end_col_offset),  # type: ignore[attr-defined]
+        )
+
+    def segment(self, node: ast.AST) -> str:
+        start, end = self.span(node)
+        return self.source.text[start:end]
+
+
+class PythonModule(Places):
     """A parsed Python source: calls, imports and definitions in source order, the name table, positions, parents.
 
     Raises SourceError if the text is not Python that this interpreter can parse.
     """
 
     def __init__(self, source: Source) -> None:
-        self.source = source
+        super().__init__(source)
         self.tree = _tree_of(source)
         self.parents: dict[ast.AST, ast.AST] = {}
         self._index: defaultdict[type, list[ast.AST]] = defaultdict(list)
@@ -64,7 +91,6 @@ class PythonModule:
         self._constants: dict[str, list[ast.expr]] = {}
         self._name_everything()
         self.memo: dict[tuple[str, ast.AST], object] = {}  # what an analysis found out about a node, for all its rules
-        self._ascii = source.text.isascii()
 
     @property
     def path(self) -> str:
@@ -135,25 +161,6 @@ class PythonModule:
         return literal(node)
 
     # -- places ---------------------------------------------------------------------------------------------------
-
-    def offset(self, line: int, byte_column: int) -> int:
-        """The character offset of an `ast` position, whose columns count UTF-8 bytes."""
-        start = self.source.lines.starts[line - 1]
-        if self._ascii or byte_column == 0:
-            return start + byte_column
-        text = self.source.lines.line_text(line)
-        return start + len(text.encode()[:byte_column].decode("utf-8", "replace"))
-
-    def span(self, node: ast.AST) -> tuple[int, int]:
-        """Start and end offset of a node in the text of its source."""
-        return (
-            self.offset(node.lineno, node.col_offset),  # type: ignore[attr-defined]
-            self.offset(node.end_lineno, node.end_col_offset),  # type: ignore[attr-defined]
-        )
-
-    def segment(self, node: ast.AST) -> str:
-        start, end = self.span(node)
-        return self.source.text[start:end]
 
     def location(self, node: ast.AST, message: str = "") -> Location:
         return self.source.location(*self.span(node), message)

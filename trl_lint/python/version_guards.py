@@ -111,8 +111,18 @@ def _follows_a_check(module: PythonModule, parent: ast.AST, child: ast.AST) -> b
     for name in ("body", "orelse", "finalbody"):
         block = getattr(parent, name, None)
         if isinstance(block, list) and child in block:
-            return any(_is_check(module, statement) for statement in block[: block.index(child)])
+            return _first_check(module, parent, name, block) < block.index(child)
     return False
+
+
+def _first_check(module: PythonModule, parent: ast.AST, name: str, block: list[ast.stmt]) -> int:
+    """Which statement of a block is its first check; how many there are if none is one."""
+    key = (f"first check of its {name}", parent)
+    found = module.memo.get(key)
+    if found is None:
+        checks = (index for index, statement in enumerate(block) if _is_check(module, statement))
+        found = module.memo[key] = next(checks, len(block))
+    return found  # type: ignore[return-value]
 
 
 def _is_check(module: PythonModule, statement: ast.stmt) -> bool:

@@ -6,7 +6,7 @@ too low; what only those releases do is of no concern to the file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from trl_lint.checks.drift._calls import accepts, arguments, known_calls
@@ -29,16 +29,22 @@ def runnable(module: PythonModule, known: Choices, package: str) -> tuple[str, .
 
 def _runnable(module: PythonModule, known: Choices, package: str) -> tuple[str, ...]:
     left = known[package].releases
+
+    def narrow(dotted: str, name: str, points: Callable[[], Points], ask: Ask) -> tuple[str, ...]:
+        # Files of one environment import and pass the same things.
+        question = ("runnable", package, dotted, name, *left)
+        return known.remembered(question, lambda: having(left, known, package, points(), ask))
+
     for use in imported_names(module):
         if use.dotted.partition(".")[0] == package and not is_guarded(module, use.node):
-            left = having(left, known, package, points_of_name(use.dotted), partial(_exists, use.dotted))
+            left = narrow(use.dotted, "", partial(points_of_name, use.dotted), partial(_exists, use.dotted))
     for call, callee in known_calls(module):
         if is_guarded(module, call):
             continue
         for argument in arguments(call):
-            points = points_of_parameter(callee.dotted, argument.name)
             if argument.name not in callee.own:
-                left = having(left, known, package, points, partial(accepts, callee.dotted, argument.name))
+                of = (callee.dotted, argument.name)
+                left = narrow(*of, partial(points_of_parameter, *of), partial(accepts, *of))
     return left
 
 
