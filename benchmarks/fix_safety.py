@@ -43,10 +43,10 @@ Tree = dict[str, State]
 
 
 def read_tree(folder: Path) -> Tree:
-    """Every regular file below a folder, without what git keeps."""
+    """Every regular file below a folder, without what git and the tool itself keep."""
     found: Tree = {}
     for here, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name != ".git"]
+        folders[:] = [name for name in folders if name not in (".git", ".trl_lint_cache")]
         for name in names:
             path = os.path.join(here, name)
             if not os.path.islink(path):

@@ -225,13 +225,14 @@ class FakeResult(NamedTuple):
     findings: list[Finding]
     files: Files
     problems: tuple[str, ...] = ()
+    parts: None = None
 
 
 Judge = Callable[[SourceFile], list[Finding]]
 
 
 def run(path: Path, judge: Judge, unsafe: bool = False) -> tuple[str, Repair]:
-    def check(contents: dict[str, bytes]) -> FakeResult:
+    def check(contents: dict[str, bytes], earlier: object) -> FakeResult:
         files = Files(contents)
         return FakeResult(judge(files.get(str(path))), files)
 

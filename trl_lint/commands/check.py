@@ -189,17 +189,17 @@ class _Run:
 
     # -- running --------------------------------------------------------------------------------------------------
 
-    def _check_group(self, group: Group, contents: dict[str, bytes]) -> Result:
+    def _check_group(self, group: Group, contents: dict[str, bytes], earlier: Earlier | None) -> Result:
         from trl_lint.engine import check
 
         overlays = {**self.overlays, **contents}
-        result = check(group.paths, group.settings, overlays, jobs=self.args.jobs, earlier=self.earlier)
+        result = check(group.paths, group.settings, overlays, jobs=self.args.jobs, earlier=earlier)
         if len(self.groups) == 1:
             self.parts, self.is_part = result.parts, result.again is not None
         return result
 
     def _checked(self, contents: dict[str, bytes] | None = None) -> Outcome:
-        results = [(group, self._check_group(group, contents or {})) for group in self.groups]
+        results = [(group, self._check_group(group, contents or {}, self.earlier)) for group in self.groups]
         self._results = results  # what was read ends with the process
         return self._outcome(results, contents or {}, {}, {}, [], [])
 
@@ -222,7 +222,9 @@ class _Run:
         results = []
         for group in self.groups:
             done = repair(
-                lambda new, group=group: self._check_group(group, {**contents, **new}),  # type: ignore[misc]
+                lambda new, earlier, group=group: self._check_group(  # type: ignore[misc]
+                    group, {**contents, **new}, earlier
+                ),
                 lambda result, group=group: [  # type: ignore[misc]
                     finding
                     for finding in _shown(group, result)

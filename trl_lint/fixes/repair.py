@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from trl_lint import looks
 from trl_lint.finding import Edit, Finding
 from trl_lint.fixes.apply import Moves, by_path, compatible, edited, is_sound, moves
 from trl_lint.fixes.verify import objection
@@ -13,14 +13,14 @@ from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError, SourceFile
 
 if TYPE_CHECKING:
-    from trl_lint.engine import Result
+    from trl_lint.engine import Earlier, Result
 
 # Fixes that make work for one another come to rest in a few rounds; more rounds mean that two of them quarrel.
 _MAX_ROUNDS = 10
 # Each refused fix costs a few runs of the engine to be told from its neighbours.
 _MAX_CHECKS = 200
 
-Check = Callable[[dict[str, bytes]], "Result"]
+Check = Callable[[dict[str, bytes], "Earlier | None"], "Result"]
 
 
 class Refusal(NamedTuple):
@@ -43,16 +43,11 @@ class Repair(NamedTuple):
 def repair(check: Check, wanted: Callable[[Result], Sequence[Finding]], unsafe: bool) -> Repair:
     """Repair everything that `wanted` chooses from a result and that has a fix; nothing is written to disk.
 
-    `check` runs the engine with new contents of files laid over those on disk. A fix is kept only if the texts pass
-    `verify`, its finding is gone afterwards, and no new finding of the level error has come.
+    `check` runs the engine with new contents of files laid over those on disk; of an earlier run only what rests on a
+    file changed since is checked again. A fix is kept only if the texts pass `verify`, its finding is gone afterwards,
+    and no new finding of the level error has come.
     """
-    enabled = gc.isenabled()
-    gc.disable()  # as in the engine, and for the same trees
-    try:
-        return _Loop(check, wanted, unsafe).run()
-    finally:
-        if enabled:
-            gc.enable()
+    return _Loop(check, wanted, unsafe).run()
 
 
 class _Loop:
@@ -66,11 +61,22 @@ class _Loop:
         self.fixed: list[Finding] = []
         self.refused: dict[object, Refusal] = {}
         self._objections: dict[tuple[str, tuple[Edit, ...]], str | None] = {}  # of files as they are in the result
-        self.result = self._run_check({})
+        self.result = self._run_check({}, None)
 
-    def _run_check(self, contents: dict[str, bytes]) -> Result:
+    def _run_check(self, contents: dict[str, bytes], earlier: Earlier | None) -> Result:
         self._checks += 1
-        return self._check(contents)
+        with looks.recording(looks.Record()):
+            return self._check(contents, earlier)
+
+    def _earlier(self, contents: dict[str, bytes]) -> Earlier | None:
+        """What is known already, for a run on other contents. A problem is told by a run that meets it, and by none
+        that spares its file."""
+        from trl_lint.engine import Earlier
+
+        if self.result.parts is None or self.result.problems:
+            return None
+        changed = (path for path, data in contents.items() if data != self.contents.get(path))
+        return Earlier(self.result.parts, frozenset(changed))
 
     def run(self) -> Repair:
         rounds = 0
@@ -144,7 +150,7 @@ class _Loop:
                 for path, edits in groups.items():
                     file = self.result.files.get(path)
                     contents[path] = file.encode(edited(file.text, edits))
-                after = self._run_check(contents)
+                after = self._run_check(contents, self._earlier(contents))
                 reason = self._complaint(batch, groups, after)
                 if reason is None:
                     self._accept(batch, groups, contents, after)
