@@ -146,6 +146,7 @@ class Checker:
                 from trl_lint.project.runs import bare_run
 
                 self._judge_run(bare_run(source.path, project))  # nobody else has it: it need not be remembered
+        project.let_go(module)
 
     def _check_document(self, file: SourceFile, explicit: bool) -> None:
         rules = [rule for rule in self._rules if rule.documents]

@@ -1,9 +1,11 @@
 import ast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from trl_lint.python.module import PythonModule
-from trl_lint.python.values import ABSENT, UNKNOWN, argument, literal
+from trl_lint.python.values import ABSENT, UNKNOWN, argument, evaluated, literal, literal_of
 from trl_lint.sources import Source, SourceError, SourceFile
 
 
@@ -70,6 +72,42 @@ def test_a_name_with_one_literal_is_known(text, expected):
     parsed = module(text)
     outer = next(c for c in parsed.calls if ast.unparse(c.func) == "f")
     assert parsed.value(outer.args[0]) == expected
+
+
+_ATOMS = st.sampled_from(
+    """1|-2|+3.5|2j|1 + 2j|-1 - 0j|1 + 2|- -1|~1|not 1|-True|'a' 'b'|b'x'|None|...|True|x|set()|set(1)|f()|1 if x else 2
+    |f'a'|2j + 1|-'a'|*x|{**x}""".replace("\n    ", "").split("|")
+)
+_LITERALS = st.recursive(
+    _ATOMS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda parts: f"[{', '.join(parts)}]"),
+        st.lists(inner, max_size=3).map(lambda parts: "(" + "".join(f"{part}, " for part in parts) + ")"),
+        st.lists(inner, min_size=1, max_size=3).map(lambda parts: "{" + ", ".join(parts) + "}"),
+        st.lists(st.tuples(inner, inner), max_size=2).map(
+            lambda pairs: "{" + ", ".join(f"{key}: {value}" for key, value in pairs) + "}"
+        ),
+        inner.map(lambda part: f"-({part})"),
+        inner.map(lambda part: f"({part}) + 1j"),
+    ),
+    max_leaves=6,
+)
+
+
+@given(_LITERALS)
+def test_a_literal_is_what_python_evaluates(text):
+    def outcome(evaluate, given):
+        try:
+            return repr(evaluate(given))
+        except (ValueError, TypeError, SyntaxError) as error:
+            return type(error)
+
+    assert outcome(literal_of, text) == outcome(ast.literal_eval, text)
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return
+    assert outcome(evaluated, node) == outcome(ast.literal_eval, node)
 
 
 def test_surroundings():

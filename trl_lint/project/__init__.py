@@ -173,6 +173,11 @@ class Project:
         if ("module", module.path) not in self._readings:
             self._remember("module", module.path, (module, None))
 
+    def let_go(self, module: PythonModule) -> None:
+        """The rules are done with a module: unless it is kept, nothing of it need stay in memory."""
+        if self._readings.get(("module", module.path), (None, None))[0] is not module:
+            module.release()
+
     def parser_in(self, path: str) -> ScriptParser | None:
         """What the script at `path` reads its arguments with; None where it has no parser that is understood."""
         from trl_lint.project.parsers import PARSER_NAMES, read_parser
@@ -210,7 +215,9 @@ class Project:
         if kind == "module":
             self._modules.append(path)
             if len(self._modules) > _MOST_MODULES:
-                self._readings.pop(("module", self._modules.popleft()), None)
+                oldest, _ = self._readings.pop(("module", self._modules.popleft()), (None, None))
+                if oldest is not None:
+                    cast("PythonModule", oldest).release()
 
     # -- the whole project ----------------------------------------------------------------------------------------
 

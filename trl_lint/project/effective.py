@@ -6,11 +6,10 @@ in a way that cannot be read makes its value unknown; it is never skipped.
 
 from __future__ import annotations
 
-import ast
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from trl_lint.python.values import ABSENT, UNKNOWN, Missing
+from trl_lint.python.values import ABSENT, UNKNOWN, Missing, literal_of
 from trl_lint.records import NamedTuple
 from trl_lint.sources.nodes import Mapping, Scalar, Value
 
@@ -126,7 +125,7 @@ def of_default(text: str | None) -> Setting | Missing:
     if text is None or text.startswith("`"):
         return UNKNOWN
     try:
-        value = ast.literal_eval(text)
+        value = literal_of(text)
     except (ValueError, SyntaxError):
         return UNKNOWN
     return Setting(value if isinstance(value, (str, int, float, bool, type(None))) else UNKNOWN, "default", None)

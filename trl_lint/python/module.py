@@ -160,6 +160,10 @@ class PythonModule(Places):
             return UNKNOWN
         return literal(node)
 
+    def release(self) -> None:
+        """Drop what analyses found out: some of it refers to the module again, and would keep it in memory for good."""
+        self.memo.clear()
+
     # -- places ---------------------------------------------------------------------------------------------------
 
     def location(self, node: ast.AST, message: str = "") -> Location:
@@ -175,10 +179,7 @@ class PythonModule(Places):
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """The nodes around a node, innermost first."""
-        parents = self.parents
-        while (parent := parents.get(node)) is not None:
-            node = parent
-            yield node
+        return ancestors_of(node, self.parents)
 
     def statement(self, node: ast.AST) -> ast.stmt | None:
         """The innermost statement a node stands in (the node itself if it is one)."""
@@ -200,6 +201,13 @@ class PythonModule(Places):
     def class_of(self, node: ast.AST) -> ast.ClassDef | None:
         """The innermost class around a node."""
         return next((n for n in self.ancestors(node) if isinstance(n, ast.ClassDef)), None)
+
+
+def ancestors_of(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:
+    """The nodes around a node, innermost first."""
+    while (parent := parents.get(node)) is not None:
+        node = parent
+        yield node
 
 
 def nodes_in(node: ast.AST, closed: tuple[type[ast.AST], ...] = ()) -> Iterator[ast.AST]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trl_lint.python.module import PythonModule
+from trl_lint.python.module import PythonModule, ancestors_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -23,7 +23,8 @@ class Scopes:
     """The bindings of every scope: assignments, parameters, imports, definitions, handlers, patterns, `del`."""
 
     def __init__(self, module: PythonModule) -> None:
-        self._module = module
+        # Not the module itself: it holds this, and what holds each other stays until a collector comes.
+        self._tree, self._parents = module.tree, module.parents
         self._sites: dict[str, list[ast.AST]] = {}  # by name; in which scope a site is, is asked for few of the names
         self._bound: dict[str, dict[ast.AST, list[ast.AST]]] = {}
         for name, site in _sites(module):
@@ -44,7 +45,7 @@ class Scopes:
     def scope(self, node: ast.AST) -> ast.AST:
         """The function, class, comprehension or module whose names a node uses and binds."""
         child = node
-        for parent in self._module.ancestors(node):
+        for parent in ancestors_of(node, self._parents):
             if isinstance(parent, _FUNCTIONS):
                 if isinstance(node, ast.arg) or not _is_around(parent, child):
                     return parent
@@ -56,7 +57,7 @@ class Scopes:
                     return parent
                 continue  # `[y := f(x) …]` binds outside, and so it stays the child
             child = parent
-        return self._module.tree
+        return self._tree
 
     def binding(self, node: ast.Name) -> ast.AST | None:
         """The one place that binds the name as it is seen from `node`; None if there are several, or none.
@@ -75,7 +76,7 @@ class Scopes:
                 (only,) = found if len(found) == 1 else (None,)
                 is_before = only is not None and (scope is not first or _place(only) < _place(node))
                 return only if is_before else None
-            if scope is self._module.tree:
+            if scope is self._tree:
                 return None
             scope = self.scope(scope)
 

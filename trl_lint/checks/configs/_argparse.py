@@ -7,12 +7,11 @@ stand behind it or behind `=`, and a word that nothing takes is refused.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
-from trl_lint.python.values import UNKNOWN
+from trl_lint.python.values import UNKNOWN, literal_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.shell import Word
@@ -85,7 +84,7 @@ def read_flag(name: str, text: str) -> Flag:
 
 def _literal(text: str) -> Any:
     try:
-        return ast.literal_eval(text.strip())
+        return literal_of(text.strip())
     except (ValueError, SyntaxError):
         return UNKNOWN
 

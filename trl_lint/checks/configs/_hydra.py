@@ -11,13 +11,12 @@ no new keys, so:
 
 from __future__ import annotations
 
-import ast
 import enum
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.python.values import ABSENT, UNKNOWN, literal_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
@@ -284,7 +283,7 @@ def _default(text: str) -> Any:
     if text == "'???'":
         return MISSING
     try:
-        value = ast.literal_eval(text)
+        value = literal_of(text)
     except (ValueError, SyntaxError):
         return UNKNOWN
     return UNKNOWN if isinstance(value, (dict, tuple, set, bytes)) else value

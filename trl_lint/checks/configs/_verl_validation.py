@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.checks.configs._asserts import (
@@ -18,7 +19,7 @@ from trl_lint.checks.configs._asserts import (
     is_release,
     places,
 )
-from trl_lint.checks.configs._hydra import apply_all, find
+from trl_lint.checks.configs._hydra import Tree, apply_all, find
 from trl_lint.checks.configs._verl import VerlRun, read_run
 from trl_lint.finding import Location, lowered
 from trl_lint.knowledge.histories import releases
@@ -111,19 +112,19 @@ def _values(run: VerlRun, version: str) -> Values | None:
     tree = run.tree(version)
     if tree is None or any(True for _ in apply_all(tree, run.overrides)):
         return None
-
-    def read(key: str) -> Any:
-        value = find(tree, key)
-        if value is ABSENT:
-            raise AbsentSettingError
-        if value is UNKNOWN and (other := followed(key, version)) and not _is_set(run, key):
-            return read(other)
-        if value is UNKNOWN or isinstance(value, (dict, list)):
-            raise UnknownValueError
-        return value
-
     # A command in a document often shows only what the text is about.
-    return Values(read, _is_mild(run))
+    return Values(partial(_value, tree, run, version), _is_mild(run))
+
+
+def _value(tree: Tree, run: VerlRun, version: str, key: str) -> Any:
+    value = find(tree, key)
+    if value is ABSENT:
+        raise AbsentSettingError
+    if value is UNKNOWN and (other := followed(key, version)) and not _is_set(run, key):
+        return _value(tree, run, version, other)
+    if value is UNKNOWN or isinstance(value, (dict, list)):
+        raise UnknownValueError
+    return value
 
 
 def _is_set(run: VerlRun, key: str) -> bool:

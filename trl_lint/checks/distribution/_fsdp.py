@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint.checks._runs import runs_of
@@ -38,23 +39,23 @@ def mentions_fsdp(test: ast.expr) -> bool:
 
 def atom_for(module: PythonModule, fsdp: bool) -> Atom:
     """The atom for a run with FSDP on or off. Under FSDP, DeepSpeed is off; without FSDP nothing else is known."""
+    return partial(_truth, module, fsdp, 0)
 
-    def atom(test: ast.expr, depth: int = 0) -> Truth:
-        if isinstance(test, ast.Compare) and len(test.ops) == 1:
-            return _compared(test.left, test.ops[0], test.comparators[0], fsdp)
-        if _is_getattr(test) and isinstance(test, ast.Call):
-            return _flag(str(test.args[1].value), fsdp)  # type: ignore[attr-defined]
-        if isinstance(test, (ast.Name, ast.Attribute)):
-            values = bindings(module).get(key_of(test), [])
-            if values and depth < _SYMBOLS_DEEP and not isinstance(values[0], ast.Constant):
-                truths = {evaluate(value, lambda inner: atom(inner, depth + 1)) for value in values}
-                if len(truths) == 1 and None not in truths:
-                    return truths.pop()
-        if isinstance(test, (ast.Name, ast.Attribute, ast.Call)):
-            return _flag(last_name(test), fsdp)
-        return None
 
-    return atom
+def _truth(module: PythonModule, fsdp: bool, depth: int, test: ast.expr) -> Truth:
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        return _compared(test.left, test.ops[0], test.comparators[0], fsdp)
+    if _is_getattr(test) and isinstance(test, ast.Call):
+        return _flag(str(test.args[1].value), fsdp)  # type: ignore[attr-defined]
+    if isinstance(test, (ast.Name, ast.Attribute)):
+        values = bindings(module).get(key_of(test), [])
+        if values and depth < _SYMBOLS_DEEP and not isinstance(values[0], ast.Constant):
+            truths = {evaluate(value, partial(_truth, module, fsdp, depth + 1)) for value in values}
+            if len(truths) == 1 and None not in truths:
+                return truths.pop()
+    if isinstance(test, (ast.Name, ast.Attribute, ast.Call)):
+        return _flag(last_name(test), fsdp)
+    return None
 
 
 def _flag(name: str, fsdp: bool) -> Truth:

@@ -1,0 +1,72 @@
+"""What a run builds dies when nobody needs it: the garbage collector is off, so what refers to itself would stay."""
+
+from __future__ import annotations
+
+import ast
+import gc
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from trl_lint import project
+from trl_lint.engine import check
+from trl_lint.python.module import PythonModule
+from trl_lint.settings import Settings
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+
+
+@contextmanager
+def unreachable() -> Iterator[Counter[str]]:
+    """What of ours only a collector would have found, by its type, of all that is built inside."""
+    found: Counter[str] = Counter()
+    enabled, flags = gc.isenabled(), gc.get_debug()
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        yield found
+        gc.collect()
+        for item in gc.garbage:
+            if isinstance(item, ast.AST) or type(item).__module__.startswith("trl_lint"):
+                found[type(item).__qualname__] += 1
+            elif getattr(item, "__module__", "").startswith("trl_lint"):
+                found[getattr(item, "__qualname__", repr(item))] += 1
+    finally:
+        gc.set_debug(flags)
+        gc.garbage.clear()
+        if enabled:
+            gc.enable()
+
+
+def test_what_refers_to_itself_is_seen():
+    with unreachable() as left:
+        node = ast.parse("x")
+        node.parent = node
+        del node
+    assert left["Module"] == 1
+
+
+@pytest.mark.parametrize("most", [100, 3])  # the second drops nearly every module while the run goes on
+def test_no_tree_outlives_its_run(most: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(project, "_MOST_MODULES", most)
+    with unreachable() as left:
+        result = check([str(FIXTURES)], Settings(root=str(FIXTURES)))  # holds the projects, whose parts hold each other
+    assert result.findings
+    assert not left
+
+
+def test_a_module_that_is_not_kept_is_let_go(tmp_path: Path):
+    (tmp_path / "train.py").write_text("x = 1\n")
+    files = project.Files()
+    here = project.Project(str(tmp_path), files, Settings(root=str(tmp_path)))
+    kept = here.module_in(str(tmp_path / "train.py"))
+    other = PythonModule(kept.source)
+    for module in (kept, other):
+        module.memo["fact", module.tree] = module
+        here.let_go(module)
+    assert kept.memo
+    assert not other.memo
