@@ -70,3 +70,23 @@ def test_a_module_that_is_not_kept_is_let_go(tmp_path: Path):
         here.let_go(module)
     assert kept.memo
     assert not other.memo
+
+
+def test_what_holds_no_launch_is_not_kept_beyond_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for number in range(4):
+        (tmp_path / f"script{number}.sh").write_text("echo hello # python\n")
+    (tmp_path / "train.sh").write_text("python train.py\n")
+    monkeypatch.setattr(project, "_MOST_READ_AHEAD", 50)
+    files = project.Files()
+    here = project.Project(str(tmp_path), files, Settings(root=str(tmp_path)))
+    assert len(here.launches()) == 1
+    assert [Path(path).name for path in files.opened()] == ["script0.sh", "script1.sh", "train.sh"]
+
+
+def test_a_candidate_that_is_none_is_not_remembered(tmp_path: Path):
+    (tmp_path / "train.py").write_text("x = 1\n")
+    (tmp_path / "train.sh").write_text("python train.py\n")
+    here = project.Project(str(tmp_path), project.Files(), Settings(root=str(tmp_path)))
+    (run,) = here.runs()
+    assert run.candidates == ()
+    assert list(here._runs) == [run.launch]

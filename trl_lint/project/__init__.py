@@ -37,6 +37,9 @@ _CONTEXT_FILE_BYTES = 1_000_000
 _LOCK_FILE_BYTES = 50_000_000
 # A tree of syntax is ten times its text. Those beyond this number are parsed again where they are needed again.
 _MOST_MODULES = 100
+# Files that hold no launch stay open until they are checked themselves, up to so many bytes of them all: most projects
+# are read once, and a huge one never stands in memory as a whole.
+_MOST_READ_AHEAD = 8_000_000
 
 
 @looks.remembered(4096)
@@ -88,6 +91,7 @@ class Project:
         self._environments: dict[str, Environment] = {}
         self._folders: Folders | None = None
         self._readings: dict[tuple[str, str], tuple[object, SourceError | None]] = {}
+        self._ahead = 0  # the bytes of files that were read for their launches and hold none
         self._modules: deque[str] = deque()  # whose modules are among the readings, the oldest first
 
     def paths(self) -> list[str]:
@@ -243,7 +247,16 @@ class Project:
                 if holds_launches(path) and not is_larger(path, _CONTEXT_FILE_BYTES):
                     with suppress(OSError, SourceError):
                         if not word or self.files.holds(path, word):
-                            found.extend(self.launches_in(path))
+                            found.extend(self._launches_ahead(path))
+        return found
+
+    def _launches_ahead(self, path: str) -> list[Launch]:
+        was_open = self.files.is_open(path)
+        found = self.launches_in(path)
+        if not found and not was_open and self.files.is_open(path):
+            self._ahead += len(self.files.own(path).data)
+            if self._ahead > _MOST_READ_AHEAD:
+                self.files.forget(path)
         return found
 
     def run_of(self, launch: Launch) -> Run:

@@ -63,6 +63,8 @@ def candidates_of(run: Run, defaults: bool = False) -> tuple[Candidate, ...]:
         found += _of_command(run, ways, command, MOST_OPTIONS // len(commands))
     if len(found) < 2 and not any(one.is_guess for one in found):
         return ()
+    for one in found:
+        run.project.remember(one.run)
     return tuple(
         Candidate(one.run, label, one.places, one.is_guess)
         for one, label in zip(found, _labels(run, found), strict=True)
@@ -125,7 +127,6 @@ def _of_command(run: Run, ways: Mapping[int, int], command: Command, most: int) 
     for paths in product(*(link.paths for link in choices)):
         files: dict[LinkKind, str] = {link.kind: path for link, path in zip(choices, paths, strict=True)}
         one = Run(_with_script(launch, files.get("script")), run.project, run, files)
-        run.project.remember(one)
         words = [*chosen, *(link.word for link in choices)]
         yield _Choice(
             one,
