@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._device import edit_device, is_for_accelerators, meetings_of
 from trl_lint.checks.distribution._device_imports import imported_meetings
+from trl_lint.checks.distribution._glances import may_concern
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Severity
 from trl_lint.paths import is_test_file
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.python.dataflow.meetings import Mix
     from trl_lint.python.module import PythonModule
+    from trl_lint.sources import SourceFile
 
 # Where one of these stands, tensors on the CPU have a backend of their own, or may have.
 _CPU_BACKEND = rb"gloo|[\"']mpi[\"']|[\"']ccl[\"']|[\"']cpu:|init_process_group\(\s*\)"
@@ -41,6 +43,11 @@ class CpuTensorInCollective(Rule):
         *(f".{name}(".encode() for name in sorted(COLLECTIVES | ACCELERATOR_COLLECTIVES)),
         b"def prediction_step(",
     )
+    skips_tests = True
+    glances = True
+
+    def may_concern(self, file: SourceFile, project: Project) -> bool:
+        return may_concern(file, project)
 
     def is_candidate(self, site: Site) -> bool:
         return read_meeting(site) is not None and not has_cpu_backend(site.project)

@@ -12,6 +12,7 @@ from trl_lint.checks.distribution._device import (
     is_placed,
     meetings_of,
 )
+from trl_lint.checks.distribution._glances import makes_strays
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
@@ -20,13 +21,20 @@ from trl_lint.python.values import UNKNOWN, argument
 if TYPE_CHECKING:
     import libcst as cst
 
+    from trl_lint.project import Project
     from trl_lint.python.dataflow.meetings import Mix
+    from trl_lint.sources import SourceFile
 
 
 class CpuTensorIndexedByAccelerator(Rule):
     code = "TRL105"
     triggers = tuple(f"torch.{name}" for name in sorted(FACTORIES | DATA_FACTORIES))
-    needles = tuple(f"torch.{name}(".encode() for name in sorted(FACTORIES | DATA_FACTORIES))
+    needles = (b"torch",)
+    skips_tests = True
+    glances = True
+
+    def may_concern(self, file: SourceFile, project: Project) -> bool:
+        return makes_strays(file, project)
 
     def is_candidate(self, site: Site) -> bool:
         return read_meeting(site) is not None

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from trl_lint.checks.drift._about_packages import AboutPackages
 from trl_lint.checks.drift._classes import root_of
 from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge, ranges_of
 from trl_lint.checks.drift._members import judge_read, reads
-from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.api import ABSENT, UNKNOWN, deprecation, name_timeline, resolve
 from trl_lint.knowledge.histories import releases
@@ -32,7 +32,7 @@ class Use(NamedTuple):
     place: ast.AST
 
 
-class NameNotInRelease(Rule):
+class NameNotInRelease(AboutPackages):
     code = "TRL302"
     imports = PACKAGES
 
