@@ -104,8 +104,9 @@ class Checker:
         notebook = file.path.endswith(".ipynb")
         if not file.path.endswith(PYTHON):
             return
-        active = self._triage.active(file.data, file.path)
-        if not notebook and any(rule.glances for rule in active):
+        # What is parsed in any case is worth no long look before.
+        active = self._triage.active(file.data, file.path, is_rough=explicit or notebook)
+        if not explicit and not notebook and any(rule.glances for rule in active):
             active = self._triage.concerned(active, file, self.project(file.path))
         is_configured = bool(self.run_rules) and _is_configured(file.data)
         if not active and not explicit and not is_configured:

@@ -32,7 +32,6 @@ _IMPORT = regex(rb"import[ \t]")
 # where most files of a library name their own package.
 _BEFORE = regex(rb"(?:^(?:\xef\xbb\xbf)?|[\":;]|\\n)[ \t\f]*(?:from[ \t]+(\w+)[\w.]*[ \t]+)?$")
 _WORD = regex(rb"\w+")
-_INSIDE = regex(rb"(?<=[^\w])\w+(?=[^\w])")
 _ONLY_WORDS = bytes(c if c < 128 and (chr(c).isalnum() or c == 95) else 32 for c in range(256))
 
 
@@ -112,9 +111,13 @@ class Triage:
         """All rules that look at Python."""
         return {*(wanted.rule for wanted in self._wanted), *self._importing}
 
-    def active(self, data: bytes, path: str = "") -> set[Rule]:
-        """The rules that may have something to say about a file, by its bytes and its path."""
-        look = _Look(data, path, self._words)
+    def active(self, data: bytes, path: str = "", is_rough: bool = False) -> set[Rule]:
+        """The rules that may have something to say about a file, by its bytes and its path.
+
+        A rough answer takes less time and has some rules more in it. That of a notebook has to be one: its text is
+        written as JSON, with signs of its own between the words.
+        """
+        look = _Look(data, path, self._words, is_rough)
         found = {wanted.rule for wanted in self._wanted if look.finds(wanted)}
         importing = [wanted for wanted in self._imported if look.finds(wanted)]
         if importing:
@@ -190,7 +193,14 @@ def _imported(rule: Rule) -> _Wanted:
 
 
 def _needles(rule: Rule) -> tuple[_Needle, ...]:
-    return tuple(_Needle(data, frozenset(_INSIDE.findall(data))) for data in rule.needles)
+    return tuple(_Needle(data, _inside(data)) for data in rule.needles)
+
+
+def _inside(data: bytes) -> frozenset[bytes]:
+    """The words that do not reach an end of some bytes, where they may be parts of longer ones."""
+    plain = data.translate(_ONLY_WORDS)
+    words = plain.split()
+    return frozenset(words[not plain.startswith(b" ") : len(words) - (not plain.endswith(b" "))])
 
 
 class _Look:
@@ -199,18 +209,17 @@ class _Look:
     All words are looked up at once: whether a file has one is then nearly free, however many rules ask for some.
     """
 
-    def __init__(self, data: bytes, path: str, words: frozenset[bytes]) -> None:
+    def __init__(self, data: bytes, path: str, words: frozenset[bytes], is_rough: bool) -> None:
         self._data = data
         self._path = path
         self._seen: dict[bytes, bool] = {}
         self._imports: set[tuple[bytes, bytes]] | None = None
         self._test: bool | None = None
-        # The text of a notebook is written as JSON, with signs of its own between the words.
-        self._is_text = not path.endswith(".ipynb")
-        if self._is_text:
-            self._words = words.intersection(data.translate(_ONLY_WORDS).split())
-        else:
+        self._is_rough = is_rough
+        if is_rough:
             self._words = frozenset(word for word in words if word in data)
+        else:
+            self._words = words.intersection(data.translate(_ONLY_WORDS).split())
 
     def finds(self, wanted: _Wanted) -> bool:
         words = self._words
@@ -242,7 +251,7 @@ class _Look:
         """Whether a name of a package may be used: as an attribute, or because it is imported."""
         if package not in self._words or name not in self._words:
             return False
-        if not self._is_text or _attribute(name).search(self._data) is not None:
+        if self._is_rough or _attribute(name).search(self._data) is not None:
             return True
         if self._imports is None:
             from trl_lint.python.imports import imports_in
@@ -255,7 +264,7 @@ class _Look:
         """Whether nothing else that a rule declares rules the file out."""
         if rule.skips_tests and self._is_test():
             return False
-        return not self._is_text or all(re.search(pattern, self._data) for pattern in rule.patterns)
+        return self._is_rough or all(re.search(pattern, self._data) for pattern in rule.patterns)
 
 
 def _attribute(name: bytes) -> re.Pattern[bytes]:

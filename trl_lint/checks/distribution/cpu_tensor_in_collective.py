@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._device import edit_device, is_for_accelerators, meetings_of
 from trl_lint.checks.distribution._device_imports import imported_meetings
-from trl_lint.checks.distribution._glances import may_concern
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Severity
 from trl_lint.paths import is_test_file
@@ -47,6 +46,8 @@ class CpuTensorInCollective(Rule):
     glances = True
 
     def may_concern(self, file: SourceFile, project: Project) -> bool:
+        from trl_lint.checks.distribution._glances import may_concern
+
         return may_concern(file, project)
 
     def is_candidate(self, site: Site) -> bool:

@@ -12,7 +12,6 @@ from trl_lint.checks.distribution._device import (
     is_placed,
     meetings_of,
 )
-from trl_lint.checks.distribution._glances import makes_strays
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
@@ -34,6 +33,8 @@ class CpuTensorIndexedByAccelerator(Rule):
     glances = True
 
     def may_concern(self, file: SourceFile, project: Project) -> bool:
+        from trl_lint.checks.distribution._glances import makes_strays
+
         return makes_strays(file, project)
 
     def is_candidate(self, site: Site) -> bool:

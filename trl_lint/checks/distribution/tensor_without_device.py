@@ -12,7 +12,6 @@ from trl_lint.checks.distribution._device import (
     is_placed,
     meetings_of,
 )
-from trl_lint.checks.distribution._glances import may_concern
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Severity
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
@@ -36,6 +35,8 @@ class TensorWithoutDevice(Rule):
     glances = True
 
     def may_concern(self, file: SourceFile, project: Project) -> bool:
+        from trl_lint.checks.distribution._glances import may_concern
+
         return may_concern(file, project)
 
     def is_candidate(self, site: Site) -> bool:

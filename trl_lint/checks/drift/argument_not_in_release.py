@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.drift._about_packages import AboutPackages
 from trl_lint.checks.drift._arity import misfit
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, signature_of
 from trl_lint.checks.drift._classes import Callee
-from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge
+from trl_lint.checks.drift._judging import AboutPackages, Verdict, is_shadowed, judge
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.finding import Finding, lowered
 from trl_lint.knowledge.presence import points_of_parameter

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.drift._about_packages import AboutPackages
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, parameter, signature_of
 from trl_lint.checks.drift._classes import Callee
-from trl_lint.checks.drift._judging import is_shadowed
+from trl_lint.checks.drift._judging import AboutPackages, is_shadowed
 from trl_lint.checks.drift._past import Elsewhere, Past
 from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.finding import Finding, Location

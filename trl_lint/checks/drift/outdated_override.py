@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.drift._about_packages import AboutPackages
 from trl_lint.checks.drift._classes import imported
-from trl_lint.checks.drift._judging import judge
+from trl_lint.checks.drift._judging import AboutPackages, judge
 from trl_lint.finding import Finding
 from trl_lint.knowledge.api import Missing, facts, follow, resolve
 from trl_lint.knowledge.histories import releases
