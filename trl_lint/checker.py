@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,7 +23,6 @@ from trl_lint.sources.text import MAX_BYTES, TooLargeError, refuse_large
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run
 
-NOQA = regex(rb"noqa", re.IGNORECASE)
 PYTHON = (".py", ".pyi", ".ipynb")
 _PARSERS = (b"TrlParser(", b"HfArgumentParser(", b"TrainingArguments(")
 _CONFIG_CALL = regex(rb"Config\(")
@@ -84,7 +82,7 @@ class Checker:
             self._report_refused(path, error)
             return
         self._check_file(file, explicit)
-        if path not in self.found_in and not NOQA.search(file.data):
+        if path not in self.found_in and not mentions_noqa(file.data):
             self.files.forget(path)
 
     def _check_file(self, file: SourceFile, explicit: bool) -> None:
@@ -106,7 +104,10 @@ class Checker:
         notebook = file.path.endswith(".ipynb")
         if not file.path.endswith(PYTHON):
             return
-        active = self._triage.active(file.data)
+        # What is parsed in any case is worth no long look before.
+        active = self._triage.active(file.data, file.path, is_rough=explicit or notebook)
+        if not explicit and not notebook and any(rule.glances for rule in active):
+            active = self._triage.concerned(active, file, self.project(file.path))
         is_configured = bool(self.run_rules) and _is_configured(file.data)
         if not active and not is_configured:
             if not explicit:
@@ -258,6 +259,11 @@ class Checker:
 
     def _add(self, finding: Finding) -> None:
         self.found_in.setdefault(self._checking, {}).setdefault(finding)
+
+
+def mentions_noqa(data: bytes) -> bool:
+    """Whether a file may hold suppressions. Lowering it is many times faster than a search that ignores case."""
+    return b"noqa" in data.lower()
 
 
 def _is_configured(data: bytes) -> bool:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from trl_lint import looks
-from trl_lint.checker import NOQA, PYTHON, Checker, Problem
+from trl_lint.checker import PYTHON, Checker, Problem, mentions_noqa
 from trl_lint.finding import Finding
 from trl_lint.project import Project, find_root
 from trl_lint.project.discovery import collect
@@ -189,7 +189,7 @@ class _Run:
         return Parts(
             [path for path, _ in self.found],
             {path: list(findings) for path, findings in self.checker.found_in.items()},
-            [path for path in self.files.opened() if NOQA.search(self.files.own(path).data)],
+            [path for path in self.files.opened() if mentions_noqa(self.files.own(path).data)],
             list(self.checker.projects),
             record.said,
             record.taken,
@@ -230,7 +230,7 @@ class _Run:
             file = self.files.own(path)
         except (OSError, SourceError):
             return None
-        return file if NOQA.search(file.data) else None
+        return file if mentions_noqa(file.data) else None
 
 
 def _order(finding: Finding) -> tuple[object, ...]:

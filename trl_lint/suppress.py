@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NOQA = regex(r"# noqa(?::[\s]?(?P<codes>([A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
 NOQA_FILE = regex(r"\s*# flake8[:=]\s*noqa", re.IGNORECASE)
 
-_MENTION = regex(rb"noqa", re.IGNORECASE)
+_MENTION = b"noqa"
 _CODE = regex(r"[^,\s]+")
 _UNTIL = regex(
     r"\s*\buntil\s+(?P<package>[A-Za-z0-9][\w.-]*?)\s*(?P<specifier>[<>=!~]=*\s*[^\s,]+(?:\s*,\s*[<>=!~]=*\s*[^\s,]+)*)"
@@ -163,7 +163,7 @@ def _directive(comments: Comments, match: re.Match[str], shift: int, comment_end
 
 def mentions(data: bytes) -> bool:
     """Whether a file may hold suppressions at all. Files that do not need no call of `apply`."""
-    return _MENTION.search(data) is not None
+    return _MENTION in data.lower()  # many times faster than a search that ignores case
 
 
 def apply(
@@ -173,8 +173,8 @@ def apply(
 
     `environment_of` gives the environment of a path; it is asked only for `until` conditions.
     """
-    if not mentions(file.data):
-        return findings
+    if not mentions(file.data) or (not findings and b"TRL" not in file.data):
+        return findings  # what stands there is about the findings of other tools
     try:
         noqas = Noqas(file)
     except SourceError:
@@ -193,7 +193,7 @@ def apply(
         if expiries.has_expired(directive):
             kept.append(finding)
     kept.extend(_expired(noqas, settings, expiries))
-    if not settings.is_what_if and _was_checked(findings, noqas):
+    if not settings.is_what_if and b"TRL" in file.data and _was_checked(findings, noqas):
         kept.extend(_unused(noqas, used, settings, expiries))
     return sorted(kept, key=lambda finding: finding.sort_key)
 

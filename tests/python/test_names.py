@@ -2,6 +2,7 @@ import ast
 
 import pytest
 
+from trl_lint.checks.rule import Rule
 from trl_lint.python.module import PythonModule
 from trl_lint.python.names import is_from
 from trl_lint.python.triage import Triage, read_trigger
@@ -74,12 +75,9 @@ def test_malformed_triggers_are_refused(text):
         read_trigger(None, text)
 
 
-class FakeRule:
-    needles = ()
-    imports = ()
-
+class FakeRule(Rule):
     def __init__(self, *triggers: str) -> None:
-        self.triggers = triggers
+        self.triggers = triggers  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     from trl_lint.project.pins import Manifest
     from trl_lint.project.runs import Run
     from trl_lint.python.module import PythonModule
+    from trl_lint.sources import SourceFile
 
-_DECLARATIONS = ("code", "triggers", "needles", "imports", "documents", "launches", "runs", "launched", "manifests")
+_DECLARATIONS = (
+    "code", "triggers", "needles", "words", "patterns", "skips_tests", "glances", "imports", "documents", "launches",
+    "runs", "launched", "manifests",
+)  # fmt: skip
 
 
 def rule_modules() -> list[str]:
@@ -78,6 +82,9 @@ class DeclaredRule(Rule):
     @property
     def rule(self) -> Rule:
         return _load(self._module)
+
+    def may_concern(self, file: SourceFile, project: Project) -> bool:
+        return self.rule.may_concern(file, project)
 
     def is_candidate(self, site: Site) -> bool:
         return self.rule.is_candidate(site)

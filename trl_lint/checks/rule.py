@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from trl_lint.project.pins import Manifest
     from trl_lint.project.runs import Run
     from trl_lint.python.module import PythonModule
+    from trl_lint.sources import SourceFile
 
 
 class Site:
@@ -39,18 +40,29 @@ class Rule:
     """A rule with its hooks. Override the hooks you need and declare the matching class attribute.
 
     `triggers`   Python calls (see python/triage.py)         -> `is_candidate`, then `visit_Call`
-    `imports`    Python files that import one of the packages -> `check_module`; with `needles`, only those that hold
-                 one of these bytes
+    `imports`    Python files that import one of the packages -> `check_module`
     `documents`  kinds of recognised config documents        -> `check_document`
     `launches`   True to see every launch command            -> `check_launch`
     `runs`       True to see every run, the launch with all that it reads -> `check_run`; with `launched`, only those
                  that some command starts, and no script by itself
     `manifests`  True to see every file that pins packages   -> `check_manifest`
+
+    What spares it Python files that cannot concern it, before they are parsed:
+
+    `needles`      one of these must be in the bytes of the file; else the names in the triggers are asked for
+    `words`        one of these must stand in it by itself, beside the needles
+    `patterns`     all of these regular expressions must match somewhere in the bytes (not asked of notebooks)
+    `skips_tests`  True if the file of a test never concerns it
+    `glances`      True to be asked `may_concern`, for what is not as simple
     """
 
     code: ClassVar[str]
     triggers: ClassVar[tuple[str, ...]] = ()
     needles: ClassVar[tuple[bytes, ...]] = ()
+    words: ClassVar[tuple[bytes, ...]] = ()
+    patterns: ClassVar[tuple[bytes, ...]] = ()
+    skips_tests: ClassVar[bool] = False
+    glances: ClassVar[bool] = False
     imports: ClassVar[tuple[str, ...]] = ()
     documents: ClassVar[tuple[str, ...]] = ()
     launches: ClassVar[bool] = False
@@ -65,6 +77,10 @@ class Rule:
         return page(self.code)
 
     # -- hooks ----------------------------------------------------------------------------------------------------
+
+    def may_concern(self, file: SourceFile, project: Project) -> bool:
+        """Whether a Python file that is not parsed yet may hold anything for this rule. False has to be certain."""
+        return True
 
     def is_candidate(self, site: Site) -> bool:
         """Whether the call deserves a LibCST tree: everything that `ast` can rule out is ruled out here."""

@@ -30,11 +30,17 @@ def module_file(dotted: str, path: str, project: Project) -> str | None:
         folder = os.path.dirname(folder)
     if dotted.startswith("."):
         return _file(folder, name)
+    return next((found for base in _bases(path, project) if (found := _file(base, name)) is not None), None)
+
+
+def _bases(path: str, project: Project) -> list[str]:
+    """The folders in which an absolute name is looked up, in turn."""
+    folder = os.path.dirname(path)
     bases = [folder, project.root, os.path.join(project.root, "src")]
     while folder != project.root and folder.startswith(project.root.rstrip(os.sep) + os.sep):
         folder = os.path.dirname(folder)
         bases.append(folder)
-    return next((found for base in bases if (found := _file(base, name)) is not None), None)
+    return list(dict.fromkeys(bases))
 
 
 def _file(base: str, name: str) -> str | None:
@@ -69,7 +75,7 @@ def _imported(module: PythonModule, node: ast.expr, project: Project) -> tuple[P
     if not dotted or not module.names.is_imported(dotted.partition(".")[0]) or not module.names.is_certain(node):
         return None
     for target, name in _readings(module, dotted):
-        path = _known_file(target, module.path, project)
+        path = known_file(target, module.path, project)
         if path is not None and path != module.path:
             with suppress(OSError, SourceError):  # reported when the file itself is checked
                 return project.module_in(path, by=module.path), name
@@ -97,7 +103,30 @@ def _readings(module: PythonModule, dotted: str) -> Iterator[tuple[str, str]]:
                 yield dotted.rpartition(".")[0], dotted.rpartition(".")[2]
 
 
-def _known_file(dotted: str, path: str, project: Project) -> str | None:
+def is_of_project(dotted: str, path: str, project: Project) -> bool:
+    """Whether `module_file` may find a module of this name: what no folder begins with is another's package."""
+    top = dotted.partition(".")[0]
+    if not top:
+        return True
+    key = ("top of a module", top, os.path.dirname(path))
+    if key not in project.memo:
+        stems = [os.path.join(base, top) for base in _bases(path, project)]
+        project.memo[key] = any(looks.is_file(f"{stem}.py") or looks.is_folder(stem) for stem in stems)
+    return bool(project.memo[key])
+
+
+def may_hold_modules(path: str, project: Project) -> bool:
+    """Whether a name that a module offers may be a module itself: there is a folder for them."""
+    if os.path.basename(path) == "__init__.py":
+        return True
+    key = ("folder of modules", path)
+    if key not in project.memo:
+        project.memo[key] = looks.is_folder(path.removesuffix(".py"))
+    return bool(project.memo[key])
+
+
+def known_file(dotted: str, path: str, project: Project) -> str | None:
+    """`module_file`, looked up once for all files of a folder."""
     key = ("module file", dotted, os.path.dirname(path))
     if key not in project.memo:
         project.memo[key] = module_file(dotted, path, project)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
+from trl_lint.python.module import nodes_in
 from trl_lint.records import NamedTuple
 
 Root = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
@@ -22,7 +23,7 @@ def definitions(root: Root) -> dict[str, ast.expr]:
     """The names of a function that are bound once, to an expression of names that are bound once as well."""
     bound: Counter[str] = Counter()
     values: dict[str, ast.expr] = {}
-    for node in ast.walk(root):
+    for node in nodes_in(root):
         if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
             bound[node.id] += 1
         elif isinstance(node, ast.arg):

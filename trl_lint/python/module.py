@@ -147,6 +147,9 @@ class PythonModule(Places):
             self._constants.setdefault(target.id, []).append(value)
 
     def _bind_loop(self, target: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.names.add_binding(target.id)
+            return
         for node in ast.walk(target):
             if isinstance(node, ast.Name):
                 self.names.add_binding(node.id)

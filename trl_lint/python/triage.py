@@ -10,17 +10,21 @@ A rule about a whole package declares `imports` instead and gets every module th
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from trl_lint.paths import is_test_file
 from trl_lint.python.names import is_from
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
+    from trl_lint.project import Project
     from trl_lint.python.module import PythonModule
+    from trl_lint.sources import SourceFile
 
 
 _IMPORT = regex(rb"import[ \t]")
@@ -29,8 +33,7 @@ _IMPORT = regex(rb"import[ \t]")
 # where most files of a library name their own package.
 _BEFORE = regex(rb"(?:^(?:\xef\xbb\xbf)?|[\":;]|\\n)[ \t\f]*(?:from[ \t]+(\w+)[\w.]*[ \t]+)?$")
 _WORD = regex(rb"\w+")
-
-Needles = tuple[bytes, ...]  # a file that concerns a rule holds all of them
+_ONLY_WORDS = bytes(c if c < 128 and (chr(c).isalnum() or c == 95) else 32 for c in range(256))
 
 
 class Trigger(NamedTuple):
@@ -60,43 +63,72 @@ def read_trigger(rule: Rule, text: str) -> Trigger:
     return Trigger(rule, "".join(names[-1:]), "" if dotted.startswith(".") else dotted, "".join(keywords))
 
 
+class _Needle(NamedTuple):
+    """Bytes, and the words that certainly stand alone where they do: of `mask.sum(` it is `sum`."""
+
+    data: bytes
+    inside: frozenset[bytes]
+
+
+class _Wanted(NamedTuple):
+    """What a file must hold for a rule to have anything to say: one of the words of each set, and one of the needles,
+    of the words, or of the names, as (package, name).
+    """
+
+    rule: Rule
+    all_of: tuple[frozenset[bytes], ...]
+    needles: tuple[_Needle, ...]
+    words: frozenset[bytes]
+    names: tuple[tuple[bytes, bytes], ...]
+
+    @property
+    def every_word(self) -> frozenset[bytes]:
+        names = frozenset(word for pair in self.names for word in pair)
+        return self.words.union(names, *self.all_of, *(needle.inside for needle in self.needles))
+
+
 class Triage:
     """The triggers of the active rules, indexed by the last part of the name and by keyword."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._by_name: dict[str, list[Trigger]] = {}
         self._by_keyword: dict[str, list[Trigger]] = {}
-        self._needles: list[tuple[Rule, list[Needles]]] = []
+        self._wanted: list[_Wanted] = []
         self._importing: list[Rule] = []
+        self._imported: list[_Wanted] = []
         for rule in rules:
             triggers = [read_trigger(rule, text) for text in rule.triggers]
             for trigger in triggers:
                 table, key = (self._by_name, trigger.name) if trigger.name else (self._by_keyword, trigger.keyword)
                 table.setdefault(key, []).append(trigger)
             if triggers:
-                choices: set[Needles] = {(needle,) for needle in rule.needles} or {
-                    _needles(trigger) for trigger in triggers
-                }
-                self._needles.append((rule, sorted(choices)))
+                self._wanted.append(_wanted(rule, triggers))
             if rule.imports:
                 self._importing.append(rule)
+                self._imported.append(_imported(rule))
+        self._words = frozenset().union(*(wanted.every_word for wanted in (*self._wanted, *self._imported)))
 
-    def active(self, data: bytes) -> set[Rule]:
-        """The rules whose needles occur in the bytes of a file."""
-        seen: dict[bytes, bool] = {}
+    def rules(self) -> set[Rule]:
+        """All rules that look at Python."""
+        return {*(wanted.rule for wanted in self._wanted), *self._importing}
 
-        def holds(needle: bytes) -> bool:
-            hit = seen.get(needle)
-            if hit is None:
-                hit = seen[needle] = needle in data
-            return hit
+    def active(self, data: bytes, path: str = "", is_rough: bool = False) -> set[Rule]:
+        """The rules that may have something to say about a file, by its bytes and its path.
 
-        found = {rule for rule, choices in self._needles if any(all(map(holds, needles)) for needles in choices)}
-        importing = [rule for rule in self._importing if not rule.needles or any(map(holds, rule.needles))]
+        A rough answer takes less time and has some rules more in it. That of a notebook has to be one: its text is
+        written as JSON, with signs of its own between the words.
+        """
+        look = _Look(data, path, self._words, is_rough)
+        found = {wanted.rule for wanted in self._wanted if look.finds(wanted)}
+        importing = [wanted for wanted in self._imported if look.finds(wanted)]
         if importing:
             words = _imported_words(data)
-            found.update(rule for rule in importing if not words.isdisjoint(map(str.encode, rule.imports)))
-        return found
+            found.update(wanted.rule for wanted in importing if not words.isdisjoint(wanted.all_of[0]))
+        return {rule for rule in found if look.matches(rule)}
+
+    def concerned(self, active: set[Rule], file: SourceFile, project: Project) -> set[Rule]:
+        """Of the active rules, those that still may have something to say once they have had a glance at the text."""
+        return {rule for rule in active if not rule.glances or rule.may_concern(file, project)}
 
     def candidates(self, module: PythonModule, active: set[Rule]) -> Iterator[Candidate]:
         """Calls that match a trigger of an active rule, in source order, each rule once per call."""
@@ -147,10 +179,104 @@ def _last_parts(origins: frozenset[str]) -> set[str]:
     return {origin.rpartition(".")[2] for origin in origins}
 
 
-def _needles(trigger: Trigger) -> Needles:
-    """What a file holds that a trigger matches: also the package, without which no name is one of its names."""
-    last = (trigger.keyword or trigger.name).encode()
-    return (trigger.dotted.partition(".")[0].encode(), last) if trigger.dotted else (last,)
+def _wanted(rule: Rule, triggers: list[Trigger]) -> _Wanted:
+    all_of = [frozenset(rule.words)] if rule.words else []
+    packages = {trigger.dotted.partition(".")[0] for trigger in triggers if "." in trigger.dotted}
+    if all("." in trigger.dotted for trigger in triggers):
+        all_of.append(frozenset(map(str.encode, packages)))
+    if rule.needles:
+        # Whatever else is asked for, a call has to be written with the name or the keyword of a trigger.
+        all_of.append(frozenset((trigger.keyword or trigger.name).encode() for trigger in triggers))
+        return _Wanted(rule, tuple(all_of), _needles(rule), frozenset(), ())
+    dotted = [trigger for trigger in triggers if "." in trigger.dotted]
+    words = frozenset((t.keyword or t.name).encode() for t in triggers if t not in dotted)
+    names = {(t.dotted.partition(".")[0].encode(), t.name.encode()) for t in dotted}
+    return _Wanted(rule, tuple(all_of), (), words, tuple(sorted(names)))
+
+
+def _imported(rule: Rule) -> _Wanted:
+    all_of = (frozenset(map(str.encode, rule.imports)), *([frozenset(rule.words)] if rule.words else []))
+    return _Wanted(rule, all_of, _needles(rule), frozenset(), ())
+
+
+def _needles(rule: Rule) -> tuple[_Needle, ...]:
+    return tuple(_Needle(data, _inside(data)) for data in rule.needles)
+
+
+def _inside(data: bytes) -> frozenset[bytes]:
+    """The words that do not reach an end of some bytes, where they may be parts of longer ones."""
+    plain = data.translate(_ONLY_WORDS)
+    words = plain.split()
+    return frozenset(words[not plain.startswith(b" ") : len(words) - (not plain.endswith(b" "))])
+
+
+class _Look:
+    """The bytes of a file, with what was searched for in them already.
+
+    All words are looked up at once: whether a file has one is then nearly free, however many rules ask for some.
+    """
+
+    def __init__(self, data: bytes, path: str, words: frozenset[bytes], is_rough: bool) -> None:
+        self._data = data
+        self._path = path
+        self._seen: dict[bytes, bool] = {}
+        self._imports: set[tuple[bytes, bytes]] | None = None
+        self._test: bool | None = None
+        self._is_rough = is_rough
+        if is_rough:
+            self._words = frozenset(word for word in words if word in data)
+        else:
+            self._words = words.intersection(data.translate(_ONLY_WORDS).split())
+
+    def finds(self, wanted: _Wanted) -> bool:
+        words = self._words
+        for one in wanted.all_of:
+            if words.isdisjoint(one):
+                return False
+        if not (wanted.needles or wanted.words or wanted.names):
+            return True
+        return (
+            not words.isdisjoint(wanted.words)
+            or any(self._holds(needle) for needle in wanted.needles)
+            or any(self._names(package, name) for package, name in wanted.names)
+        )
+
+    def _holds(self, needle: _Needle) -> bool:
+        if not needle.inside <= self._words:
+            return False
+        hit = self._seen.get(needle.data)
+        if hit is None:
+            hit = self._seen[needle.data] = needle.data in self._data
+        return hit
+
+    def _is_test(self) -> bool:
+        if self._test is None:
+            self._test = is_test_file(self._path)
+        return self._test
+
+    def _names(self, package: bytes, name: bytes) -> bool:
+        """Whether a name of a package may be used: as an attribute, or because it is imported."""
+        if package not in self._words or name not in self._words:
+            return False
+        if self._is_rough or _attribute(name).search(self._data) is not None:
+            return True
+        if self._imports is None:
+            from trl_lint.python.imports import imports_in
+
+            found = imports_in(self._data)
+            self._imports = {(one.module.partition(".")[0].encode(), one.name.encode()) for one in found}
+        return (package, name) in self._imports
+
+    def matches(self, rule: Rule) -> bool:
+        """Whether nothing else that a rule declares rules the file out."""
+        if rule.skips_tests and self._is_test():
+            return False
+        return self._is_rough or all(re.search(pattern, self._data) for pattern in rule.patterns)
+
+
+def _attribute(name: bytes) -> re.Pattern[bytes]:
+    # White space, and comments, may stand between a dot and the name.
+    return re.compile(rb"\.(?:[\s\\]|#[^\n]*\n)*" + name + rb"\b")
 
 
 def _imported_words(data: bytes) -> set[bytes]:

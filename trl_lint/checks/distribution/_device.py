@@ -139,10 +139,13 @@ def is_followed(module: PythonModule) -> bool:
     """Whether what a module says about tensors may be believed where another one imports it."""
     known = module.memo.get(("followed", module.tree))
     if known is None:
-        data = module.source.file.data
-        known = b"torch" in data and not is_test_file(module.path) and _DEFAULT_DEVICE.search(data) is None
+        known = is_followed_file(module.path, module.source.file.data)
         module.memo["followed", module.tree] = known
     return bool(known)
+
+
+def is_followed_file(path: str, data: bytes) -> bool:
+    return b"torch" in data and not is_test_file(path) and _DEFAULT_DEVICE.search(data) is None
 
 
 def is_placed(call: ast.Call) -> bool:
@@ -160,18 +163,31 @@ def is_for_accelerators(module: PythonModule) -> bool:
     """Whether a file is about accelerators at all, and leaves the default device where it is."""
     known = module.memo.get(("accelerators", module.tree))
     if known is None:
-        data = module.source.file.data
-        known = (
-            not is_test_file(module.path)
-            and _ACCELERATOR.search(data) is not None
-            and _DEFAULT_DEVICE.search(data) is None
-        )
+        known = not is_test_file(module.path) and is_about_accelerators(module.source.file.data)
         module.memo["accelerators", module.tree] = known
     return bool(known)
 
 
+def is_about_accelerators(data: bytes) -> bool:
+    return _ACCELERATOR.search(data) is not None and _DEFAULT_DEVICE.search(data) is None
+
+
+def is_named_by_design(path: str) -> bool:
+    """Whether the name of a file says that what is made in it stays on the CPU."""
+    return _CPU_BY_DESIGN.search(os.path.basename(path)) is not None
+
+
 def is_cpu_by_design(module: PythonModule, function: FunctionNode) -> bool:
     """Collators, datasets, tokenisation: tensors stay on the CPU there, and constructors build modules on it."""
+    known = module.memo.get(("on the CPU by design", function))
+    if known is None:
+        known = module.memo["on the CPU by design", function] = _is_cpu_by_design(module, function)
+    return bool(known)
+
+
+def _is_cpu_by_design(module: PythonModule, function: FunctionNode) -> bool:
+    if function.name == "__init__":
+        return True
     names = [function.name, os.path.basename(module.path)]
     owner = module.class_of(function)
     while owner is not None:
@@ -181,7 +197,7 @@ def is_cpu_by_design(module: PythonModule, function: FunctionNode) -> bool:
             return True
         names.append(owner.name)
         owner = module.class_of(owner)
-    return function.name == "__init__" or any(_CPU_BY_DESIGN.search(name) for name in names)
+    return any(_CPU_BY_DESIGN.search(name) for name in names)
 
 
 def describe_other(mix: Mix) -> str:

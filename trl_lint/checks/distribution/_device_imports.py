@@ -14,6 +14,7 @@ from trl_lint.checks.distribution._device import (
     is_prepared,
     may_be_on_cpu,
 )
+from trl_lint.checks.distribution._glances import imports_makers
 from trl_lint.project.modules import imported_name
 from trl_lint.python.dataflow.callees import named
 from trl_lint.python.dataflow.interpreter import dotted
@@ -40,7 +41,7 @@ class ImportedMeeting(NamedTuple):
 
 def imported_meetings(module: PythonModule, project: Project, sort: Sort) -> Iterator[ImportedMeeting]:
     """The first meeting of each helper's tensor in the functions of a module that call such helpers."""
-    if not is_for_accelerators(module):
+    if not is_for_accelerators(module) or not imports_makers(module.source.file, project):
         return
     for function, calls in _calling_functions(module, project).items():
         seen: set[ast.Call] = set()
@@ -76,21 +77,31 @@ def _calling_functions(module: PythonModule, project: Project) -> _Callers:
 def _maker(module: PythonModule, func: ast.expr, project: Project) -> FunctionNode | None:
     """The function of another module that a name means, if it, or one that it calls there, makes a tensor."""
     found = imported_name(module, func, project)
-    if found is None or not is_followed(found[0]):
-        return None
-    function = named(*found)
-    if function is None:
-        return None
-    known = found[0].memo.get(("makes tensors", function))
-    if known is None:
-        known = found[0].memo["makes tensors", function] = _makes(found[0], function, frozenset())
-    return function if known else None
+    return maker_in(*found) if found is not None and is_followed(found[0]) else None
 
 
-def _makes(module: PythonModule, function: FunctionNode, around: frozenset[FunctionNode]) -> bool:
-    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
-    if any(last_name(call) in _FACTORIES and may_be_on_cpu(call, function) for call in calls):
-        return True
-    around |= {function}
-    inner = [named(module, call.func.id) for call in calls if isinstance(call.func, ast.Name)]
-    return any(_makes(module, callee, around) for callee in inner if callee is not None and callee not in around)
+def maker_in(module: PythonModule, name: str) -> FunctionNode | None:
+    """The function at the top of a module that a name means, if it, or one that it calls there, makes a tensor."""
+    function = named(module, name)
+    return function if function is not None and function in _makers(module) else None
+
+
+def _makers(module: PythonModule) -> set[FunctionNode]:
+    """The functions of a module that make a tensor, or call one at its top that does."""
+    cached = module.memo.get(("makers", module.tree))
+    if cached is None:
+        found: set[FunctionNode] = set()
+        callers: dict[FunctionNode, set[FunctionNode]] = {}
+        for call in module.calls:
+            if last_name(call) in _FACTORIES:
+                found.update(one for one in module.functions_around(call) if may_be_on_cpu(call, one))
+            callee = named(module, call.func.id) if isinstance(call.func, ast.Name) else None
+            if callee is not None:
+                callers.setdefault(callee, set()).update(module.functions_around(call))
+        left = list(found)
+        while left:
+            new = callers.get(left.pop(), set()) - found
+            found |= new
+            left.extend(new)
+        cached = module.memo["makers", module.tree] = found
+    return cached  # type: ignore[return-value]

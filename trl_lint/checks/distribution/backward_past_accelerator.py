@@ -60,6 +60,7 @@ class BackwardPastAccelerator(Rule):
     code = "TRL113"
     triggers = (".backward",)
     needles = (b".prepare(", b".prepare_optimizer(")
+    skips_tests = True
 
     def is_candidate(self, site: Site) -> bool:
         step = read_step(site)

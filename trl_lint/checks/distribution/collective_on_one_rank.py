@@ -30,6 +30,7 @@ class CollectiveOnOneRank(Rule):
     code = "TRL112"
     triggers = (*(f"torch.distributed.{name}" for name in _OF_TORCH), *(f".{name}" for name in _OF_ACCELERATE))
     needles = (b".is_main_process", b"get_rank()")
+    skips_tests = True
 
     def is_candidate(self, site: Site) -> bool:
         return read_branch(site) is not None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.python.dataflow.meetings import Mix
     from trl_lint.python.module import PythonModule
+    from trl_lint.sources import SourceFile
 
 # Where one of these stands, tensors on the CPU have a backend of their own, or may have.
 _CPU_BACKEND = rb"gloo|[\"']mpi[\"']|[\"']ccl[\"']|[\"']cpu:|init_process_group\(\s*\)"
@@ -41,6 +42,13 @@ class CpuTensorInCollective(Rule):
         *(f".{name}(".encode() for name in sorted(COLLECTIVES | ACCELERATOR_COLLECTIVES)),
         b"def prediction_step(",
     )
+    skips_tests = True
+    glances = True
+
+    def may_concern(self, file: SourceFile, project: Project) -> bool:
+        from trl_lint.checks.distribution._glances import may_concern
+
+        return may_concern(file, project)
 
     def is_candidate(self, site: Site) -> bool:
         return read_meeting(site) is not None and not has_cpu_backend(site.project)

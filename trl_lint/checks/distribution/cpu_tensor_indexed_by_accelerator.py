@@ -20,13 +20,22 @@ from trl_lint.python.values import UNKNOWN, argument
 if TYPE_CHECKING:
     import libcst as cst
 
+    from trl_lint.project import Project
     from trl_lint.python.dataflow.meetings import Mix
+    from trl_lint.sources import SourceFile
 
 
 class CpuTensorIndexedByAccelerator(Rule):
     code = "TRL105"
     triggers = tuple(f"torch.{name}" for name in sorted(FACTORIES | DATA_FACTORIES))
-    needles = tuple(f"torch.{name}(".encode() for name in sorted(FACTORIES | DATA_FACTORIES))
+    needles = (b"torch",)
+    skips_tests = True
+    glances = True
+
+    def may_concern(self, file: SourceFile, project: Project) -> bool:
+        from trl_lint.checks.distribution._glances import makes_strays
+
+        return makes_strays(file, project)
 
     def is_candidate(self, site: Site) -> bool:
         return read_meeting(site) is not None

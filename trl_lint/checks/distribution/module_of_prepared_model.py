@@ -44,6 +44,7 @@ class ModuleOfPreparedModel(Rule):
     code = "TRL114"
     imports = ("accelerate",)
     needles = (b".module",)
+    skips_tests = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         if is_test_file(module.path):

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._device import (
-    NEEDLES,
     describe_other,
     edit_device,
     is_for_accelerators,
@@ -24,13 +23,21 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.python.dataflow.meetings import Mix
     from trl_lint.python.module import PythonModule
+    from trl_lint.sources import SourceFile
 
 
 class TensorWithoutDevice(Rule):
     code = "TRL103"
     triggers = tuple(f"torch.{name}" for name in sorted(FACTORIES | DATA_FACTORIES))
     imports = ("torch",)
-    needles = (*NEEDLES, *(f"torch.{name}(".encode() for name in sorted(FACTORIES | DATA_FACTORIES)))
+    needles = (b"torch",)
+    skips_tests = True
+    glances = True
+
+    def may_concern(self, file: SourceFile, project: Project) -> bool:
+        from trl_lint.checks.distribution._glances import may_concern
+
+        return may_concern(file, project)
 
     def is_candidate(self, site: Site) -> bool:
         return read_mix(site) is not None

@@ -7,7 +7,7 @@ from collections import Counter
 
 from trl_lint.project.stack import PACKAGES
 from trl_lint.python.guards import key_of
-from trl_lint.python.module import PythonModule
+from trl_lint.python.module import PythonModule, nodes_in
 from trl_lint.records import NamedTuple
 
 _CLASSES_DEEP = 4
@@ -126,18 +126,31 @@ def instances(node: ast.expr, module: PythonModule, depth: int = 0) -> Callee | 
         return None
     if any(name != "dataclass" for name in _decorators(cls)):
         return None
+    own = _names_in(cls, module)
+    if own & _OPEN:
+        return None
+    base = instances(cls.bases[0], module, depth + 1)
+    return None if base is None else Callee(base.dotted, base.own | own)
+
+
+def _names_in(cls: ast.ClassDef, module: PythonModule) -> set[str]:
+    """What a class defines or assigns anywhere, and what it uses of the ways to say how attributes are found."""
+    cached = module.memo.get(("names in a class", cls))
+    if cached is None:
+        cached = module.memo["names in a class", cls] = _read_names(cls)
+    return cached  # type: ignore[return-value]
+
+
+def _read_names(cls: ast.ClassDef) -> set[str]:
     own: set[str] = set()
-    for part in ast.walk(cls):
+    for part in nodes_in(cls):
         if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             own.add(part.name)
         elif isinstance(part, ast.Name) and (part.id in _OPEN or isinstance(part.ctx, ast.Store)):
             own.add(part.id)
         elif isinstance(part, ast.Attribute) and (part.attr in _OPEN or isinstance(part.ctx, ast.Store)):
             own.add(part.attr)
-    if own & _OPEN:
-        return None
-    base = instances(cls.bases[0], module, depth + 1)
-    return None if base is None else Callee(base.dotted, base.own | own)
+    return own
 
 
 def _decorators(cls: ast.ClassDef) -> list[str]:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, parameter, signature_of
 from trl_lint.checks.drift._classes import Callee
-from trl_lint.checks.drift._judging import is_shadowed
+from trl_lint.checks.drift._judging import AboutPackages, is_shadowed
 from trl_lint.checks.drift._past import Elsewhere, Past
 from trl_lint.checks.drift.name_not_in_release import imported_names
-from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.api import ABSENT, Missing, deprecation, resolve
 from trl_lint.knowledge.histories import positions, releases
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
 
 
-class DeprecatedInRelease(Rule):
+class DeprecatedInRelease(AboutPackages):
     code = "TRL303"
     imports = PACKAGES
 

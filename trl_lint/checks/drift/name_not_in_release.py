@@ -8,9 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import root_of
-from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge, ranges_of
+from trl_lint.checks.drift._judging import AboutPackages, Verdict, is_shadowed, judge, ranges_of
 from trl_lint.checks.drift._members import judge_read, reads
-from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.api import ABSENT, UNKNOWN, deprecation, name_timeline, resolve
 from trl_lint.knowledge.histories import releases
@@ -32,7 +31,7 @@ class Use(NamedTuple):
     place: ast.AST
 
 
-class NameNotInRelease(Rule):
+class NameNotInRelease(AboutPackages):
     code = "TRL302"
     imports = PACKAGES
 

@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import imported
-from trl_lint.checks.drift._judging import judge
-from trl_lint.checks.rule import Rule
+from trl_lint.checks.drift._judging import AboutPackages, judge
 from trl_lint.finding import Finding
 from trl_lint.knowledge.api import Missing, facts, follow, resolve
 from trl_lint.knowledge.histories import releases
@@ -79,7 +78,7 @@ HOOKS = (
 _BY_NAME = ("compute_loss", "_save_checkpoint")
 
 
-class OutdatedOverride(Rule):
+class OutdatedOverride(AboutPackages):
     code = "TRL305"
     imports = ("trl", "transformers")
 

@@ -26,6 +26,7 @@ _UNPICKLES = {"torch": ">=1.13,<2.6"}
 class UnpickledCheckpoint(Rule):
     code = "TRL306"
     triggers = ("torch.load",)
+    skips_tests = True
 
     def is_candidate(self, site: Site) -> bool:
         if not is_left_to_default(site.call) or is_test_file(site.module.path):

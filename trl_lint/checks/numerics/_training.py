@@ -84,7 +84,10 @@ def _config_class(func: ast.expr, module: PythonModule, depth: int) -> str | Non
 
 def kind_of_module(module: PythonModule) -> Kind:
     """The kind of training a whole module is about, by the config and trainer classes it names."""
-    return _kind_of_text(module.text)
+    known = module.memo.get(("kind of training", module.tree))
+    if known is None:
+        known = module.memo["kind of training", module.tree] = _kind_of_text(module.text)
+    return known  # type: ignore[return-value]
 
 
 def _kind_of_text(text: str) -> Kind:
@@ -95,9 +98,12 @@ def _kind_of_text(text: str) -> Kind:
 
 def is_policy_optimisation(module: PythonModule) -> bool:
     """Whether a module updates a language model's policy by hand: two kinds of words of it, and a model library."""
-    if not (_MODEL_PACKAGES & module.names.modules()):
-        return False
-    return sum(1 for words in _LOOP_WORDS if words.search(module.text)) >= 2
+    known = module.memo.get(("policy optimisation", module.tree))
+    if known is None:
+        is_known = bool(_MODEL_PACKAGES & module.names.modules())
+        known = is_known and sum(1 for words in _LOOP_WORDS if words.search(module.text)) >= 2
+        module.memo["policy optimisation", module.tree] = known
+    return bool(known)
 
 
 def kind_of_recipe(document: Document) -> Kind:

@@ -30,6 +30,12 @@ _METHODS = {
     "new_full": ("fill_value", 1),
 }
 _FUNCTIONS = {"masked_fill": ("value", 2), "full": ("fill_value", 1), "full_like": ("fill_value", 1)}
+# How a precision that is too low is written, and a number that is too large for it, or a limit of float32.
+_LOW = (b"bfloat16", b"float16", b"half")
+_LARGE = (
+    rb"\bfinfo\b[\s\\(]*torch[\s\\]*\.[\s\\]*float(?:32)?\b|[,(=\s\\~+-]"
+    rb"(?:\.?\d[\d_.]*[eE]\+?\d[\d_]*|(?:[6-9]|\d_?\d)(?:_?\d){4,}(?:\.[\d_]*)?|0[xXoObB][\w]*)[,)\s\\#]"
+)
 
 
 class Overflow(NamedTuple):
@@ -42,6 +48,8 @@ class Overflow(NamedTuple):
 class FillValueOverflow(Rule):
     code = "TRL605"
     triggers = (*(f".{name}" for name in _METHODS), *(f"torch.{name}" for name in _FUNCTIONS))
+    words = _LOW
+    patterns = (_LARGE,)
 
     def is_candidate(self, site: Site) -> bool:
         return read_overflow(site) is not None

@@ -33,6 +33,8 @@ class LowPrecisionLogSoftmax(Rule):
     code = "TRL604"
     triggers = (".log_softmax", "torch.nn.functional.log_softmax", "torch.log_softmax", ".exp", "torch.exp")
     needles = (b"log_softmax(", b".exp(")
+    words = (b"bfloat16", b"float16", b"half")
+    skips_tests = True
 
     def is_candidate(self, site: Site) -> bool:
         return read_precision(site) is not None
@@ -58,23 +60,34 @@ def read_precision(site: Site) -> str | None:
 
     module, call = site.module, site.call
     function = module.function(call)
-    if function is None or _HALF.search(module.text) is None or is_test_file(module.path) or is_mixed(module, call):
-        return None
-    if not is_policy_optimisation(module) and kind_of_module(module) == "other":
+    if function is None or argument(call, "dtype") is not ABSENT or not is_in_question(module):
         return None
     if last_name(call.func) == "exp" and not is_log_ratio(operand_of(call, module), function):
         return None
-    if argument(call, "dtype") is not ABSENT:
+    if is_of_trainer(module, call):
         return None
     found = precisions(module, function).get(call)
     return found if found in _ERRORS else None
 
 
-def is_mixed(module: PythonModule, call: ast.Call) -> bool:
-    """Whether the call may run under autocast."""
+def is_in_question(module: PythonModule) -> bool:
+    """Whether a module trains a policy and speaks of a low precision, but not of autocast."""
+    known = module.memo.get(("low precision", module.tree))
+    if known is None:
+        known = (
+            _HALF.search(module.text) is not None
+            and not is_test_file(module.path)
+            and (is_policy_optimisation(module) or kind_of_module(module) != "other")
+            and _MIXED.search(module.text) is None
+        )
+        module.memo["low precision", module.tree] = known
+    return bool(known)
+
+
+def is_of_trainer(module: PythonModule, call: ast.Call) -> bool:
+    """Whether the call stands in a trainer of transformers, which may run it under autocast."""
     owner = module.class_of(call)
-    is_trainer = owner is not None and any(last_name(base).endswith(("Trainer", "Mixin")) for base in owner.bases)
-    return is_trainer or _MIXED.search(module.text) is not None
+    return owner is not None and any(last_name(base).endswith(("Trainer", "Mixin")) for base in owner.bases)
 
 
 def operand_of(call: ast.Call, module: PythonModule) -> ast.expr | None:

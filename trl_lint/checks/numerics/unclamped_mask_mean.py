@@ -27,6 +27,8 @@ class UnclampedMaskMean(Rule):
     code = "TRL603"
     triggers = (".sum",)
     needles = (b"mask.sum(", b"masks.sum(")
+    patterns = (rb"/(?:[\s\\(]|#[^\n]*\n)*(?:[\w\x80-\xff][\w.\s\\\x80-\xff]*)?masks?\.sum\(",)
+    skips_tests = True
 
     def is_candidate(self, site: Site) -> bool:
         if not is_count_of_rows(site.call, site.module) or is_taken_care_of(site.call, site.module):

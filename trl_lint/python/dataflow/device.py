@@ -9,7 +9,13 @@ from __future__ import annotations
 import ast
 
 from trl_lint.python.dataflow.device_calls import Keywords
-from trl_lint.python.dataflow.device_following import MOST_CALLS_DEEP, DeviceInterpreter, Following, Resolver
+from trl_lint.python.dataflow.device_following import (
+    MOST_CALLS_DEEP,
+    DeviceInterpreter,
+    Following,
+    Resolver,
+    stays_where_it_is,
+)
 from trl_lint.python.dataflow.interpreter import Env, dotted
 from trl_lint.python.dataflow.meetings import Mix
 from trl_lint.python.dataflow.places import (
@@ -83,9 +89,10 @@ def device_meetings(module: PythonModule, function: FunctionNode, resolver: Reso
 def is_left_in_state(module: PythonModule, init: FunctionNode, factory: ast.Call) -> bool:
     """Whether `__init__` leaves the tensor that a factory call makes in `self`, and nothing changes that."""
     owner = module.parents.get(init)
-    if init.name != "__init__" or not isinstance(owner, ast.ClassDef):
+    if init.name != "__init__" or not isinstance(owner, ast.ClassDef) or not stays_where_it_is(owner):
         return False
-    return any(value.factory is factory for value in DeviceDomain(module, init).state_of(owner).values())
+    state = DeviceDomain(module, init).state_of(owner).values()
+    return any(value.is_state and value.factory is factory for value in state)
 
 
 def certain(analyses: list[Found]) -> list[Mix]:
@@ -191,7 +198,7 @@ class DeviceDomain(Following):
     # -- expressions ----------------------------------------------------------------------------------------------
 
     def _proven(self, node: ast.expr) -> Value:
-        return TENSOR if self.tensors and text_of(node, self.module) in self.tensors else UNKNOWN
+        return TENSOR if self.tensors.holds(node, self.module) else UNKNOWN
 
     def _name(self, node: ast.expr, env: Env[Value]) -> Value:
         name = dotted(node)

@@ -111,7 +111,7 @@ class Following(TorchCalls, Plain[Value], Domain[Value]):
                 env[arg.arg] = Value("param")
             elif is_list_annotation(arg.annotation):
                 env[arg.arg] = listed([UNKNOWN])
-            elif arg.arg in self.tensors and not is_foreign_annotation(arg.annotation):
+            elif arg.arg in self.tensors.texts and not is_foreign_annotation(arg.annotation):
                 env[arg.arg] = TENSOR
             else:
                 env[arg.arg] = UNKNOWN
@@ -245,7 +245,7 @@ class Following(TorchCalls, Plain[Value], Domain[Value]):
         inner = type(self)(self.module, init, depth=0)
         after = DeviceInterpreter(inner).run(init.body, inner.start()) or {}
         stored = _stored_attributes(self.module)
-        kinds = ("param", "placed", "cpu") if _stays_where_it_is(owner) else ("param", "placed")
+        kinds = ("param", "placed", "cpu") if stays_where_it_is(owner) else ("param", "placed")
         return {
             name: abroad(value)._replace(is_state=value.kind == "cpu")
             for name, value in after.items()
@@ -278,7 +278,7 @@ def _stored_attributes(module: PythonModule) -> Counter[str]:
     return cached  # type: ignore[return-value]
 
 
-def _stays_where_it_is(owner: ast.ClassDef) -> bool:
+def stays_where_it_is(owner: ast.ClassDef) -> bool:
     """Whether nothing known moves the tensors of a class. `nn.Module.to` moves parameters and buffers only."""
     bases = {(dotted(base) or "?").rpartition(".")[2] for base in owner.bases}
     methods = {item.name for item in owner.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))}

@@ -11,6 +11,7 @@ from trl_lint.python.dataflow.places import Rank
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import literal
+from trl_lint.records import NamedTuple
 
 
 def is_bound_device(text: str, known: frozenset[str]) -> bool:
@@ -55,6 +56,8 @@ def is_foreign_annotation(node: ast.expr | None) -> bool:
     return node is not None and any(word in ast.unparse(node) for word in ("ndarray", "jax", "tf.", "jnp", "np."))
 
 
+# What has functions of these names is no tensor.
+_PACKAGES = frozenset({"torch", "F", "nn.functional", "self", "torch.nn.functional"})
 _MODULES = frozenset({"torch", "F", "torch.nn.functional", "nn.functional"})
 _MODEL_WORDS = ("model", "actor", "critic", "policy", "value_head", "backbone", "transformer")
 _MAKERS = ("get_", "create_", "load_", "build_", "make_", "prepare_")
@@ -92,23 +95,36 @@ def is_dtype(node: ast.expr) -> bool:
     return name in torch.DTYPES or "dtype" in name.lower()
 
 
-def proven_tensors(function: FunctionNode, module: PythonModule) -> frozenset[str]:
-    """Expressions (as written) that are used in a way only torch tensors allow."""
+class Proven(NamedTuple):
+    """Expressions that are tensors: as written, and the types and last names of them, which are cheaper to compare."""
+
+    texts: frozenset[str]
+    looks: frozenset[tuple[type, str]]
+
+    def holds(self, node: ast.expr, module: PythonModule) -> bool:
+        return (type(node), last_name(node)) in self.looks and text_of(node, module) in self.texts
+
+
+_NOTHING = Proven(frozenset(), frozenset())
+
+
+def proven_tensors(function: FunctionNode, module: PythonModule) -> Proven:
+    """Expressions that are used in a way only torch tensors allow."""
     known = module.memo.get(("proven tensors", module.tree))
     if known is None:
         known = module.memo["proven tensors", module.tree] = _proven_tensors(module)
-    return known.get(function, frozenset())  # type: ignore[attr-defined, no-any-return]
+    return known.get(function, _NOTHING)  # type: ignore[attr-defined, no-any-return]
 
 
-def _proven_tensors(module: PythonModule) -> dict[FunctionNode, frozenset[str]]:
-    found: dict[FunctionNode, set[str]] = {}
+def _proven_tensors(module: PythonModule) -> dict[FunctionNode, Proven]:
+    found: dict[FunctionNode, dict[str, tuple[type, str]]] = {}
     for node in module.of(ast.Attribute):
         if node.attr in torch.TENSOR_ONLY:
             text = text_of(node.value, module)
-            for function in module.functions_around(node):
-                found.setdefault(function, set()).add(text)
-    packages = {"torch", "F", "nn.functional", "self", "torch.nn.functional"}
-    return {function: frozenset(texts - packages) for function, texts in found.items()}
+            if text not in _PACKAGES:
+                for function in module.functions_around(node):
+                    found.setdefault(function, {})[text] = (type(node.value), last_name(node.value))
+    return {function: Proven(frozenset(texts), frozenset(texts.values())) for function, texts in found.items()}
 
 
 def text_of(node: ast.expr, module: PythonModule) -> str:
