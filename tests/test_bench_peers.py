@@ -205,7 +205,7 @@ def test_oracle_agrees_and_would_notice(tmp_path: Path):
     assert fast == slow and b"TRL301" in fast and oracle.differences(fast, slow) == []
     assert oracle.differences(fast, slow.replace(b"TRL301", b"TRL302"))
     # A filter that lets nothing through is what it is for: then the reports differ.
-    narrow = "from trl_lint.python.triage import Triage; Triage.active = lambda self, data: set()\n"
+    narrow = "from trl_lint.python.triage import Triage; Triage.active = lambda *asked, **named: set()\n"
     code = narrow + "import sys; from trl_lint import cli; sys.exit(cli.main(sys.argv[1:]))"
     command = [sys.executable, "-c", code, *oracle._OPTIONS, "."]
     blind = subprocess.run(command, cwd=tmp_path, env=processes.environment(), check=True, capture_output=True)
