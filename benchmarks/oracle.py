@@ -2,7 +2,8 @@
 
 `python -m benchmarks.oracle FOLDER…` compares its report with that of an ordinary run, byte for byte, and ends with 1
 where they differ. What is switched off: the search of bytes for the words of rules, the recognition of configs,
-manifests and scripts by their bytes, and islands: a candidate's LibCST tree is cut from the tree of its whole file.
+manifests, scripts and helpers by their bytes, and islands: a candidate's LibCST tree is cut from the tree of its whole
+file.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def switch_filters_off() -> WholeFiles:
     """Make this process the oracle, for good."""
     from benchmarks.torture import every_rule_is_active, nothing_is_ruled_out
     from trl_lint import checker
+    from trl_lint.checks.distribution import _device_imports
     from trl_lint.project import documents
     from trl_lint.project.manifests import reader
     from trl_lint.python import islands
@@ -72,6 +74,7 @@ def switch_filters_off() -> WholeFiles:
     whole = WholeFiles()
     Triage.active = every_rule_is_active  # type: ignore[method-assign,assignment]
     Triage.concerned = nothing_is_ruled_out  # type: ignore[method-assign,assignment]
+    _device_imports.imports_makers = lambda file, project: True  # type: ignore[attr-defined]
     checker._is_configured = lambda data: True
     documents._is_candidate = lambda data: True
     reader._may_hold_pins = lambda kind, data: True
