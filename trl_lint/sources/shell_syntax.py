@@ -56,7 +56,8 @@ class Offsets:
     def __init__(self, text: str) -> None:
         self._places: list[int] = []
         self._shifts: list[int] = []
-        text = _FINE_FOR_A_SHELL.sub(_blank, text)
+        if "`#" in text or text.rstrip(" \t\r\n").endswith("\\"):
+            text = _FINE_FOR_A_SHELL.sub(_blank, text)
         if text.isascii() and "\r" not in text:
             self.data = text.encode()
             return
