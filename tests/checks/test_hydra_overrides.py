@@ -14,6 +14,7 @@ from trl_lint.checks.configs._hydra import (
     MISSING,
     Override,
     apply_all,
+    copied,
     find,
     put,
     read_command_line,
@@ -197,3 +198,13 @@ def test_command_lines(words: str, expected: tuple[str, str, bool] | None) -> No
     (launch,) = read_launches(open_file("/nowhere/run.sh", f"python3 -m verl.trainer.main_ppo {words}\n".encode()))
     line = read_command_line(launch)
     assert (None if line is None else (line.config_name, line.config_path, line.takes_more)) == expected
+
+
+def test_a_copy_of_a_tree_shares_nothing_that_a_command_changes():
+    tree = tree_of({"data.names": "[]", "data.seed": "1", "trainer.logger.name": "'x'"})
+    other = copied(tree)
+    assert other == tree
+    list(apply_all(other, [Override("+", "trainer.logger.kind", "y", Word("", "", 0, 0), True)]))
+    other["data"]["names"].append(1)
+    assert tree == tree_of({"data.names": "[]", "data.seed": "1", "trainer.logger.name": "'x'"})
+    assert find(other, "trainer.logger.kind") == "y"

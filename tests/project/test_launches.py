@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trl_lint.project.launch import gpu_ids
-from trl_lint.project.launches import Launch, holds_launches, read_launches
+from trl_lint.project.launches import Launch, _names_launcher, holds_launches, read_launches
 from trl_lint.python.values import ABSENT, UNKNOWN
 from trl_lint.sources.text import open_file
 
@@ -364,3 +364,20 @@ def test_text_that_is_no_launch(path: str, text: str):
 @pytest.mark.parametrize("path", ["/a/x.txt", "/a/x.yaml", "/a/x.json", "/a/workflows/x.yml"])
 def test_files_that_are_not_looked_at(path: str):
     assert not holds_launches(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [
+        ("accelerate launch x", True),
+        ("./train.py --x", True),
+        ("cat train.pyc", False),
+        ("trl sft --x 1", True),
+        ("'trl' sft", True),
+        ("control panel; trlx", False),
+        ("swift\tsft", True),
+        ("echo swiftly", False),
+    ],
+)
+def test_a_file_is_read_only_if_it_names_a_launcher(text: str, is_read: bool):
+    assert _names_launcher(text.encode()) is is_read

@@ -382,3 +382,11 @@ def test_a_very_long_line_takes_no_longer_than_its_length_asks_for(line: str):
 def test_braces_that_make_several_words_are_a_hole():
     words = [command.words[-1].text for command in read("echo a{b,c}\necho a{1..3}\necho a{b}\necho a{b\n")]
     assert words == [None, None, "a{b}", "a{b"]
+
+
+def test_a_text_is_read_once_for_all_that_ask():
+    file = SourceFile("/project/run.sh", b"echo $0\n")
+    assert commands(Source(file, "shell")) is commands(Source(file, "shell"))
+    part = Source(file, "shell", "echo $" + "0\n")  # the same text, but not that of the script
+    assert [texts(command) for command in commands(Source(file, "shell"))] == [["echo", "/project/run.sh"]]
+    assert [texts(command) for command in commands(part)] == [["echo", None]]

@@ -25,10 +25,10 @@ _SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".zsh")
 _MAKEFILES = frozenset({"Makefile", "makefile", "GNUmakefile"})
 _DOCKERFILE = regex(r"(?:Dockerfile|Containerfile)(?:[._-].*)?\Z|.*\.(?:dockerfile|Dockerfile)\Z")
 _SHEBANG = regex(rb"#![^\n]*\b(?:ba|z|da|k)?sh\b")
-# Nothing is parsed in a file that names no launcher.
-_CANDIDATE = regex(
-    rb"python|\.py\b|accelerate|torchrun|deepspeed|\b(?:trl|swift)[ \t\\\"']|vllm|llamafactory|axolotl|openrlhf"
-)
+# Nothing is parsed in a file that names no launcher. Plain words first: a search for each is faster than one for all.
+_LAUNCHERS = tuple(b"python accelerate torchrun deepspeed vllm llamafactory axolotl openrlhf".split())
+_SHORT = (b".py", b"trl", b"swift")
+_LAUNCHES = regex(rb"\.py\b|\b(?:trl|swift)[ \t\\\"']")
 
 
 def holds_launches(path: str) -> bool:
@@ -45,7 +45,7 @@ def holds_launches(path: str) -> bool:
 
 def read_launches(file: SourceFile) -> list[Launch]:
     """Every launch written in a file, in the order of the text. Raises SourceError if the file cannot be decoded."""
-    if _CANDIDATE.search(file.data) is None:
+    if not _names_launcher(file.data):
         return []
     if not file.path.endswith(".ipynb") and len(file.data) > MAX_BYTES:
         if file.path.endswith((".py", ".md", ".markdown")):
@@ -67,6 +67,12 @@ def read_launches(file: SourceFile) -> list[Launch]:
     return found
 
 
+def _names_launcher(data: bytes) -> bool:
+    if any(name in data for name in _LAUNCHERS):
+        return True
+    return any(name in data for name in _SHORT) and _LAUNCHES.search(data) is not None
+
+
 def _command_sources(file: SourceFile) -> Iterator[tuple[Source, list[Command], bool]]:
     name = os.path.basename(file.path)
     if name.endswith(".py"):
@@ -85,7 +91,7 @@ def _command_sources(file: SourceFile) -> Iterator[tuple[Source, list[Command], 
         from trl_lint.sources.notebook import shell_lines
 
         for line in shell_lines(file):
-            if _CANDIDATE.search(line.text.encode("utf-8", "replace")):
+            if _names_launcher(line.text.encode("utf-8", "replace")):
                 yield line, _notebook_commands(line), False
     else:
         yield from _whole_file(file, name)

@@ -14,7 +14,7 @@ from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.pieces import Pieces
-from trl_lint.sources.shell import Command, read_commands
+from trl_lint.sources.shell import Command, read_commands, read_once
 from trl_lint.sources.shell_state import State, Word
 
 _LINE = regex(r"[^\n]*(?:\n|\Z)")
@@ -39,6 +39,7 @@ class Instruction(NamedTuple):
     heredocs: tuple[tuple[int, int], ...]
 
 
+@read_once
 def run_commands(source: Source) -> list[Command]:
     """The commands of RUN, CMD and ENTRYPOINT, in order; their `directory` is one of the image, not of the host."""
     found: list[Command] = []

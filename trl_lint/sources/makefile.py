@@ -10,7 +10,7 @@ import re
 from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.pieces import Pieces
-from trl_lint.sources.shell import Command, read_commands
+from trl_lint.sources.shell import Command, read_commands, read_once
 from trl_lint.sources.shell_state import HOLE, LONGEST_VALUE, State, Word
 
 _LOGICAL_LINE = regex(r"(?:[^\n]*\\\r?\n)*[^\n]*(?:\n|\Z)")
@@ -65,6 +65,7 @@ class _Variables:
         return "".join(out) if sum(map(len, out)) <= LONGEST_VALUE else None
 
 
+@read_once
 def recipe_commands(source: Source) -> list[Command]:
     """The commands of all recipes, in order; every recipe line has a shell of its own."""
     text = source.text

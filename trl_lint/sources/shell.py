@@ -7,6 +7,8 @@ environment, a branch, a loop, a command's output) is a hole: `Word.text is None
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import wraps
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -114,6 +116,22 @@ class Command:
         return "Command(" + " ".join("?" if w.text is None else w.text for w in self.words) + ")"
 
 
+def read_once(read: Callable[[Source], list[Command]]) -> Callable[[Source], list[Command]]:
+    """Keep what is read of a source with its file: who looks for launches and who looks for pins both ask for it."""
+
+    @wraps(read)
+    def known(source: Source) -> list[Command]:
+        kept = source.file.commands
+        key = (read.__name__, source.text, source.text is source.file.text)
+        found = kept.get(key)
+        if found is None:
+            found = kept[key] = read(source)
+        return found
+
+    return known
+
+
+@read_once
 def commands(source: Source) -> list[Command]:
     """Every command of a shell source in the order it is written, with those inside `bash -c` and `$(…)`.
 

@@ -58,6 +58,8 @@ class CommandReader(WordReader):
         self.functions: set[str] = set()
 
     def span(self, node: Node) -> tuple[int, int]:
+        if self.offsets.is_plain:
+            return node.start_byte, node.end_byte
         start, end = self.offsets(node.start_byte), self.offsets(node.end_byte)
         # The place behind a node at the end of a Windows line is in front of both characters of the line end.
         return start, end - 1 if end > start and self.text[end - 1 : end + 1] == "\r\n" else end

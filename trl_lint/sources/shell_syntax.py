@@ -56,9 +56,12 @@ class Offsets:
     def __init__(self, text: str) -> None:
         self._places: list[int] = []
         self._shifts: list[int] = []
-        text = _FINE_FOR_A_SHELL.sub(_blank, text)
+        self.is_plain = False  # every byte is a character
+        if "`#" in text or text.rstrip(" \t\r\n").endswith("\\"):
+            text = _FINE_FOR_A_SHELL.sub(_blank, text)
         if text.isascii() and "\r" not in text:
             self.data = text.encode()
+            self.is_plain = True
             return
         shift = length = 0
         for match in re.finditer(r"\r(?=\n)|[^\x00-\x7f]+", text):

@@ -161,9 +161,9 @@ class WordReader:
         text = self.slice(node)
         if text.startswith("~"):
             return [HOLE]
-        if _GLOB.search(text):
+        if ("*" in text or "?" in text) and _GLOB.search(text):
             return [Fragment(None, True, _GLOB.sub(UNKNOWN_TEXT, text))]
-        return [Fragment(_ESCAPE.sub(_unescaped, text))]
+        return [Fragment(_ESCAPE.sub(_unescaped, text) if "\\" in text else text)]
 
     def _visit(self, node: Node) -> None:
         """Read the commands inside a node whose value nobody knows."""

@@ -18,6 +18,8 @@ from trl_lint.regexes import regex
 if TYPE_CHECKING:
     import ast
 
+    from trl_lint.sources.shell import Command
+
 _NEWLINE = regex(r"\r\n|\r|\n")
 _CODING_COOKIE = regex(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK_OR_COMMENT = regex(rb"^[ \t\f]*(?:#.*)?$")
@@ -108,10 +110,10 @@ class SourceFile:
     """One file on disk: its bytes, its text, and how to go from the text back to the very same bytes.
 
     `path` is absolute. `text` has no byte order mark and keeps its line ends; reading it raises SourceError. `tree` is
-    that of the text, where somebody has parsed it already.
+    that of the text, where somebody has parsed it already; `commands` are those of its shell texts, once they are read.
     """
 
-    __slots__ = ("_lines", "_text", "bom", "data", "encoding", "path", "tree")
+    __slots__ = ("_lines", "_text", "bom", "commands", "data", "encoding", "path", "tree")
 
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
@@ -119,6 +121,7 @@ class SourceFile:
         self.bom = next((bom for bom in _BOMS if data.startswith(bom)), b"")
         self.encoding = "utf-8"
         self.tree: ast.Module | None = None
+        self.commands: dict[tuple[str, str, bool], list[Command]] = {}
         self._text: str | None = None
         self._lines: LineIndex | None = None
 

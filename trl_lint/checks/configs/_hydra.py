@@ -196,6 +196,17 @@ def find(tree: Tree, key: str) -> Any:
     return node
 
 
+def copied(tree: Tree) -> Tree:
+    """The tree with dicts and lists of its own, for one command to change."""
+    return {key: copied(value) if value.__class__ is dict else _copied(value) for key, value in tree.items()}
+
+
+def _copied(value: Any) -> Any:
+    if value.__class__ is list:
+        return [_copied(item) for item in value]
+    return copied(value) if value.__class__ is dict else value
+
+
 def put(tree: Tree, key: str, value: Any) -> None:
     """Set a dotted key; what stands in its way becomes a dict."""
     *above, last = key.split(".")

@@ -100,6 +100,14 @@ def compose(program: Program, choices: Mapping[str, str], project: Project) -> T
     return tree
 
 
+class Loaded(NamedTuple):
+    """A config file: its defaults list, the package its header names, and the rest. Not to be changed."""
+
+    defaults: list[yaml_nodes.Node]
+    header: str | None
+    body: yaml_nodes.Mapping
+
+
 class _Composer:
     def __init__(self, program: Program, choices: dict[str, str], project: Project) -> None:
         self.folders = [program.folder]
@@ -212,27 +220,15 @@ class _Composer:
                     return key.value, value.value
         raise NotUnderstoodError
 
-    def _load(self, path: str) -> tuple[list[yaml_nodes.Node], str | None, yaml_nodes.Mapping]:
-        from trl_lint.sources.yaml import read_yaml
-
+    def _load(self, path: str) -> Loaded:
         name = self._file(path)
         if name is None:
             raise NotUnderstoodError
         source = Source(self.project.files.get(name), "yaml")
-        documents = read_yaml(source)
-        if not documents:
-            return [], None, yaml_nodes.Mapping([], 0, 0)
-        body = documents[0]
-        if len(documents) > 1 or not isinstance(body, yaml_nodes.Mapping):
-            raise NotUnderstoodError
-        header = _HEADER.search(source.text)
-        listed = body.get("defaults")
-        if listed is not None and not isinstance(listed, yaml_nodes.Sequence):
-            raise NotUnderstoodError
-        rest = [entry for entry in body.entries if entry.key.value != "defaults"]
-        kept = yaml_nodes.Mapping(rest, body.start, body.end)
-        kept.merged = body.merged
-        return list(listed.items) if listed is not None else [], header[1] if header else None, kept
+        key = ("hydra config", name)  # programs that differ in one choice read the same files
+        if key not in self.project.memo:
+            self.project.memo[key] = _loaded(source)
+        return cast("Loaded", self.project.memo[key])
 
     def _file(self, path: str) -> str | None:
         for folder in self.folders:
@@ -250,6 +246,26 @@ class _Composer:
             if kind not in ("pkg", "file") or os.path.isabs(place) or not looks.is_folder(folder):
                 raise NotUnderstoodError
             self.folders.append(folder)
+
+
+def _loaded(source: Source) -> Loaded:
+    """Raises NotUnderstoodError and SourceError."""
+    from trl_lint.sources.yaml import read_yaml
+
+    documents = read_yaml(source)
+    if not documents:
+        return Loaded([], None, yaml_nodes.Mapping([], 0, 0))
+    body = documents[0]
+    if len(documents) > 1 or not isinstance(body, yaml_nodes.Mapping):
+        raise NotUnderstoodError
+    header = _HEADER.search(source.text)
+    listed = body.get("defaults")
+    if listed is not None and not isinstance(listed, yaml_nodes.Sequence):
+        raise NotUnderstoodError
+    rest = [entry for entry in body.entries if entry.key.value != "defaults"]
+    kept = yaml_nodes.Mapping(rest, body.start, body.end)
+    kept.merged = body.merged
+    return Loaded(list(listed.items) if listed is not None else [], header[1] if header else None, kept)
 
 
 def _joined(package: str, below: str) -> str:

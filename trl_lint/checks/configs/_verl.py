@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Iterator
 from functools import lru_cache
@@ -20,6 +19,7 @@ from trl_lint.checks.configs._hydra import (
     Override,
     Tree,
     apply_all,
+    copied,
     find,
     read_command_line,
     tree_of,
@@ -75,7 +75,7 @@ class VerlRun(NamedTuple):
     def tree(self, version: str) -> Tree | None:
         """The configuration in a release before the overrides, for the caller to change; None if it is not known."""
         if self.own is not None:
-            return copy.deepcopy(self.own.tree)
+            return copied(self.own.tree)
         return self.release_tree(version)
 
     def release_tree(self, version: str) -> Tree | None:
@@ -83,7 +83,7 @@ class VerlRun(NamedTuple):
         found = tree_in_release(name, version) if name else None
         if found is None or any(_chooses_group(override, found) for override in self.line.overrides):
             return None
-        return copy.deepcopy(found)
+        return copied(found)
 
 
 def is_verl(launch: Launch) -> bool:
@@ -205,7 +205,7 @@ def unknown_keys(launch: Launch, rule: Rule, project: Project) -> Iterator[Unkno
         return
     level = Level(rule, run.line.takes_more or launch.is_documentation)
     if run.own is not None:
-        tree = copy.deepcopy(run.own.tree)
+        tree = copied(run.own.tree)
         shown = os.path.relpath(run.own.path, project.root).replace(os.sep, "/")
         related = (Location(run.own.path, 0, 0, "the configuration begins here"),)
         for index, fault in apply_all(tree, run.overrides):

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 # Names in small letters are the own ones of a script; capitals are what one inherits.
 _OWN = regex(rb"(?=.{3})[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+_WITHOUT_DOLLAR = regex(r"(?<![\w$.{/-])\w+(?![\w.-])")
+# What may be such a variable where it is used: nothing else is expanded as it is.
+_USED = regex(r"\$\{*([a-z][a-z0-9_]{2,})")
 # A name of at least two words, which is no value that anybody would type.
 _SPOKEN = regex(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 # What may set names that are not written out, or that stand in another file.
@@ -41,9 +44,12 @@ class VariableNeverSet(Rule):
         if _SETS_ANYTHING.search(source.text):
             return
         yield from self._without_dollar(source, project)
+        set_here = names_without_dollar(source.text)
+        if set_here.issuperset(_USED.findall(source.text)):
+            return
         told: set[str] = set()
         for name, start, end in plain_expansions(source):
-            if name in told or may_be_set(name, source.text):
+            if name in told or name in set_here:
                 continue
             told.add(name)
             if not is_started_elsewhere(source.path, project):
@@ -93,12 +99,12 @@ def plain_expansions(source: Source) -> Iterator[tuple[str, int, int]]:
         waiting.extend(reversed(node.children))
 
 
-def may_be_set(name: str, text: str) -> bool:
-    """Whether the name stands anywhere in the script but behind a `$` or as a part of a longer word.
+def names_without_dollar(text: str) -> set[str]:
+    """The names that may be set: they stand somewhere in the script but behind a `$` or as a part of a longer word.
 
     `data.name=…` and `--name` are keys of the program. A comment that shows `name=… bash run.sh` counts.
     """
-    return re.search(rf"(?<![\w$.{{/-]){re.escape(name)}(?![\w.-])", text) is not None
+    return set(_WITHOUT_DOLLAR.findall(text))
 
 
 def is_started_elsewhere(path: str, project: Project) -> bool:
