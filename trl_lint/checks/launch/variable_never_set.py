@@ -41,12 +41,13 @@ class VariableNeverSet(Rule):
         source = launch.source
         if source.language != "shell" or launch.is_documentation or launch is not project.launches_in(source.path)[0]:
             return
-        if _SETS_ANYTHING.search(source.text):
-            return
-        yield from self._without_dollar(source, project)
+        without_dollar = list(self._without_dollar(source, project))
         set_here = names_without_dollar(source.text)
-        if set_here.issuperset(_USED.findall(source.text)):
+        if not without_dollar and set_here.issuperset(_USED.findall(source.text)):
             return
+        if _SETS_ANYTHING.search(source.text):  # which takes as long as all above
+            return
+        yield from without_dollar
         told: set[str] = set()
         for name, start, end in plain_expansions(source):
             if name in told or name in set_here:
