@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from trl_lint import looks
-from trl_lint.cache.replay import entry_in, is_off, show
+from trl_lint.cache.replay import is_off
 from trl_lint.commands import UsageError
 from trl_lint.commands.options import group_by_settings, read_options, target_hints, unread
 from trl_lint.finding import Edit, Finding
@@ -20,7 +20,6 @@ from trl_lint.reports import FOR_PEOPLE, Report, counted, visible, write
 from trl_lint.reports.colors import wants_color
 from trl_lint.settings import Settings
 from trl_lint.settings_file import SettingsError
-from trl_lint.sources import SourceError
 from trl_lint.sources.text import Files, SourceFile
 
 if TYPE_CHECKING:
@@ -66,14 +65,12 @@ class Outcome(NamedTuple):
 
 def run(args: argparse.Namespace) -> int:
     """Check what the command line asks for; the exit status. Raises UsageError."""
-    memory = None
-    if _may_be_kept(args):
-        from trl_lint.cache.store import Memory
-
-        memory = Memory(args.given)
     try:
-        with looks.recording(memory.record if memory else None):
-            return _checked_or_known(args, memory)
+        if not _may_be_kept(args):
+            return CheckRun(args, None).run()
+        from trl_lint.commands.kept import run_kept
+
+        return run_kept(args)
     except SettingsError as error:
         raise UsageError(str(error)) from None
 
@@ -84,30 +81,9 @@ def _may_be_kept(args: argparse.Namespace) -> bool:
     return not (does_more or args.no_cache or is_off() or args.verbose or "-" in args.paths)
 
 
-def _checked_or_known(args: argparse.Namespace, memory: Memory | None) -> int:
-    this = _Run(args, memory)
-    if memory is None or this.settings.fix:
-        return this.run()
-    from trl_lint.cache.folder import cache_folder, prepare
+class CheckRun:
+    """One run of the command, from its arguments to its exit status; `memory` is what it is kept by, if it is."""
 
-    folder = cache_folder(this.settings, args.cache_dir)
-    if not prepare(folder):  # before anything is listed: the folder may stand among what is checked
-        return this.run()
-    entry = entry_in(folder, memory.key) if this.settings.cache_dir else None
-    if entry is not None:
-        return show(entry)
-    from trl_lint.cache.reuse import earlier_run
-
-    known = earlier_run(folder, memory.key) if len(this.groups) == 1 else None
-    if known is not None:
-        this.earlier = known[1]
-    status = this.run()
-    if status != 2:
-        memory.keep(folder, status, this.parts, known[0] if known is not None and this.is_part else None)
-    return status
-
-
-class _Run:
     def __init__(self, args: argparse.Namespace, memory: Memory | None) -> None:
         self.args = args
         self.out = memory.heard("o", sys.stdout) if memory else sys.stdout
@@ -258,7 +234,11 @@ class _Run:
             findings += shown
             problems += [(path, message) for path, message in result.problems if (path, message) not in problems]
         findings = sorted(dict.fromkeys(findings), key=lambda finding: finding.sort_key)
-        environment = _environment(results) if self.settings.output_format == "json" else {}
+        environment: dict[str, Mapping[str, str | None]] = {}
+        if self.settings.output_format == "json":
+            from trl_lint.commands.environment import pinned_packages
+
+            environment = pinned_packages(result for _, result in results)
         checked = sum(result.checked for _, result in results)
         everything = {**self.overlays, **contents}
         return Outcome(findings, problems, environment, everything, changed, before, fixed, refused, hidden, checked)
@@ -422,26 +402,6 @@ def _shown(group: Group, result: Result) -> list[Finding]:
     if group.baseline is None:
         return list(result.findings)
     return group.baseline.new(result.findings, result.files)
-
-
-def _environment(results: Iterable[tuple[Group, Result]]) -> dict[str, Mapping[str, str | None]]:
-    """What the projects pin of the packages anything is known about, as their root folders see it."""
-    from trl_lint.knowledge.releases import known_packages
-
-    found: dict[str, Mapping[str, str | None]] = {}
-    for _, result in results:
-        for project in result.projects:
-            try:
-                environment = project.environment(os.path.join(project.root, "_"))
-                packages = [environment.package(name) for name in known_packages()]
-            except (OSError, SourceError):
-                continue
-            for package in packages:
-                if package.source not in ("assumed", "unknown") or package.pins:
-                    resolved = None if package.resolved is None else str(package.resolved)
-                    facts = {"specifier": package.specifier, "resolved": resolved, "source": package.source}
-                    found.setdefault(package.name, facts)
-    return found
 
 
 def _columns(is_terminal: bool) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.commands import UsageError
@@ -13,9 +13,10 @@ from trl_lint.commands.options import group_by_settings, target_hints
 from trl_lint.reports import Report, counted, levels, visible
 from trl_lint.settings import Options
 from trl_lint.settings_file import SettingsError, read_targets
-from trl_lint.sources import Files
+from trl_lint.sources import Files, SourceError
 
 if TYPE_CHECKING:
+    from trl_lint.engine import Result
     from trl_lint.finding import Finding, Location
     from trl_lint.project import Project
     from trl_lint.project.inventory import Facts, Overview
@@ -206,3 +207,23 @@ def _place(location: Location, report: Report) -> dict[str, Any]:
     start, _ = report.span(location)
     cell = {} if start.cell is None else {"cell": start.cell}
     return {"path": report.path(location.path), **cell, "line": start.line, "column": start.column}
+
+
+def pinned_packages(results: Iterable[Result]) -> dict[str, Mapping[str, str | None]]:
+    """What the projects pin of the packages anything is known about, as their root folders see it."""
+    from trl_lint.knowledge.releases import known_packages
+
+    found: dict[str, Mapping[str, str | None]] = {}
+    for result in results:
+        for project in result.projects:
+            try:
+                environment = project.environment(os.path.join(project.root, "_"))
+                packages = [environment.package(name) for name in known_packages()]
+            except (OSError, SourceError):
+                continue
+            for package in packages:
+                if package.source not in ("assumed", "unknown") or package.pins:
+                    resolved = None if package.resolved is None else str(package.resolved)
+                    facts = {"specifier": package.specifier, "resolved": resolved, "source": package.source}
+                    found.setdefault(package.name, facts)
+    return found

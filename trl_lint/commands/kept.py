@@ -1,0 +1,39 @@
+"""A check whose report is kept, shown again where nothing has changed, or made from the one before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trl_lint import looks
+from trl_lint.cache.folder import cache_folder, prepare
+from trl_lint.cache.replay import entry_in, show
+from trl_lint.cache.store import Memory
+from trl_lint.commands.check import CheckRun
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def run_kept(args: argparse.Namespace) -> int:
+    """Check what the command line asks for; the exit status. Raises UsageError, SettingsError."""
+    memory = Memory(args.given)
+    with looks.recording(memory.record):
+        this = CheckRun(args, memory)
+        folder = cache_folder(this.settings, args.cache_dir)
+        # The folder is made before anything is listed: it may stand among what is checked.
+        if this.settings.fix or not prepare(folder):
+            return this.run()
+        entry = entry_in(folder, memory.key) if this.settings.cache_dir else None
+        if entry is not None:
+            return show(entry)
+        return _run_and_keep(this, folder, memory)
+
+
+def _run_and_keep(this: CheckRun, folder: str, memory: Memory) -> int:
+    from trl_lint.cache.reuse import earlier_run
+
+    entry, this.earlier = (earlier_run(folder, memory.key) if len(this.groups) == 1 else None) or (None, None)
+    status = this.run()
+    if status != 2:
+        memory.keep(folder, status, this.parts, entry if this.is_part else None)
+    return status
