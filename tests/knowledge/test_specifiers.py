@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from trl_lint.knowledge.commands import unknown_name
 from trl_lint.knowledge.releases import parse_specifier
 from trl_lint.knowledge.specifiers import FinalSpecifiers, read_final
 
@@ -68,3 +69,17 @@ def test_what_is_asked_of_a_parsed_specifier_does_not_depend_on_who_read_it():
     assert parse_specifier(">=1.*") is None and parse_specifier("nonsense") is None
     empty = parse_specifier("")
     assert empty is not None and len(empty) == 0 and empty.contains("1.0rc1", prereleases=True)
+
+
+@pytest.mark.parametrize("text", ["", "nightly", "1.0.*", ">=1"])
+def test_what_is_no_version_satisfies_no_clause(text: str):
+    for specifier in (">=1", "!=1.0", "==1.*"):
+        ours = read_final(specifier)
+        assert ours is not None and not ours.contains(text)
+    everything = read_final("")
+    assert everything is not None and everything.contains(text)
+
+
+def test_what_an_unknown_release_does_is_unknown():
+    assert unknown_name("TrlParser", "", "keys", "0.15.0") is not None
+    assert unknown_name("TrlParser", "", "keys", "") is None

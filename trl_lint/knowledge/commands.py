@@ -31,7 +31,7 @@ def builtin_config(name: str) -> int | None:
 
 
 def unknown_name(parser: str, command: str, where: Literal["keys", "flags"], version: str) -> Consequence | None:
-    """What a release of trl does with a name no dataclass has, None if that is not recorded.
+    """What a release of trl does with a name no dataclass has, None if that is not recorded or the release not known.
 
     `parser`: "TrlParser", or "trl" for its subcommand `command`. `where`: in a config file or on the command line.
     """
@@ -46,4 +46,4 @@ def _holds(releases: str, version: str) -> bool:
     from trl_lint.knowledge.releases import parse_specifier
 
     specifier = parse_specifier(releases)
-    return specifier is not None and specifier.contains(version, prereleases=True)
+    return version != "" and specifier is not None and specifier.contains(version, prereleases=True)

@@ -49,8 +49,11 @@ class FinalSpecifiers:
         return len(self._clauses)
 
     def contains(self, version: Version | str, prereleases: bool = True) -> bool:
-        """Whether a version satisfies every clause. Raises InvalidVersion where a text is none."""
-        version = _read(version) if isinstance(version, str) else version
+        """Whether a version satisfies every clause; a text that is no version satisfies none."""
+        try:
+            version = _read(version) if isinstance(version, str) else version
+        except ValueError:
+            return not self._clauses
         return (prereleases or not version.is_prerelease) and all(clause.holds(version) for clause in self._clauses)
 
 
