@@ -1,6 +1,7 @@
 """What the bytes of a file say about tensors on the CPU: enough to spare most files their tree.
 
-Each answer is True where nothing is certain. False stands for what the analysis could never find anything in.
+Each answer is True where nothing is certain. False stands for what the analysis could never find anything in, as people
+write code: an imported helper that is called with a blank before its dot or bracket (`u .f (x)`) is overlooked.
 """
 
 from __future__ import annotations
