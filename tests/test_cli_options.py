@@ -48,7 +48,7 @@ def test_exclude(sh: Shell):
 
 def test_a_target_nothing_is_known_about(sh: Shell):
     run = sh("--target", "tlr==1.0")
-    assert "no release of `tlr` is known, so nothing depends on it; did you mean `trl`?" in run.err
+    assert "no release of `tlr` is known, so nothing depends on it; did you mean `trl`?" in run.out
     assert sh("--target", "trl==1.16.0").err == ""
 
 

@@ -57,7 +57,7 @@ def finding(file: SourceFile, needle: str, code: str = "TRL103") -> Finding:
 def codes(name: str, text: str, needle: str, code: str = "TRL103", **versions: str) -> list[str]:
     """The codes that are left of one finding at `needle`."""
     file = source(name, text)
-    kept = apply([finding(file, needle, code)], file, Settings(), lambda path: FakeEnvironment(**versions))
+    kept, _ = apply([finding(file, needle, code)], file, Settings(), lambda path: FakeEnvironment(**versions))
     return [f.code for f in kept]
 
 
@@ -121,7 +121,7 @@ def test_python_is_read_as_flake8_reads_it(text: str, code: str):
     for line in range(1, len(file.lines) + 1):
         start = file.lines.starts[line - 1]
         place = Finding(code, "wrong", Location(file.path, start, start), "error")
-        kept = apply([place], file, Settings(), no_environment)
+        kept, _ = apply([place], file, Settings(), no_environment)
         assert (place in kept) == flake8_keeps(text, line, code), f"line {line}"
 
 
@@ -206,7 +206,7 @@ def test_a_file_without_the_word_is_not_looked_at():
 def test_an_undecodable_file_keeps_its_findings():
     file = SourceFile("/project/a.py", b"x = '\xff'  # noqa\n")
     broken = Finding("TRL001", "not valid utf-8", Location(file.path, 0, 0), "error")
-    assert apply([broken], file, Settings(), no_environment) == [broken]
+    assert apply([broken], file, Settings(), no_environment) == ([broken], None)
 
 
 # -- unused suppressions ---------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def test_an_undecodable_file_keeps_its_findings():
 def repaired(name: str, text: str, settings: Settings | None = None, **versions: str) -> str:
     """The text after the fixes of TRL002 and TRL004 in a file without other findings."""
     file = source(name, text)
-    found = apply([], file, settings or Settings(), lambda path: FakeEnvironment(**versions))
+    found, _ = apply([], file, settings or Settings(), lambda path: FakeEnvironment(**versions))
     assert {f.code for f in found} <= {"TRL002", "TRL004"}
     edits = [edit for f in found if f.fix for edit in f.fix.edits]
     return edited(file.text, edits)
@@ -315,7 +315,7 @@ def test_an_assumed_release_lowers_the_level():
     file = source("a.yaml", "x: 1  # noqa: TRL103 until trl>=0.16\n")
     environment = FakeEnvironment(trl="1.16.0")
     environment.source = "assumed"
-    (expired,) = apply([], file, Settings(), lambda path: environment)
+    (expired,), _ = apply([], file, Settings(), lambda path: environment)
     assert (expired.code, expired.severity) == ("TRL004", "info")
     assert "nothing pins it" in expired.message
 
@@ -331,7 +331,7 @@ def test_a_reason_is_no_condition():
 
 def test_until_says_what_it_waited_for():
     file = source("a.yaml", "x: 1  # noqa: TRL103 until trl>=0.16\n")
-    (expired,) = apply([], file, Settings(), lambda path: FakeEnvironment(trl="1.0"))
+    (expired,), _ = apply([], file, Settings(), lambda path: FakeEnvironment(trl="1.0"))
     assert expired.message.startswith("`until trl>=0.16` is reached (the pins now give trl 1.0)")
     assert file.text[expired.location.start : expired.location.end] == "until trl>=0.16"
 
@@ -340,3 +340,33 @@ def test_directives_know_their_codes():
     noqas = Noqas(source("a.py", "x = 1  # noqa: TRL103, E501\n"))
     (directive,) = noqas.all()
     assert [code.text for code in directive.codes or ()] == ["TRL103", "E501"]
+
+
+# -- files that are switched off --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "needle"),
+    [
+        ("a.py", "import trl\n\n  # flake8: noqa\nx = 1\n", "x"),
+        ("a.yaml", "x: 1\n# flake8: noqa: E501\n", "x"),
+    ],
+)
+def test_what_a_switched_off_file_hides_is_said(name: str, text: str, needle: str) -> None:
+    file = source(name, text)
+    found = [finding(file, needle), finding(file, needle, "TRL202")._replace(severity="warning")]
+    kept, notice = apply(found, file, Settings(), no_environment)
+    assert kept == [] and notice is not None and notice.location is not None
+    assert notice.kind == "skipped-file" and notice.message.endswith("hides 1 error, 1 warning")
+    assert file.text[notice.location.start : notice.location.end].strip() == "# flake8: noqa"
+
+
+def test_nothing_is_said_of_a_switched_off_file_that_is_clean() -> None:
+    assert apply([], source("a.py", "# flake8: noqa  TRL\n"), Settings(), no_environment) == ([], None)
+
+
+def test_a_setting_judges_switched_off_files() -> None:
+    file = source("a.py", "# flake8: noqa\nx = 1\ny = 2  # noqa\n")
+    found = [finding(file, "x"), finding(file, "y")]
+    kept, notice = apply(found, file, Settings(respect_file_noqa=False), no_environment)
+    assert (kept, notice) == (found[:1], None)

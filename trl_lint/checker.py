@@ -11,7 +11,7 @@ from trl_lint import looks
 from trl_lint.checks.agreement import agreed
 from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Location, Severity
+from trl_lint.finding import Finding, Location, Notice, Severity
 from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, is_larger
 from trl_lint.python.triage import triage_of
 from trl_lint.records import NamedTuple
@@ -39,6 +39,7 @@ class Checker:
     """Checks files under one set of settings. `asked` are all the files of the run, also those that others check.
 
     `found_in` is what was found, before anything is suppressed, by the file that was checked then: in order, each once.
+    `notices_in` says likewise what was not judged.
     """
 
     def __init__(self, settings: Settings, files: Files, projects: dict[str, Project]) -> None:
@@ -48,6 +49,7 @@ class Checker:
         self.asked: set[str] = set()
         self.problems: list[Problem] = []
         self.found_in: dict[str, dict[Finding, None]] = {}
+        self.notices_in: dict[str, dict[Notice, None]] = {}
         self._checking = ""
         self._rules = [rule for rule in declared_rules() if settings.is_selected(rule.code)]
         self._triage = triage_of(tuple(self._rules))
@@ -87,9 +89,11 @@ class Checker:
 
     def _check_file(self, file: SourceFile, explicit: bool) -> None:
         path = file.path
-        for reader in (self._check_python, self._check_document, self._check_manifest, self._check_launches):
+        readers = (self._check_python, self._check_document, self._check_manifest, self._check_launches)
+        is_concerned = False
+        for reader in readers:
             try:
-                reader(file, explicit)
+                is_concerned = reader(file, explicit) or is_concerned
             except SourceError as error:
                 self._report_refused(path, error)
                 return  # one clear line; what else cannot be read in this file follows from it
@@ -99,22 +103,36 @@ class Checker:
             except Exception as error:
                 self._report_crash(path, "reading the file", error)
                 return
+        if is_concerned:
+            self._note_unjudged(file)
 
-    def _check_python(self, file: SourceFile, explicit: bool) -> None:
+    def _note_unjudged(self, file: SourceFile) -> None:
+        """Note the packages of which the file may hold what no rule could judge."""
+        from trl_lint.project.unjudged import unjudged
+
+        project = self.project(file.path)
+        document = project.document_in(file.path) if file.path.endswith(DOCUMENT_SUFFIXES) else None
+        for notice in unjudged(project.environment(file.path), file.data, document):
+            self.notices_in.setdefault(file.path, {}).setdefault(notice)
+
+    # Each reader says whether the file holds anything that rules would look at.
+
+    def _check_python(self, file: SourceFile, explicit: bool) -> bool:
         notebook = file.path.endswith(".ipynb")
         if not file.path.endswith(PYTHON):
-            return
+            return False
         # What is parsed in any case is worth no long look before.
         active = self._triage.active(file.data, file.path, is_rough=explicit or notebook)
+        is_concerned = bool(active)
         if not explicit and not notebook and any(rule.glances for rule in active):
             active = self._triage.concerned(active, file, self.project(file.path))
         is_configured = bool(self.run_rules) and _is_configured(file.data)
         if not active and not is_configured:
             if not explicit:
-                return
+                return is_concerned
             if file.tree is not None:  # and no parser has anything to say about it
                 refuse_large(len(file.text))
-                return
+                return is_concerned
         if notebook:
             from trl_lint.sources.notebook import python_source
 
@@ -122,6 +140,7 @@ class Checker:
         else:
             source = Source(file, "python")
         self._check_module(source, active, is_configured)
+        return is_concerned or is_configured
 
     def _check_module(self, source: Source, active: set[Rule], is_configured: bool) -> None:
         from trl_lint.python.module import PythonModule
@@ -149,47 +168,51 @@ class Checker:
                 self._judge_run(bare_run(source.path, project))  # nobody else has it: it need not be remembered
         project.let_go(module)
 
-    def _check_document(self, file: SourceFile, explicit: bool) -> None:
+    def _check_document(self, file: SourceFile, explicit: bool) -> bool:
         rules = [rule for rule in self._rules if rule.documents]
         if not (rules or self.run_rules) or not file.path.endswith(DOCUMENT_SUFFIXES):
-            return
+            return False
         project = self.project(file.path)
         document = project.document_in(file.path)
         if document is None:
-            return
+            return False
         for rule in rules:
             if document.kind in rule.documents:
                 self._guarded(rule, file.path, partial(rule.check_document, document, project))
         if self.run_rules and document.kind != "other":
             self._check_runs_of(file.path)
+        return document.kind != "other"
 
-    def _check_manifest(self, file: SourceFile, explicit: bool) -> None:
+    def _check_manifest(self, file: SourceFile, explicit: bool) -> bool:
         from trl_lint.project.pins import is_manifest
 
         rules = [rule for rule in self._rules if rule.manifests]
         if not rules or not is_manifest(file.path):
-            return
+            return False
         project = self.project(file.path)
         manifest = project.manifest_in(file.path)
         if manifest is None:
-            return
+            return False
         for location, message in manifest.problems:
             self._report_unparsed(location.path, message, location.start, location.end)
         for rule in rules:
             self._guarded(rule, file.path, partial(rule.check_manifest, manifest, project))
+        return True
 
-    def _check_launches(self, file: SourceFile, explicit: bool) -> None:
+    def _check_launches(self, file: SourceFile, explicit: bool) -> bool:
         from trl_lint.project.launches import holds_launches
 
         rules = [rule for rule in self._rules if rule.launches]
         if not (rules or self.run_rules) or not holds_launches(file.path):
-            return
+            return False
         project = self.project(file.path)
-        for launch in project.launches_in(file.path):
+        launches = project.launches_in(file.path)
+        for launch in launches:
             run = project.run_of(launch)
             for rule in rules:
                 self._guarded(rule, file.path, partial(agreed, run, partial(_check_launch, rule)))
             self._check_run(run)
+        return bool(launches)
 
     def _check_run(self, run: Run) -> None:
         """Check a run once, whichever of its files comes first."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.checker import PYTHON, Checker, Problem, mentions_noqa
-from trl_lint.finding import Finding
+from trl_lint.finding import Finding, Notice
 from trl_lint.project import Project, find_root
 from trl_lint.project.discovery import collect
 from trl_lint.records import NamedTuple
@@ -36,6 +36,7 @@ class Result(NamedTuple):
     """
 
     findings: list[Finding]
+    notices: list[Notice]
     problems: list[Problem]
     files: Files
     projects: list[Project]
@@ -65,6 +66,7 @@ class Share(NamedTuple):
     """
 
     found_in: dict[str, dict[Finding, None]]
+    notices_in: dict[str, dict[Notice, None]]
     problems: list[Problem]
     kept: list[str]
     roots: list[str]
@@ -115,10 +117,18 @@ class _Run:
         if earlier and parts and again is not None:
             parts = earlier.parts.renewed(again, parts)
             self._take_over_parts(parts)
-        findings = sorted(self._suppressed(), key=_order)
-        projects = list(self.checker.projects.values())
-        problems = missing + self.checker.problems
-        return Result(findings, problems, self.files, projects, len(self.found), parts, again)
+        findings, skipped = self._suppressed()
+        notices = dict.fromkeys(notice for there in self.checker.notices_in.values() for notice in there)
+        return Result(
+            sorted(findings, key=_order),
+            sorted([*notices, *skipped], key=lambda notice: notice.sort_key),
+            missing + self.checker.problems,
+            self.files,
+            list(self.checker.projects.values()),
+            len(self.found),
+            parts,
+            again,
+        )
 
     # -- many files -----------------------------------------------------------------------------------------------
 
@@ -147,12 +157,16 @@ class _Run:
             self.checker.check_path(path, explicit)
             paths.append(path)
         kept = [path for path in paths if self.files.is_open(path)]
-        return Share(self.checker.found_in, self.checker.problems, kept, list(self.checker.projects), looks.current())
+        checker = self.checker
+        return Share(
+            checker.found_in, checker.notices_in, checker.problems, kept, list(checker.projects), looks.current()
+        )
 
     def _take_over(self, share: Share) -> None:
         """Add what a process found on its share to what is known here; both may know the same."""
         for path, findings in share.found_in.items():
             self.checker.found_in.setdefault(path, {}).update(findings)
+        self.checker.notices_in.update(share.notices_in)
         self.checker.problems.extend(problem for problem in share.problems if problem not in self.checker.problems)
         self._open(share.kept)
         for root in share.roots:
@@ -189,6 +203,7 @@ class _Run:
         return Parts(
             [path for path, _ in self.found],
             {path: list(findings) for path, findings in self.checker.found_in.items()},
+            {path: list(notices) for path, notices in self.checker.notices_in.items()},
             [path for path in self.files.opened() if mentions_noqa(self.files.own(path).data)],
             list(self.checker.projects),
             record.said,
@@ -198,19 +213,21 @@ class _Run:
 
     def _take_over_parts(self, parts: Parts) -> None:
         self.checker.found_in = {path: dict.fromkeys(findings) for path, findings in parts.findings.items()}
+        self.checker.notices_in = {path: dict.fromkeys(notices) for path, notices in parts.notices.items()}
         self._open(parts.suppressing)
         for root in parts.roots:
             self.checker.project_at(root)
 
     # -- suppressions ---------------------------------------------------------------------------------------------
 
-    def _suppressed(self) -> list[Finding]:
-        """The findings that no comment suppresses, with those about the comments themselves."""
+    def _suppressed(self) -> tuple[list[Finding], list[Notice]]:
+        """The findings that no comment suppresses, with those about the comments; the files that one switches off."""
         found_at: dict[str, dict[Finding, None]] = {path: {} for path, _ in self.found}
         for findings in self.checker.found_in.values():
             for finding in findings:
                 found_at.setdefault(finding.location.path, {}).setdefault(finding)
         result: list[Finding] = []
+        skipped: list[Notice] = []
         for path, there in sorted(found_at.items()):
             file = self._suppressing(path, bool(there))
             if file is None:
@@ -219,8 +236,10 @@ class _Run:
             from trl_lint.suppress import apply
 
             environment = self.checker.project(path).environment
-            result.extend(apply(list(there), file, self.checker.settings, environment))
-        return result
+            kept, notice = apply(list(there), file, self.checker.settings, environment)
+            result.extend(kept)
+            skipped.extend([notice] if notice is not None else [])
+        return result, skipped
 
     def _suppressing(self, path: str, has_findings: bool) -> SourceFile | None:
         """The file, if it may hold suppressions; one that was dropped after its check holds none."""

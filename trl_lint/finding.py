@@ -13,6 +13,8 @@ from trl_lint.records import NamedTuple
 Severity = Literal["error", "warning", "info"]
 Applicability = Literal["safe", "unsafe"]
 
+NoticeKind = Literal["newer-release", "unknown-release", "unknown-target", "skipped-file"]
+
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
 
@@ -42,8 +44,27 @@ class Fix(NamedTuple):
     edits: tuple[Edit, ...]
 
 
+class OpenPin(NamedTuple):
+    """A pin that allows releases which differ, and so lets a finding happen for some of them.
+
+    `oldest` and `newest` are the first and the last allowed release for which the finding holds; `is_floor` says that
+    the newest allowed release is fine, so that raising the lower bound is the way out.
+    """
+
+    package: str
+    specifier: str
+    location: Location
+    oldest: str
+    newest: str
+    is_floor: bool
+
+
 class Finding(NamedTuple):
-    """One thing that is wrong, where it is, and every other place the verdict rests on."""
+    """One thing that is wrong, where it is, and every other place the verdict rests on.
+
+    `part_of` is the whole that it is a part of, for findings of which one whole has several: the call with three gone
+    keywords. `pin` is the open pin without which it would not be.
+    """
 
     code: str
     message: str
@@ -51,10 +72,33 @@ class Finding(NamedTuple):
     severity: Severity
     related: tuple[Location, ...] = ()
     fix: Fix | None = None
+    part_of: Location | None = None
+    pin: OpenPin | None = None
 
     @property
     def sort_key(self) -> tuple[str, int, str, str]:
         return (self.location.path, self.location.start, self.code, self.message)
+
+
+class Notice(NamedTuple):
+    """What was not judged, so that silence about it does not pass for "looked at, nothing found".
+
+    `kind`: "newer-release" and "unknown-release" (a pin of `package` that takes a release nobody has read; the newest
+    known one is `newest_known`), "unknown-target", "skipped-file" (`# flake8: noqa`). `location` is where that is
+    written, None on the command line.
+    """
+
+    kind: NoticeKind
+    message: str
+    location: Location | None = None
+    package: str = ""
+    version: str = ""
+    newest_known: str = ""
+
+    @property
+    def sort_key(self) -> tuple[str, int, str, str]:
+        place = self.location or Location("", 0, 0)
+        return (place.path, place.start, self.kind, self.message)
 
 
 def lowered(severity: Severity) -> Severity:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from trl_lint import looks
+from trl_lint.finding import Severity
 from trl_lint.paths import Glob
 from trl_lint.records import NamedTuple
 from trl_lint.selection import Selection, covers, is_selected
@@ -52,6 +53,9 @@ class Options(NamedTuple):
     fix: bool | None = None
     unsafe_fixes: bool | None = None
     show_fixes: bool | None = None
+    hints: bool | None = None
+    fail_on: Severity | None = None
+    respect_file_noqa: bool | None = None
 
 
 NO_OPTIONS = Options()
@@ -67,12 +71,15 @@ class Settings:
         "config",
         "exclude",
         "extend_exclude",
+        "fail_on",
         "fix",
         "force_exclude",
+        "hints",
         "is_what_if",
         "layers",
         "output_format",
         "per_file_ignores",
+        "respect_file_noqa",
         "respect_gitignore",
         "root",
         "show_fixes",
@@ -98,6 +105,9 @@ class Settings:
         show_fixes: bool = False,
         respect_gitignore: bool = True,
         cache_dir: str | None = None,
+        hints: bool = False,
+        fail_on: Severity = "warning",
+        respect_file_noqa: bool = True,
     ) -> None:
         self.root = root or os.getcwd()
         self.config = config
@@ -116,6 +126,9 @@ class Settings:
         self.unsafe_fixes = unsafe_fixes
         self.show_fixes = show_fixes
         self.cache_dir = cache_dir
+        self.hints = hints
+        self.fail_on = fail_on
+        self.respect_file_noqa = respect_file_noqa
         self._selected: dict[str, bool] = {}
 
     def is_selected(self, code: str) -> bool:
@@ -227,6 +240,9 @@ def load(config: str | None, options: Options = NO_OPTIONS) -> Settings:
         show_fixes=_first(options.show_fixes, values.get("show-fixes")),
         respect_gitignore=_first(options.respect_gitignore, values.get("respect-gitignore"), True),
         cache_dir=values.get("cache-dir"),
+        hints=_first(options.hints, values.get("hints")),
+        fail_on=options.fail_on or values.get("fail-on", "warning"),
+        respect_file_noqa=_first(options.respect_file_noqa, values.get("respect-file-noqa"), True),
     )
 
 

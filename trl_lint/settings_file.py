@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from trl_lint import looks
+from trl_lint.finding import SEVERITIES
 from trl_lint.paths import relative_to
 from trl_lint.regexes import regex
 from trl_lint.selection import SelectorError, nearest, read_selectors
@@ -140,9 +141,17 @@ def _targets(value: object) -> dict[str, str]:
 def _output_format(value: object) -> str:
     from trl_lint.reports import FORMATS
 
-    if value not in FORMATS:
-        guess = nearest(str(value), FORMATS)
-        raise _WrongError(f"expected one of {', '.join(FORMATS)}" + (f"; did you mean `{guess}`?" if guess else ""))
+    return _one_of(value, FORMATS)
+
+
+def _level(value: object) -> str:
+    return _one_of(value, SEVERITIES)
+
+
+def _one_of(value: object, choices: Sequence[str]) -> str:
+    if value not in choices:
+        guess = nearest(str(value), choices)
+        raise _WrongError(f"expected one of {', '.join(choices)}" + (f"; did you mean `{guess}`?" if guess else ""))
     return str(value)
 
 
@@ -157,10 +166,13 @@ KEYS: dict[str, Callable[[object], Any]] = {
     "exclude": _strings,
     "extend-exclude": _strings,
     "extend-select": _selectors,
+    "fail-on": _level,
     "fix": _boolean,
+    "hints": _boolean,
     "ignore": _selectors,
     "output-format": _output_format,
     "per-file-ignores": _per_file_ignores,
+    "respect-file-noqa": _boolean,
     "respect-gitignore": _boolean,
     "select": _selectors,
     "show-fixes": _boolean,
@@ -178,23 +190,20 @@ def read_targets(values: Iterable[str]) -> dict[str, str]:
             raise _TargetError(f"`{value}` is not of the form PACKAGE==VERSION, such as trl==1.16.0")
         from packaging.version import Version
 
+        from trl_lint.knowledge.releases import installable, is_impossible
         from trl_lint.sources.requirements import normalised
 
+        name = normalised(match[1])
         try:
-            version = str(Version(match[2]))
+            version = Version(match[2])
         except ValueError:  # an InvalidVersion, or a number with thousands of digits
             raise _TargetError(f"`{match[2]}` is not a version, in `{value}`") from None
-        found[normalised(match[1])] = version
+        if is_impossible(name, version):
+            before = [known for known in installable(name) if known < version] or installable(name)[:1]
+            raise _TargetError(f"there is no release {version} of {name}; did you mean {before[-1]}?")
+        found[name] = str(version)
     return found
 
 
 class _TargetError(SettingsError, _WrongError):
     """A target that cannot be read, on the command line as in a file."""
-
-
-def unknown_targets(targets: Iterable[str]) -> list[tuple[str, str]]:
-    """Target packages of which no release is known, each with the known one that was probably meant ("" for none)."""
-    from trl_lint.knowledge.releases import known_packages
-
-    known = known_packages()
-    return [(name, nearest(name, known)) for name in targets if name not in known]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.comments import Comments, read_comments
-from trl_lint.finding import Edit, Finding, Fix, Severity, lowered
+from trl_lint.finding import Edit, Finding, Fix, Location, Notice, Severity, lowered
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError, SourceFile
@@ -81,17 +81,22 @@ class Noqas:
         self.texts = read_comments(file)
         self._found: dict[tuple[int, int], Directive | None] = {}
 
-    def skips_file(self) -> bool:
-        """Whether a line `# flake8: noqa` switches the whole file off; flake8 ignores what follows it, codes too."""
+    def file_switch(self) -> Location | None:
+        """The line `# flake8: noqa` that switches the whole file off; flake8 ignores what follows it, codes too."""
         for comments in self.texts:
-            if "flake8" not in comments.source.text.lower():
+            text = comments.source.text
+            if "flake8" not in text.lower():
                 continue
             if comments.language == "python":
-                if any(NOQA_FILE.match(line) for line in re.split(r"\r\n|\r|\n", comments.source.text)):
-                    return True
-            elif any(c.certain and NOQA_FILE.match(comments.source.text, c.start) for c in comments.all()):
-                return True
-        return False
+                for number, start in enumerate(comments.source.lines.starts, 1):
+                    line = comments.source.lines.line_text(number)
+                    if match := NOQA_FILE.match(line):
+                        return comments.source.location(start, start + match.end())
+            else:
+                for comment in comments.all():
+                    if comment.certain and (match := NOQA_FILE.match(text, comment.start)):
+                        return comments.source.location(comment.start, match.end())
+        return None
 
     def text_at(self, file_offset: int) -> Comments | None:
         """The text a place of the file lies in."""
@@ -168,19 +173,22 @@ def mentions(data: bytes) -> bool:
 
 def apply(
     findings: list[Finding], file: SourceFile, settings: Settings, environment_of: EnvironmentLookup
-) -> list[Finding]:
+) -> tuple[list[Finding], Notice | None]:
     """The findings of one file without the suppressed ones, with TRL002 and TRL004 for the suppressions themselves.
 
-    `environment_of` gives the environment of a path; it is asked only for `until` conditions.
+    The notice says what a `# flake8: noqa` hides. `environment_of` gives the environment of a path; it is asked only
+    for `until` conditions.
     """
     if not mentions(file.data) or (not findings and b"TRL" not in file.data):
-        return findings  # what stands there is about the findings of other tools
+        return findings, None  # what stands there is about the findings of other tools
     try:
         noqas = Noqas(file)
     except SourceError:
-        return findings
-    if noqas.skips_file():
-        return [finding for finding in findings if finding.code == "TRL003"]
+        return findings, None
+    if settings.respect_file_noqa and (switch := noqas.file_switch()) is not None:
+        hidden = [finding for finding in findings if finding.code != "TRL003"]
+        crashes = [finding for finding in findings if finding.code == "TRL003"]
+        return crashes, _skipped_file(hidden, switch) if hidden else None
     expiries = _Expiries(environment_of, file.path)
     kept: list[Finding] = []
     used: set[tuple[int, int]] = set()
@@ -195,7 +203,13 @@ def apply(
     kept.extend(_expired(noqas, settings, expiries))
     if not settings.is_what_if and b"TRL" in file.data and _was_checked(findings, noqas):
         kept.extend(_unused(noqas, used, settings, expiries))
-    return sorted(kept, key=lambda finding: finding.sort_key)
+    return sorted(kept, key=lambda finding: finding.sort_key), None
+
+
+def _skipped_file(hidden: list[Finding], switch: Location) -> Notice:
+    from trl_lint.reports import levels
+
+    return Notice("skipped-file", f"`# flake8: noqa` switches this file off, which hides {levels(hidden)}", switch)
 
 
 class Expiry(NamedTuple):

@@ -11,7 +11,7 @@ from trl_lint import looks
 from trl_lint.cache.parts import Parts, decoded, encoded
 from trl_lint.checker import Checker
 from trl_lint.engine import check
-from trl_lint.finding import Edit, Finding, Fix, Location
+from trl_lint.finding import Edit, Finding, Fix, Location, Notice, OpenPin
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 
@@ -143,9 +143,11 @@ def test_other_projects_are_still_there(project: Path, cached: Cached) -> None:
 
 PLACE = Location("/p/a.py", 3, 5, "here")
 FIX = Fix("do it", "unsafe", (Edit("/p/b.py", 1, 2, "\x00\n\ud800"),))
+PIN = OpenPin("trl", ">=0.19", PLACE, "0.20.0", "1.16.0", False)
 PARTS = Parts(
     ["/p/a.py", "/p/b\udcff.py"],
-    {"/p/a.py": [Finding("TRL103", "says “no”", PLACE, "error", (PLACE, Location("/q/c.yaml", 0, 0)), FIX)]},
+    {"/p/a.py": [Finding("TRL103", "says “no”", PLACE, "error", (PLACE, Location("/q/c.yaml", 0, 0)), FIX, PLACE, PIN)]},
+    {"/p/a.py": [Notice("newer-release", "unread", PLACE, "trl", "1.17.0", "1.16.0"), Notice("skipped-file", "off")]},
     ["/p/b\udcff.py"],
     ["/p"],
     {("holds", "a\nb"): {"/p/a.py": True, "/p/b\udcff.py": False}, ("is empty", "launches"): {"/p/a.py": True}},
@@ -168,7 +170,7 @@ def test_anything_else_is_no_parts(text: str) -> None:
 
 def test_who_rests_on_what() -> None:
     taken = {"a": {"b"}, "b": {"c"}, "d": {"c"}, "c": {"a"}, "e": {"f"}}
-    parts = Parts([], {}, [], [], {}, taken, set())
+    parts = Parts([], {}, {}, [], [], {}, taken, set())
     assert parts.resting_on({"c"}) == {"a", "b", "c", "d"}
     assert parts.resting_on({"f"}) == {"e", "f"}
     assert parts.resting_on({"e", "x"}) == {"e", "x"}

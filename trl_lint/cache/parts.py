@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Collection
 from typing import Any
 
-from trl_lint.finding import Edit, Finding, Fix, Location
+from trl_lint.finding import Edit, Finding, Fix, Location, Notice, OpenPin
 from trl_lint.looks import Record
 from trl_lint.project.questions import Asked
 from trl_lint.records import NamedTuple
@@ -19,12 +19,13 @@ class Parts(NamedTuple):
     """One run over a set of files, taken apart. All paths are absolute.
 
     `asked`: the files that were checked. `findings`: what was found while a file was checked, before anything was
-    suppressed. `suppressing`: the files that may hold suppressions. `roots`: the projects. `said`, `taken`, `used`: as
-    in `looks.Record`.
+    suppressed; `notices`: what of it was not judged. `suppressing`: the files that may hold suppressions. `roots`: the
+    projects. `said`, `taken`, `used`: as in `looks.Record`.
     """
 
     asked: list[str]
     findings: dict[str, list[Finding]]
+    notices: dict[str, list[Notice]]
     suppressing: list[str]
     roots: list[str]
     said: dict[tuple[str, str], dict[str, bool]]
@@ -55,12 +56,13 @@ class Parts(NamedTuple):
         for path, found in now.findings.items():
             # A run whose command stands in no checked file is judged with any file that it uses: it may be known.
             findings[path] = list(dict.fromkeys([*findings.get(path, ()), *found]))
+        notices = {path: found for path, found in self.notices.items() if path not in again} | now.notices
         suppressing = {path for path in self.suppressing if path not in again}.union(now.suppressing)
         record = Record()
         for parts in (self, now):
             record.note_parts(parts.said, parts.taken, parts.used)
         roots = sorted({*self.roots, *now.roots})
-        return Parts(self.asked, findings, sorted(suppressing), roots, record.said, record.taken, record.used)
+        return Parts(self.asked, findings, notices, sorted(suppressing), roots, record.said, record.taken, record.used)
 
 
 class _Paths:
@@ -81,6 +83,9 @@ def encoded(parts: Parts) -> str:
         "findings": [
             [number(path), [_written(finding, number) for finding in found]] for path, found in parts.findings.items()
         ],
+        "notices": [
+            [number(path), [_written_notice(one, number) for one in found]] for path, found in parts.notices.items()
+        ],
         "suppressing": list(map(number, parts.suppressing)),
         "roots": parts.roots,
         "said": [
@@ -95,15 +100,24 @@ def encoded(parts: Parts) -> str:
 
 
 def _written(finding: Finding, number: Callable[[str], int]) -> list[Any]:
-    def place(location: Location) -> list[Any]:
-        return [number(location.path), *location[1:]]
-
-    fix = finding.fix
+    fix, pin = finding.fix, finding.pin
     edits = [[number(edit.path), *edit[1:]] for edit in fix.edits] if fix else []
     return [
-        finding.code, finding.message, place(finding.location), finding.severity, list(map(place, finding.related)),
+        finding.code, finding.message, _written_place(finding.location, number), finding.severity,
+        [_written_place(place, number) for place in finding.related],
         [fix.title, fix.applicability, edits] if fix else None,
+        _written_place(finding.part_of, number) if finding.part_of else None,
+        [*pin[:2], _written_place(pin.location, number), *pin[3:]] if pin else None,
     ]  # fmt: skip
+
+
+def _written_notice(notice: Notice, number: Callable[[str], int]) -> list[Any]:
+    place = _written_place(notice.location, number) if notice.location else None
+    return [*notice[:2], place, *notice[3:]]
+
+
+def _written_place(location: Location, number: Callable[[str], int]) -> list[Any]:
+    return [number(location.path), *location[1:]]
 
 
 def decoded(text: str) -> Parts | None:
@@ -126,6 +140,7 @@ def _decoded(document: dict[str, Any]) -> Parts:
     return Parts(
         listed(document["asked"]),
         {paths[path]: [_read(one, paths) for one in found] for path, found in document["findings"]},
+        {paths[path]: [_read_notice(one, paths) for one in found] for path, found in document["notices"]},
         listed(document["suppressing"]),
         document["roots"],
         said,
@@ -135,10 +150,24 @@ def _decoded(document: dict[str, Any]) -> Parts:
 
 
 def _read(finding: list[Any], paths: list[str]) -> Finding:
-    code, message, location, severity, related, fix = finding
+    code, message, location, severity, related, fix, part_of, pin = finding
+    return Finding(
+        code,
+        message,
+        _read_place(location, paths),
+        severity,
+        tuple(_read_place(place, paths) for place in related),
+        Fix(fix[0], fix[1], tuple(Edit(paths[edit[0]], *edit[1:]) for edit in fix[2])) if fix else None,
+        _read_place(part_of, paths) if part_of else None,
+        OpenPin(pin[0], pin[1], _read_place(pin[2], paths), pin[3], pin[4], pin[5]) if pin else None,
+    )
 
-    def place(written: list[Any]) -> Location:
-        return Location(paths[written[0]], *written[1:])
 
-    made = Fix(fix[0], fix[1], tuple(Edit(paths[edit[0]], *edit[1:]) for edit in fix[2])) if fix else None
-    return Finding(code, message, place(location), severity, tuple(map(place, related)), made)
+def _read_notice(notice: list[Any], paths: list[str]) -> Notice:
+    kind, message, location, package, version, newest_known = notice
+    place = _read_place(location, paths) if location else None
+    return Notice(kind, message, place, package, version, newest_known)
+
+
+def _read_place(written: list[Any], paths: list[str]) -> Location:
+    return Location(paths[written[0]], *written[1:])

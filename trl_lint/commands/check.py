@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TextIO
 from trl_lint import looks
 from trl_lint.cache.replay import is_off
 from trl_lint.commands import UsageError
-from trl_lint.commands.options import group_by_settings, read_options, target_hints, unread
-from trl_lint.finding import Edit, Finding
+from trl_lint.commands.options import group_by_settings, read_options, unread
+from trl_lint.finding import SEVERITIES, Edit, Finding, Notice
 from trl_lint.records import NamedTuple
 from trl_lint.reports import FOR_PEOPLE, Report, counted, visible, write
 from trl_lint.reports.colors import wants_color
@@ -48,6 +48,7 @@ class Outcome(NamedTuple):
     """What one run over all groups came to. `findings` are those to show."""
 
     findings: list[Finding]
+    notices: list[Notice]
     problems: list[tuple[str, str]]
     environment: dict[str, Mapping[str, str | None]]
     contents: dict[str, bytes]
@@ -132,7 +133,7 @@ class CheckRun:
             raise UsageError(str(error)) from None
 
     def run(self) -> int:
-        for hint in (*target_hints(self.options.targets), *unread(self.paths)):
+        for hint in unread(self.paths):
             self.say(hint)
         if self.args.write_baseline or self.args.add_noqa is not None:
             return self._write_suppressions()
@@ -226,12 +227,14 @@ class CheckRun:
         refused: list[Refusal],
     ) -> Outcome:
         findings: list[Finding] = []
+        notices: dict[Notice, None] = {}
         problems: list[tuple[str, str]] = []
         hidden = 0
         for group, result in results:
             shown = _shown(group, result)
             hidden += len(result.findings) - len(shown)
             findings += shown
+            notices.update(dict.fromkeys([*_about_targets(group.settings), *result.notices]))
             problems += [(path, message) for path, message in result.problems if (path, message) not in problems]
         findings = sorted(dict.fromkeys(findings), key=lambda finding: finding.sort_key)
         environment: dict[str, Mapping[str, str | None]] = {}
@@ -241,7 +244,9 @@ class CheckRun:
             environment = pinned_packages(result for _, result in results)
         checked = sum(result.checked for _, result in results)
         everything = {**self.overlays, **contents}
-        return Outcome(findings, problems, environment, everything, changed, before, fixed, refused, hidden, checked)
+        return Outcome(
+            findings, list(notices), problems, environment, everything, changed, before, fixed, refused, hidden, checked
+        )
 
     # -- repairing ------------------------------------------------------------------------------------------------
 
@@ -329,6 +334,9 @@ class CheckRun:
             fixed=len(outcome.fixed),
             in_baseline=outcome.in_baseline,
             summary=not self.args.quiet,
+            notices=outcome.notices,
+            least="info" if self.settings.hints or self.settings.fail_on == "info" else "warning",
+            unfold=self.args.verbose,
         )
 
     def _report(self, outcome: Outcome) -> None:
@@ -364,7 +372,8 @@ class CheckRun:
         if self.args.exit_zero:
             return 0
         # A hint is there to be read, not to stop a build.
-        serious = any(finding.severity != "info" for finding in outcome.findings)
+        least = SEVERITIES.index(self.settings.fail_on)
+        serious = any(SEVERITIES.index(finding.severity) >= least for finding in outcome.findings)
         return 1 if serious or (outcome.fixed and self.args.exit_non_zero_on_fix) else 0
 
     # -- suppressions ---------------------------------------------------------------------------------------------
@@ -402,6 +411,14 @@ def _shown(group: Group, result: Result) -> list[Finding]:
     if group.baseline is None:
         return list(result.findings)
     return group.baseline.new(result.findings, result.files)
+
+
+def _about_targets(settings: Settings) -> Iterable[Notice]:
+    if not settings.targets:
+        return ()
+    from trl_lint.project.unjudged import unjudged_targets
+
+    return unjudged_targets(settings.targets)
 
 
 def _columns(is_terminal: bool) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.commands import UsageError
-from trl_lint.commands.options import group_by_settings, target_hints
+from trl_lint.commands.options import group_by_settings
 from trl_lint.reports import Report, counted, levels, visible
 from trl_lint.settings import Options
 from trl_lint.settings_file import SettingsError, read_targets
@@ -31,6 +31,8 @@ _MOST_PLACES = 8
 
 def run(args: argparse.Namespace) -> int:
     """Print the environments of a folder or a file; 1 if a conflict above a hint was found. Raises UsageError."""
+    from trl_lint.project.unjudged import unjudged_targets
+
     try:
         targets = read_targets(args.target or ())
     except SettingsError as error:
@@ -40,8 +42,8 @@ def run(args: argparse.Namespace) -> int:
         settings, paths = group_by_settings([args.path], options, args)[0]
     except SettingsError as error:
         raise UsageError(str(error)) from None
-    for hint in target_hints(targets):
-        print(f"trl-lint: {hint}", file=sys.stderr)
+    for notice in unjudged_targets(targets):
+        print(f"trl-lint: {notice.message}", file=sys.stderr)
     found = read_environments(paths, settings)
     conflicts = find_conflicts(found, settings)
     report = Report(conflicts, (), found[0].project.files if found else Files(), os.getcwd())

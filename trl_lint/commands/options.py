@@ -17,7 +17,7 @@ from trl_lint.settings import (
     per_file_ignore,
     settings_for,
 )
-from trl_lint.settings_file import SettingsError, read_targets, unknown_targets
+from trl_lint.settings_file import SettingsError, read_targets
 
 if TYPE_CHECKING:
     import argparse
@@ -59,6 +59,9 @@ def read_options(args: argparse.Namespace) -> Options:
         fix=args.fix,
         unsafe_fixes=args.unsafe_fixes,
         show_fixes=args.show_fixes,
+        hints=args.hints,
+        fail_on=args.fail_on,
+        respect_file_noqa=args.respect_file_noqa,
     )
 
 
@@ -105,15 +108,6 @@ def group_by_settings(
 ) -> list[tuple[Settings, list[str]]]:
     """Settings for the paths. Raises SettingsError."""
     return settings_for(paths, options, args.config, args.isolated)
-
-
-def target_hints(targets: Iterable[str]) -> Iterator[str]:
-    """A line for each target that no rule can use, because a misspelt one would silently do nothing."""
-    if not targets:
-        return
-    for name, guess in unknown_targets(targets):
-        hint = f"; did you mean `{guess}`?" if guess else ""
-        yield f"--target: no release of `{name}` is known, so nothing depends on it{hint}"
 
 
 def unread(paths: Iterable[str]) -> Iterator[str]:

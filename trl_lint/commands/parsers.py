@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from trl_lint import __version__
 from trl_lint.commands import UsageError
+from trl_lint.finding import SEVERITIES
 from trl_lint.reports import FORMATS
 from trl_lint.selection import nearest
 
@@ -26,7 +27,7 @@ commands:
   trl-lint rule [CODE]          explain a rule
   trl-lint runs [PATH]...       show what each launch command starts, and which file sets which value
 
-exit status: 0 nothing above a hint, 1 errors or warnings found, 2 the tool could not do its work
+exit status: 0 nothing above a hint (see --fail-on), 1 errors or warnings found, 2 the tool could not do its work
 """
 
 
@@ -223,6 +224,12 @@ def _jobs(text: str) -> int | None:
 def _add_suppressions(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--add-noqa", metavar="REASON", help="add `# noqa` for every finding; REASON may be left out")
     group.add_argument("--baseline", metavar="FILE", help="show only findings that are not in this baseline")
+    group.add_argument(
+        "--respect-file-noqa",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="leave out files with a line `# flake8: noqa` (default)",
+    )
     group.add_argument("--write-baseline", action="store_true", help="write all findings to the baseline and exit")
 
 
@@ -230,13 +237,24 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--output-format", metavar="FORMAT", help=f"{', '.join(FORMATS)} (default: full)")
     group.add_argument("--output-file", metavar="FILE", help="write the report to a file")
     group.add_argument("--statistics", action="store_true", help="show counts by rule")
+    group.add_argument(
+        "--hints", action=argparse.BooleanOptionalAction, default=None, help="show hints, not only their number"
+    )
+    group.add_argument(
+        "--fail-on",
+        choices=SEVERITIES,
+        metavar="LEVEL",
+        help="exit with 1 from this level on: error, warning (default) or info",
+    )
     group.add_argument("--exit-zero", action="store_true", help="exit with 0 even if something is found")
     group.add_argument(
         "--color", choices=("auto", "always", "never"), default="auto", metavar="WHEN", help="auto, always or never"
     )
     group.add_argument("-q", "--quiet", action="store_true", help="print findings only")
     group.add_argument("-s", "--silent", action="store_true", help="print nothing")
-    group.add_argument("-v", "--verbose", action="store_true", help="say more about the run")
+    group.add_argument(
+        "-v", "--verbose", action="store_true", help="show every place of a cause, and say more about the run"
+    )
 
 
 def _add_settings(group: argparse._ArgumentGroup) -> None:

@@ -13,15 +13,17 @@ if TYPE_CHECKING:
 _DEFAULTS: dict[str, Any] = {
     "add_noqa": None, "baseline": None, "cache_dir": None, "color": "auto", "config": None, "diff": False,
     "exclude": None, "exit_non_zero_on_fix": False, "exit_zero": False, "extend_exclude": None, "extend_select": None,
-    "fix": None, "force_exclude": False, "ignore": None, "isolated": False, "jobs": None, "no_cache": False,
-    "output_file": None, "output_format": None, "per_file_ignores": None, "quiet": False, "respect_gitignore": None,
-    "select": None, "show_fixes": None, "silent": False, "statistics": False, "stdin_filename": None, "target": None,
-    "unsafe_fixes": None, "verbose": False, "write_baseline": False,
+    "fail_on": None, "fix": None, "force_exclude": False, "hints": None, "ignore": None, "isolated": False,
+    "jobs": None, "no_cache": False, "output_file": None, "output_format": None, "per_file_ignores": None,
+    "quiet": False, "respect_file_noqa": None, "respect_gitignore": None, "select": None, "show_fixes": None,
+    "silent": False, "statistics": False, "stdin_filename": None, "target": None, "unsafe_fixes": None,
+    "verbose": False, "write_baseline": False,
 }  # fmt: skip
 _SWITCHES = {
-    "--diff": "diff", "--exit-zero": "exit_zero", "--fix": "fix", "--isolated": "isolated", "--no-cache": "no_cache",
-    "--quiet": "quiet", "--silent": "silent", "--statistics": "statistics", "--unsafe-fixes": "unsafe_fixes",
-    "--verbose": "verbose", "-n": "no_cache", "-q": "quiet", "-s": "silent", "-v": "verbose",
+    "--diff": "diff", "--exit-zero": "exit_zero", "--fix": "fix", "--hints": "hints", "--isolated": "isolated",
+    "--no-cache": "no_cache", "--quiet": "quiet", "--silent": "silent", "--statistics": "statistics",
+    "--unsafe-fixes": "unsafe_fixes", "--verbose": "verbose", "-n": "no_cache", "-q": "quiet", "-s": "silent",
+    "-v": "verbose",
 }  # fmt: skip
 
 

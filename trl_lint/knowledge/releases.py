@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
 
+_FLOORS = ("==", "===", ">=", "~=")
 _ENDLESS_NUMBER = regex(r"\d{100}")  # no version: Python refuses to convert some thousands of digits
 
 
@@ -177,6 +178,28 @@ def _is_capped(operator: str, text: str, last: Version) -> bool:
     # `~=1.4.2` and `==1.4.*` end where the last number but one, or the last, goes up.
     series = version.release[: -1 if operator == "~=" else None]
     return bool(series) and (*series[:-1], series[-1] + 1) <= last.release
+
+
+def newer_than_known(package: str, specifier: str) -> str:
+    """The version by which a specifier excludes all known releases, "1.17.0" or ">1.16.0"; "" where it does not."""
+    last = newest(package)
+    specifiers = parse_specifier(specifier)
+    if last is None or specifiers is None or allowed(package, specifier) or not is_open(package, specifier):
+        return ""
+    for clause in specifiers:
+        version = parse_version(clause.version.removesuffix(".*"))
+        if version is not None and clause.operator == ">" and version >= last:
+            return f">{version}"
+        if version is not None and clause.operator in _FLOORS and version > last:
+            return str(version)
+    return ""
+
+
+def is_impossible(package: str, version: Version) -> bool:
+    """Whether there never was such a release: one before the newest known release that the list does not have."""
+    last = newest(package)
+    # A development version was never released, but a checkout may carry it.
+    return last is not None and version < last and not version.is_devrelease and version not in versions(package)
 
 
 def _is_yanked(package: str, version: Version) -> bool:

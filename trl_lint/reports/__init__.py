@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
-from trl_lint.finding import Finding, Location
+from trl_lint.finding import SEVERITIES, Finding, Location, Notice, Severity
 from trl_lint.paths import relative_to
 from trl_lint.records import NamedTuple
 from trl_lint.sources.text import Files, Position, SourceError, SourceFile
@@ -25,7 +25,8 @@ class Report(NamedTuple):
     """Everything a format may want to show.
 
     `problems` are (path, message) of what could not be done. `environment` maps packages to specifier, resolved release
-    and source. `shown_as` renames paths (standard input). `width` is the number of columns to fill.
+    and source. `shown_as` renames paths (standard input). `width` is the number of columns to fill. For people:
+    `least` is the lowest level that is shown, and `unfold` shows every place of an entry.
     """
 
     findings: Sequence[Finding]
@@ -41,6 +42,9 @@ class Report(NamedTuple):
     fixed: int = 0
     in_baseline: int = 0
     summary: bool = True
+    notices: Sequence[Notice] = ()
+    least: Severity = "info"
+    unfold: bool = False
 
     def path(self, path: str) -> str:
         """A path as the user knows it: from the working directory, with forward slashes."""
@@ -66,6 +70,11 @@ class Report(NamedTuple):
         cell = f"cell {start.cell}:" if start.cell is not None else ""
         return f"{visible(self.path(location.path))}:{cell}{start.line}:{start.column}"
 
+    def for_people(self) -> list[Finding]:
+        """The findings that formats for people show."""
+        least = SEVERITIES.index(self.least)
+        return [finding for finding in self.findings if SEVERITIES.index(finding.severity) >= least]
+
     def is_fixable(self, finding: Finding) -> bool:
         """Whether `--fix` as given would try to repair the finding."""
         return finding.fix is not None and (self.unsafe_fixes or finding.fix.applicability == "safe")
@@ -73,8 +82,8 @@ class Report(NamedTuple):
 
 def write(name: str, report: Report, stream: TextIO) -> None:
     """Write a report in one of the FORMATS."""
-    if name in FOR_PEOPLE and not report.findings:  # what these formats differ in
-        stream.write(summary(report) if report.summary else "")
+    if name in FOR_PEOPLE and not report.for_people():  # what these formats differ in
+        stream.write(notes(report) + (summary(report) if report.summary else ""))
         return
     import_module(f"trl_lint.reports.{name}").write(report, stream)
 
@@ -138,17 +147,28 @@ def levels(findings: Iterable[Finding]) -> str:
     return ", ".join(parts)
 
 
+def notes(report: Report) -> str:
+    """The lines about what was not judged."""
+    lines = []
+    for notice in report.notices:
+        place = f"{report.place(notice.location)}: " if notice.location is not None else ""
+        lines.append(f"{place}note: {visible(notice.message)}\n")
+    return "".join(lines)
+
+
 def summary(report: Report) -> str:
     """The lines under a report for people."""
     lines = []
-    findings = report.findings
+    findings = report.for_people()
+    hints = len(report.findings) - len(findings)
     if report.fixed:
         left = f": {levels(findings)}" if findings else ""
         lines.append(f"Fixed {counted(report.fixed, 'problem')}, {len(findings)} remaining{left}.")
     elif findings:
-        lines.append(f"Found {levels(findings)}.")
+        lines.append(f"Found {levels(findings)}{_causes(report)}.")
     elif not report.problems:
-        lines.append("All checks passed!")
+        lines.append(_nothing_found(report))
+    lines += _shared_pins(report)
     safe = sum(f.fix is not None and f.fix.applicability == "safe" for f in findings)
     unsafe = sum(f.fix is not None and f.fix.applicability == "unsafe" for f in findings)
     fixable = safe + unsafe if report.unsafe_fixes else safe
@@ -158,6 +178,39 @@ def summary(report: Report) -> str:
         lines.append(f"[*] {fixable} fixable with `--fix`{also}.")
     elif hidden:
         lines.append(f"{hidden} fixable with `--fix --unsafe-fixes`.")
+    if hints:
+        lines.append(f"{counted(hints, 'hint')}: `--hints` shows {'it' if hints == 1 else 'them'}.")
     if report.in_baseline:
         lines.append(f"{counted(report.in_baseline, 'finding')} of the baseline not shown.")
     return "".join(line + "\n" for line in lines)
+
+
+def _nothing_found(report: Report) -> str:
+    if report.notices:
+        return f"Nothing found in what was judged; see {counted(len(report.notices), 'note')} above."
+    return "No errors or warnings." if report.findings else "All checks passed!"
+
+
+def _causes(report: Report) -> str:
+    """How many entries a report has, where that is less than its findings."""
+    if report.unfold:
+        return ""
+    from trl_lint.causes import entries_of
+
+    findings = report.for_people()
+    number = len(entries_of(findings))
+    return f" with {counted(number, 'cause')}" if number < len(findings) else ""
+
+
+def _shared_pins(report: Report) -> list[str]:
+    """The few lines that most findings rest on, and what to do about them."""
+    from trl_lint.causes import most_rest_on
+
+    findings = report.for_people()
+    number, pins = most_rest_on(findings)
+    if not pins:
+        return []
+    named = [f"{report.place(pin.location)} `{visible(pin.package + pin.specifier)}`" for pin in pins]
+    listed = named[0] if len(named) == 1 else ", ".join(named[:-1]) + f" and {named[-1]}"
+    it = "it" if len(named) == 1 else "them"
+    return [f"{number} of {len(findings)} rest on {listed}: bound {it}, or migrate."]

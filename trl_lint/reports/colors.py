@@ -24,6 +24,9 @@ class Palette:
     def bold(self, text: str) -> str:
         return self._paint(text, "1")
 
+    def faint(self, text: str) -> str:
+        return self._paint(text, "2") if text else ""
+
     def blue(self, text: str) -> str:
         return self._paint(text, "1;34")
 

@@ -1,18 +1,44 @@
-"""One line a finding, as editors and `grep` like it."""
+"""One line a cause, as editors and `grep` like it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TextIO
 
+from trl_lint.causes import Entry, Group, entries_of, groups_of
 from trl_lint.finding import Finding
-from trl_lint.reports import Report, summary, visible
+from trl_lint.reports import Report, counted, notes, summary, visible
 from trl_lint.reports.colors import Palette
+
+# How many places and names an entry shows before it only counts them.
+_MOST_PLACES = 3
+_MOST_NAMES = 8
 
 
 def write(report: Report, stream: TextIO) -> None:
+    write_entries(arranged(report), report, stream)
+
+
+def arranged(report: Report) -> list[Group]:
+    """The entries of a report in groups; each finding for itself where every place is to be shown."""
+    findings = report.for_people()
+    if report.unfold:
+        return [Group(None, (Entry((finding,)),)) for finding in findings]
+    return groups_of(entries_of(findings))
+
+
+def write_entries(groups: list[Group], report: Report, stream: TextIO) -> None:
     palette = Palette(report.color)
-    for finding in report.findings:
-        stream.write(headline(finding, report, palette) + "\n")
+    explained: set[str] = set()
+    for group in groups:
+        if group.pin is not None:
+            stream.write(pin_line(group, report, palette) + "\n")
+        for entry in group.entries:
+            code = entry.first.code
+            hint = "" if code in explained or not report.summary else f" [trl-lint rule {code}]"
+            explained.add(code)
+            stream.write(headline(entry.first, report, palette) + also(entry, report) + palette.faint(hint) + "\n")
+    stream.write(notes(report))
     if report.summary:
         stream.write(summary(report))
 
@@ -25,3 +51,36 @@ def headline(finding: Finding, report: Report, palette: Palette, url: str = "") 
     mark = palette.blue("[*]") + " " if report.is_fixable(finding) else ""
     place = palette.bold(report.place(finding.location))
     return f"{place}: {code} {mark}{finding.severity}: {visible(finding.message)}"
+
+
+def pin_line(group: Group, report: Report, palette: Palette) -> str:
+    """`setup.py:69:6: trl>=0.19.1 lets 50 findings happen: bound it (`trl>=0.19.1,<0.20.0`), or migrate:`."""
+    pin = group.pin
+    assert pin is not None
+    number = counted(len(group.findings), "finding")
+    way_out = f" (`{visible(pin.package + group.way_out)}`)" if group.way_out else ""
+    remedy = f"raise it{way_out}" if pin.is_floor else f"bound it{way_out}, or migrate"
+    place = palette.bold(report.place(pin.location))
+    return f"{place}: `{visible(pin.package + pin.specifier)}` lets {number} happen; {remedy}:"
+
+
+def also(entry: Entry, report: Report) -> str:
+    """` (also `b`, `c`; 11 more places: a.yaml:5, …)` for an entry of several findings."""
+    parts = list(_also(entry, report))
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _also(entry: Entry, report: Report) -> Iterator[str]:
+    names = [visible(name) for name in entry.names()]
+    if names:
+        yield "also " + ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
+    places = list(dict.fromkeys(_line(finding, report) for finding in entry.others))
+    places = [place for place in places if place != _line(entry.first, report)]
+    if places:
+        shown = ", ".join(places[:_MOST_PLACES]) + (", …" if len(places) > _MOST_PLACES else "")
+        yield f"{'' if names else 'and '}{counted(len(places), 'more place')}: {shown}"
+
+
+def _line(finding: Finding, report: Report) -> str:
+    """The place of a finding without its column."""
+    return report.place(finding.location).rpartition(":")[0]

@@ -1,26 +1,42 @@
-"""Findings with the lines they are about, and under them every other place the verdict rests on."""
+"""Causes with the lines they are about, and under them every other place the verdict rests on.
+
+A long report is read from its end backwards, so one of many entries is concise, and says how to see more.
+"""
 
 from __future__ import annotations
 
 from typing import TextIO
 
-from trl_lint.finding import Finding, Location
+from trl_lint.causes import Entry
+from trl_lint.finding import Location
 from trl_lint.records import NamedTuple
-from trl_lint.reports import Report, char_width, page_of, summary, visible, visible_char
+from trl_lint.reports import Report, char_width, notes, page_of, summary, visible, visible_char
 from trl_lint.reports.colors import Palette
-from trl_lint.reports.concise import headline
+from trl_lint.reports.concise import also, arranged, headline, pin_line, write_entries
 from trl_lint.reports.lines import Lines
 
 _CONTEXT = 2
 _MAX_MARKED_LINES = 6
 _TAB = 4
 _MIN_WIDTH = 20
+# So many entries with their lines fill several screens.
+_MOST_ENTRIES = 25
 
 
 def write(report: Report, stream: TextIO) -> None:
+    groups = arranged(report)
+    if not report.unfold and sum(len(group.entries) for group in groups) > _MOST_ENTRIES:
+        write_entries(groups, report, stream)
+        if report.summary:
+            stream.write("`--verbose` shows every place with its lines.\n")
+        return
     painter = _Painter(report)
-    for finding in report.findings:
-        stream.write(painter.finding(finding) + "\n")
+    for group in groups:
+        if group.pin is not None:
+            stream.write(pin_line(group, report, painter.palette) + "\n\n")
+        for entry in group.entries:
+            stream.write(painter.entry(entry) + "\n")
+    stream.write(notes(report))
     if report.summary:
         stream.write(summary(report))
 
@@ -30,8 +46,10 @@ class _Painter:
         self.report = report
         self.palette = Palette(report.color)
         self.lines = Lines(report)
+        self.explained: set[str] = set()
 
-    def finding(self, finding: Finding) -> str:
+    def entry(self, entry: Entry) -> str:
+        finding = entry.first
         page = page_of(finding.code)
         url = page.url if page else ""
         blocks = [(finding.location, "^", "", finding.severity)]
@@ -47,9 +65,11 @@ class _Painter:
         if finding.fix is not None:
             hint = " (unsafe: `--unsafe-fixes`)" if finding.fix.applicability == "unsafe" else ""
             out.append(f"{bar} {self.palette.cyan('help')}: {visible(finding.fix.title)}{hint}")
-        if url:
-            shown = self.palette.link(url, url) if self.report.links else url
-            out.append(f"{bar} {self.palette.cyan('see')}: {shown}")
+        if more := also(entry, self.report):
+            out.append(f"{bar} {more.strip()[1:-1]}")
+        if page and self.report.summary and finding.code not in self.explained:
+            self.explained.add(finding.code)
+            out.append(f"{bar} {self.palette.cyan('why')}: trl-lint rule {finding.code}")
         return "".join(line + "\n" for line in out)
 
     def _excerpt(self, location: Location, mark: str, level: str, margin: int, context: int) -> list[str]:

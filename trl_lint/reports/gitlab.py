@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
+from trl_lint.causes import cause_keys
 from trl_lint.finding import Finding
 from trl_lint.fingerprints import Fingerprint, fingerprints
 from trl_lint.reports import Report
@@ -21,12 +22,13 @@ def write(report: Report, stream: TextIO) -> None:
     report = in_checkout(report, "CI_PROJECT_DIR")
     places = Places(report)
     prints = fingerprints(report.findings, report.cwd, report.files)
-    issues = [_issue(*pair, report, places) for pair in zip(report.findings, prints, strict=True)]
+    causes = cause_keys(report.findings, report.cwd)
+    issues = [_issue(*each, report, places) for each in zip(report.findings, prints, causes, strict=True)]
     json.dump(issues, stream, indent=2, ensure_ascii=True)
     stream.write("\n")
 
 
-def _issue(finding: Finding, fingerprint: Fingerprint, report: Report, places: Places) -> dict[str, Any]:
+def _issue(finding: Finding, fingerprint: Fingerprint, cause: str, report: Report, places: Places) -> dict[str, Any]:
     start, end = places.span(finding.location)
     cell = places.in_cell(finding.location)
     where = f" ({cell})" if cell else ""
@@ -34,6 +36,7 @@ def _issue(finding: Finding, fingerprint: Fingerprint, report: Report, places: P
         "description": f"{finding.code}: {finding.message}{where}",  # `check_name` is not displayed
         "check_name": finding.code,
         "fingerprint": str(fingerprint),
+        "cause": cause,  # beyond the format: GitLab passes over what it does not know
         "severity": SEVERITIES[finding.severity],
         "location": {
             "path": report.path(finding.location.path),

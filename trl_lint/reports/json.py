@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from trl_lint.finding import Edit, Finding, Location
+from trl_lint.causes import cause_keys
+from trl_lint.finding import Edit, Finding, Location, Notice
 from trl_lint.fingerprints import Fingerprint, fingerprints
 from trl_lint.reports import Report, page_of
 from trl_lint.reports.places import Places
@@ -18,10 +19,12 @@ def write(report: Report, stream: TextIO) -> None:
 
     writer = _Writer(report)
     prints = fingerprints(report.findings, report.cwd, report.files)
+    causes = cause_keys(report.findings, report.cwd)
     document = {
         "version": VERSION,
-        "findings": [writer.finding(*pair) for pair in zip(report.findings, prints, strict=True)],
+        "findings": [writer.finding(*each) for each in zip(report.findings, prints, causes, strict=True)],
         "errors": [{"path": report.path(path), "message": message} for path, message in report.problems],
+        "notices": [writer.notice(notice) for notice in report.notices],
         "environment": {name: dict(package) for name, package in sorted(report.environment.items())},
         "files": writer.files(),
     }
@@ -44,7 +47,7 @@ class _Writer:
                 found[self.report.path(path)] = sorted({_blob(file.data), _blob(file.data.replace(b"\r\n", b"\n"))})
         return found
 
-    def finding(self, finding: Finding, fingerprint: Fingerprint) -> dict[str, Any]:
+    def finding(self, finding: Finding, fingerprint: Fingerprint, cause: str) -> dict[str, Any]:
         page = page_of(finding.code)
         return {
             "code": finding.code,
@@ -63,6 +66,17 @@ class _Writer:
             },
             "url": page.url if page else "",
             "fingerprint": str(fingerprint),
+            "cause": cause,
+        }
+
+    def notice(self, notice: Notice) -> dict[str, Any]:
+        facts = {"package": notice.package, "version": notice.version, "newest_known": notice.newest_known}
+        place = self._place(notice.location) if notice.location is not None else {}
+        return {
+            "kind": notice.kind,
+            "message": notice.message,
+            **{name: value for name, value in facts.items() if value},
+            **place,
         }
 
     def _place(self, location: Location) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
 
+from trl_lint.causes import cause_keys
 from trl_lint.finding import Finding
 from trl_lint.reports import Report, page_of, visible
 from trl_lint.reports.places import in_checkout
@@ -24,8 +25,9 @@ def write(report: Report, stream: TextIO) -> None:
 
     report = in_checkout(report, "CI_PROJECT_DIR")
     root = Element("testsuites", name="trl-lint")
-    for path, findings in groupby(report.findings, key=lambda finding: finding.location.path):
-        root.append(_suite(report.path(path), [_case(finding, report) for finding in findings]))
+    found = zip(report.findings, cause_keys(report.findings, report.cwd), strict=True)
+    for path, pairs in groupby(found, key=lambda pair: pair[0].location.path):
+        root.append(_suite(report.path(path), [_case(finding, cause, report) for finding, cause in pairs]))
     if report.problems:
         root.append(_suite("trl-lint", [_problem(report.path(path), message) for path, message in report.problems]))
     if len(root) == 0:  # some services take an empty report for a broken one
@@ -37,7 +39,7 @@ def write(report: Report, stream: TextIO) -> None:
     stream.write("\n")
 
 
-def _case(finding: Finding, report: Report) -> Element:
+def _case(finding: Finding, cause: str, report: Report) -> Element:
     from xml.etree.ElementTree import Element, SubElement
 
     page = page_of(finding.code)
@@ -49,6 +51,7 @@ def _case(finding: Finding, report: Report) -> Element:
     lines += [f"{_legal(report.place(related))}: {_legal(related.message)}" for related in finding.related]
     if page:
         lines.append(page.url)
+    lines.append(f"cause: {cause}")  # the format has no place for it: properties belong to suites
     if finding.severity == "info":
         SubElement(case, "system-out").text = "\n".join(lines)
     else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
+from trl_lint.causes import cause_keys
 from trl_lint.finding import Edit, Finding, Location
 from trl_lint.knowledge.pages import HOME
 from trl_lint.reports import Report, page_of
@@ -21,9 +22,10 @@ def write(report: Report, stream: TextIO) -> None:
     import json
 
     writer = _Writer(report)
+    causes = cause_keys(report.findings, report.cwd)
     document = {
         "source": {"name": "trl-lint", "url": HOME},
-        "diagnostics": [writer.diagnostic(finding) for finding in report.findings],
+        "diagnostics": [writer.diagnostic(*pair) for pair in zip(report.findings, causes, strict=True)],
     }
     json.dump(document, stream, indent=2, ensure_ascii=True)
     stream.write("\n")
@@ -34,7 +36,7 @@ class _Writer:
         self.report = report
         self.places = Places(report)
 
-    def diagnostic(self, finding: Finding) -> dict[str, Any]:
+    def diagnostic(self, finding: Finding, cause: str) -> dict[str, Any]:
         page = page_of(finding.code)
         cell = self.places.in_cell(finding.location)
         found: dict[str, Any] = {
@@ -42,6 +44,8 @@ class _Writer:
             "location": self._location(finding.location),
             "severity": SEVERITIES[finding.severity],
             "code": {"value": finding.code, "url": page.url} if page else {"value": finding.code},
+            # The format refuses fields of others, and this one is for what the tool itself says.
+            "original_output": f"cause: {cause}",
         }
         if suggestions := self._suggestions(finding):
             found["suggestions"] = suggestions

@@ -14,7 +14,8 @@ from typing import Any, TextIO
 from urllib.parse import quote
 
 from trl_lint import __version__
-from trl_lint.finding import Edit, Finding, Location
+from trl_lint.causes import cause_keys
+from trl_lint.finding import Edit, Finding, Location, Notice
 from trl_lint.fingerprints import Fingerprint, fingerprints
 from trl_lint.knowledge.pages import HOME
 from trl_lint.paths import is_below
@@ -48,6 +49,7 @@ class _Writer:
     def log(self) -> dict[str, Any]:
         findings = self.report.findings
         prints = fingerprints(findings, self.report.cwd, self.report.files)
+        causes = cause_keys(findings, self.report.cwd)
         run = {
             "tool": {
                 "driver": {
@@ -61,12 +63,12 @@ class _Writer:
             "originalUriBaseIds": {ROOT: {"description": {"text": "The folder that was checked, or the checkout."}}},
             "columnKind": "unicodeCodePoints",
             "newlineSequences": ["\r\n", "\n", "\r"],
-            "results": [self._result(finding, mark) for finding, mark in zip(findings, prints, strict=True)],
+            "results": [self._result(*each) for each in zip(findings, prints, causes, strict=True)],
         }
         return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
     def _invocation(self) -> dict[str, Any]:
-        notes = [
+        problems = [
             {
                 "level": "error",
                 "message": {"text": message},
@@ -74,10 +76,21 @@ class _Writer:
             }
             for path, message in self.report.problems
         ]
-        found: dict[str, Any] = {"executionSuccessful": not notes}
+        notes = [*problems, *map(self._notification, self.report.notices)]
+        found: dict[str, Any] = {"executionSuccessful": not problems}
         return {**found, "toolExecutionNotifications": notes} if notes else found
 
-    def _result(self, finding: Finding, fingerprint: Fingerprint) -> dict[str, Any]:
+    def _notification(self, notice: Notice) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "level": "note",
+            "message": {"text": notice.message},
+            "properties": {"kind": notice.kind},
+        }
+        if notice.location is not None:
+            found["locations"] = [{"physicalLocation": self._physical(notice.location)}]
+        return found
+
+    def _result(self, finding: Finding, fingerprint: Fingerprint, cause: str) -> dict[str, Any]:
         cell = self.places.in_cell(finding.location)
         result: dict[str, Any] = {
             "ruleId": finding.code,
@@ -89,6 +102,7 @@ class _Writer:
                 **self._line_hash(finding.location),
                 "trlLint/v1": str(fingerprint),
             },
+            "properties": {"cause": cause},
         }
         if finding.related:
             result["relatedLocations"] = [self._related(n, place) for n, place in enumerate(finding.related, 1)]

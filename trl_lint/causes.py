@@ -1,0 +1,158 @@
+"""Findings that have one cause, for people to read once.
+
+An entry is what one line of a report stands for: findings of one code with the same message but for quoted names, files
+and lines. A group is the entries that one open pin lets happen. Programs get every finding, with a key that is equal
+where the cause is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from trl_lint.finding import SEVERITIES, Finding, Location, OpenPin
+from trl_lint.paths import relative_to
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+
+_QUOTED = regex(r"`[^`]*`")
+_ANY = "`…`"
+# What a footer may name: more than so many lines are no short answer.
+_MOST_PINS = 3
+
+
+class Entry(NamedTuple):
+    """Findings that say the same of several places or names; the first stands for all of them."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def first(self) -> Finding:
+        return self.findings[0]
+
+    @property
+    def others(self) -> tuple[Finding, ...]:
+        return self.findings[1:]
+
+    def names(self) -> list[str]:
+        """What is quoted in the others where the first quotes something else, each once, with its backquotes."""
+        mine = _QUOTED.findall(self.first.message)
+        found: dict[str, None] = {}
+        for finding in self.others:
+            theirs = _QUOTED.findall(finding.message)
+            different = (quoted for quoted, own in zip(theirs, mine, strict=False) if quoted != own)
+            if (name := next(different, "")) not in ("", *mine):
+                found.setdefault(name)
+        return list(found)
+
+
+class Group(NamedTuple):
+    """Entries that one open pin lets happen; `pin` is None for an entry that stands for itself."""
+
+    pin: OpenPin | None
+    entries: tuple[Entry, ...]
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [finding for entry in self.entries for finding in entry.findings]
+
+    @property
+    def way_out(self) -> str:
+        """The specifier under which none of the findings holds any more; "" where no bound does that."""
+        pins = [finding.pin for finding in self.findings if finding.pin is not None]
+        if self.pin is None or not pins or len({pin.is_floor for pin in pins}) > 1:
+            return ""
+        return _raised(self.pin, pins) if self.pin.is_floor else _bounded(self.pin, pins)
+
+
+def _bounded(pin: OpenPin, pins: Iterable[OpenPin]) -> str:
+    """The specifier below the oldest release for which something is wrong."""
+    return f"{pin.specifier},<{min((each.oldest for each in pins), key=_version_key)}"
+
+
+def _raised(pin: OpenPin, pins: Iterable[OpenPin]) -> str:
+    """A lower bound above the newest release for which something is wrong."""
+    return f">{max((each.newest for each in pins), key=_version_key)}"
+
+
+def _version_key(text: str) -> tuple[int, ...]:
+    from trl_lint.knowledge.releases import parse_version
+
+    version = parse_version(text)
+    return version.release if version is not None else ()
+
+
+# -- entries and groups -----------------------------------------------------------------------------------------------
+
+
+def entries_of(findings: Iterable[Finding]) -> list[Entry]:
+    """Findings as entries: those of a higher level first, then in the order of the findings."""
+    wholes: dict[object, list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        whole = (finding.code, finding.severity, finding.part_of) if finding.part_of is not None else number
+        wholes.setdefault(whole, []).append(finding)
+    alike: dict[object, list[Finding]] = {}
+    for parts in wholes.values():
+        # Two calls with the same gone keywords are one entry, as two places of one gone keyword are.
+        texts = frozenset(_pattern(finding) for finding in parts)
+        alike.setdefault((parts[0].code, parts[0].severity, texts), []).extend(parts)
+    found = [Entry(tuple(same)) for same in alike.values()]
+    return sorted(found, key=lambda entry: -SEVERITIES.index(entry.first.severity))
+
+
+def _pattern(finding: Finding) -> tuple[str, Location | None]:
+    """What the messages of one entry have in common, with the pin behind it."""
+    words = _QUOTED.sub(_ANY, finding.message).split()
+    text = " ".join("…" if _is_place(word) else word for word in words)
+    return text, finding.pin.location if finding.pin is not None else None
+
+
+def _is_place(word: str) -> bool:
+    """Whether a word is a file and a line: `train.py:12`, `(train.py:12:3)`."""
+    path, colon, line = word.strip("(),;").partition(":")
+    return bool(path and colon) and line[:1].isdigit() and ("." in path or "/" in path)
+
+
+def groups_of(entries: Iterable[Entry]) -> list[Group]:
+    """Entries as groups: those behind which one open pin stands together, where there are several."""
+    by_pin: dict[object, list[Entry]] = {}
+    for number, entry in enumerate(entries):
+        pin = entry.first.pin
+        key = (pin.location, pin.is_floor) if pin is not None else number
+        by_pin.setdefault(key, []).append(entry)
+    return [Group(same[0].first.pin if len(same) > 1 else None, tuple(same)) for same in by_pin.values()]
+
+
+def cause_keys(findings: Sequence[Finding], cwd: str) -> list[str]:
+    """A key for each finding, in their order, equal for those that have one cause; paths count from `cwd`.
+
+    It stays the same while lines move and other findings come and go.
+    """
+    import hashlib
+
+    entry_of = {id(finding): entry for entry in entries_of(findings) for finding in entry.findings}
+    found = []
+    for finding in findings:
+        pin = finding.pin
+        if pin is not None:
+            parts = ["pin", relative_to(pin.location.path, cwd), pin.package, pin.specifier]
+        else:
+            texts = {_pattern(each)[0] for each in entry_of[id(finding)].findings}
+            parts = [finding.code, finding.severity, *sorted(texts)]
+        found.append(hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16])
+    return found
+
+
+def most_rest_on(findings: Sequence[Finding]) -> tuple[int, list[OpenPin]]:
+    """The few open pins that most findings rest on, and how many rest on them; none where they are not most."""
+    pins: dict[Location, OpenPin] = {}
+    counts: Counter[Location] = Counter()
+    for finding in findings:
+        if finding.pin is not None:
+            pins.setdefault(finding.pin.location, finding.pin)
+            counts[finding.pin.location] += 1
+    chosen = counts.most_common(_MOST_PINS)
+    total = sum(count for _, count in chosen)
+    if total * 2 <= len(findings) or total < 2:
+        return 0, []
+    return total, [pins[location] for location, count in chosen if count * 10 >= total]

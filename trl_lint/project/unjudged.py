@@ -1,0 +1,76 @@
+"""What nothing can be said about: pins that take a release whose contents nobody has read.
+
+Rules are silent about such a package, and silence would pass for "looked at, nothing found". So each file that names
+the package, or is a config of it, brings a notice about the pin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from trl_lint.finding import Location, Notice
+from trl_lint.project.stack import PACKAGES
+
+if TYPE_CHECKING:
+    from trl_lint.project.documents import Document
+    from trl_lint.project.environment import Environment, Package
+
+_NOT_JUDGED = "its arguments, names and defaults were not judged"
+# The packages that read a kind of config, whose keys do not name them.
+_READERS = {
+    "accelerate": ("accelerate",),
+    "deepspeed": ("deepspeed",),
+    "trl-recipe": ("trl", "transformers"),
+    "verl": ("verl",),
+}
+
+
+def unjudged(environment: Environment, data: bytes, document: Document | None = None) -> Iterator[Notice]:
+    """The notices that a file with these bytes brings in its environment; `document` is the config that it is."""
+    readers = _READERS.get(document.kind, ()) if document is not None else ()
+    for name in PACKAGES:
+        if name in readers or name.encode() in data:
+            package = environment.package(name)
+            if package.allowed is None and not package.neighbours and not package.is_own:
+                yield from _notices(package)
+
+
+def _notices(package: Package) -> Iterator[Notice]:
+    from trl_lint.knowledge.releases import newer_than_known, newest
+
+    known = str(newest(package.name))
+    for pin in package.pins:
+        version = newer_than_known(package.name, pin.specifier)
+        if version:
+            yield newer_release(package.name, version, known, pin.location)
+        elif pin.url:
+            message = f"{package.name} comes from {_shown(pin.url)}: {_NOT_JUDGED}"
+            yield Notice("unknown-release", message, pin.location, package.name, newest_known=known)
+
+
+def _shown(url: str) -> str:
+    return "a repository" if url.startswith("git+") else "a file or an address"
+
+
+def newer_release(name: str, version: str, known: str, location: Location | None = None) -> Notice:
+    """The notice about a release that is newer than all known ones."""
+    message = f"{name} {version} is newer than this trl-lint knows ({known}): {_NOT_JUDGED}"
+    return Notice("newer-release", message, location, name, version, known)
+
+
+def unjudged_targets(targets: Mapping[str, str]) -> Iterator[Notice]:
+    """The notices about targets: packages of which nothing is known, and releases newer than all known ones."""
+    from trl_lint.knowledge.releases import known_packages, newer_than_known, newest
+    from trl_lint.selection import nearest
+
+    packages = known_packages()
+    for name, version in targets.items():
+        if name not in packages:
+            guess = nearest(name, packages)
+            hint = f"; did you mean `{guess}`?" if guess else ""
+            yield Notice(
+                "unknown-target", f"no release of `{name}` is known, so nothing depends on it{hint}", package=name
+            )
+        elif newer_than_known(name, f"=={version}"):
+            yield newer_release(name, version, str(newest(name)))
