@@ -35,15 +35,20 @@ class Entry(NamedTuple):
         return self.findings[1:]
 
     def names(self) -> list[str]:
-        """What is quoted in the others where the first quotes something else, each once, with its backquotes."""
-        mine = _QUOTED.findall(self.first.message)
+        """What the others quote where the first quotes something else, each once: `old`, or `old` → `new`."""
+        rows = [_QUOTED.findall(finding.message) for finding in self.findings]
+        columns = list(zip(*rows, strict=False))
+        kinds = [len(set(column)) for column in columns]
+        if not kinds or max(kinds) == 1:
+            return []
+        main = kinds.index(max(kinds))
+        # What is quoted last is what to do, which is no news where it follows from the name.
+        is_remedy = main < len(kinds) - 1 and kinds[-1] > 1
         found: dict[str, None] = {}
-        for finding in self.others:
-            theirs = _QUOTED.findall(finding.message)
-            different = (quoted for quoted, own in zip(theirs, mine, strict=False) if quoted != own)
-            if (name := next(different, "")) not in ("", *mine):
-                found.setdefault(name)
-        return list(found)
+        for row in rows:
+            followed = is_remedy and row[main].strip("`+~-") not in row[-1]
+            found.setdefault(f"{row[main]} → {row[-1]}" if followed else row[main])
+        return list(found)[1:]
 
 
 class Group(NamedTuple):

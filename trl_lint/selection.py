@@ -107,13 +107,13 @@ def _longest(code: str, selectors: Iterable[str]) -> int:
     return max((0 if s == "ALL" else len(s) for s in selectors if covers(s, code)), default=-1)
 
 
-def nearest(word: str, choices: Iterable[str]) -> str:
-    """The choice a mistyped word most likely meant, "" if none comes near."""
+def nearest(word: str, choices: Iterable[str], likeness: float = 0.6) -> str:
+    """The choice a mistyped word most likely meant, "" if none is as like it (from 0 to 1)."""
     from difflib import get_close_matches
 
     choices = list(choices)
     lowered = {choice.lower(): choice for choice in choices}
     if word.lower() in lowered:
         return lowered[word.lower()]
-    found = get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
+    found = get_close_matches(word.lower(), lowered, n=1, cutoff=likeness)
     return lowered[found[0]] if found else ""

@@ -146,7 +146,7 @@ FIX = Fix("do it", "unsafe", (Edit("/p/b.py", 1, 2, "\x00\n\ud800"),))
 PIN = OpenPin("trl", ">=0.19", PLACE, "0.20.0", "1.16.0", False)
 PARTS = Parts(
     ["/p/a.py", "/p/b\udcff.py"],
-    {"/p/a.py": [Finding("TRL103", "says “no”", PLACE, "error", (PLACE, Location("/q/c.yaml", 0, 0)), FIX, PLACE, PIN)]},
+    {"/p/a.py": [Finding("TRL103", "says “no”", PLACE, "error", (PLACE, Location("/q/c", 0, 0)), FIX, PLACE, PIN)]},
     {"/p/a.py": [Notice("newer-release", "unread", PLACE, "trl", "1.17.0", "1.16.0"), Notice("skipped-file", "off")]},
     ["/p/b\udcff.py"],
     ["/p"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from trl_lint.finding import Location, Severity, lowered
+from trl_lint.finding import Location, OpenPin, Severity, lowered
 from trl_lint.project.stack import Choice
 from trl_lint.records import NamedTuple
 
@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 
 class ReleaseVerdict(NamedTuple):
-    """`where`: in which releases, in words that follow "in"; `release`: the newest of them; `related`: the pins."""
+    """`where`: in which releases, in words that follow "in"; `release`: the newest of them; `related`: the pins.
+
+    `pin`: the pin that allows others as well.
+    """
 
     severity: Severity
     where: str
     related: tuple[Location, ...]
     release: str
+    pin: OpenPin | None
 
 
 def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Severity | Rule) -> ReleaseVerdict | None:
@@ -30,7 +34,7 @@ def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Severit
     level lower where only some are, and once more where nothing pins the package. Where the newest release is fine
     it is a hint, because that is the one an installer takes.
     """
-    from trl_lint.checks.drift._judging import ranges_of
+    from trl_lint.checks.drift._judging import open_pin, ranges_of
 
     bad = [version for version in chosen.releases if is_bad(version)]
     if not bad or (chosen.between and len(bad) < len(chosen.releases)):
@@ -48,8 +52,8 @@ def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Severit
         where = f"{name} {bad[0]}"
     else:
         where = f"{name} {ranges_of(bad, chosen.releases)}"
-    pins = tuple(pin.location._replace(message=f"{name} is pinned here") for pin in chosen.package.pins[:3])
-    return ReleaseVerdict(severity, where, pins, bad[-1])
+    pin = None if everywhere else open_pin(chosen, bad)
+    return ReleaseVerdict(severity, where, chosen.package.places, bad[-1], pin)
 
 
 def places(settings: Iterable[tuple[str, Setting]]) -> tuple[Location, ...]:

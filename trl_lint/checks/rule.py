@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from trl_lint.finding import Finding, Fix, Location, Severity
+from trl_lint.finding import Finding, Fix, Location, OpenPin, Severity
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -115,9 +115,11 @@ class Rule:
         severity: Severity | None = None,
         related: tuple[Location, ...] = (),
         fix: Fix | None = None,
+        part_of: Location | None = None,
+        pin: OpenPin | None = None,
     ) -> Finding:
         """A finding of this rule; the severity is its page's unless the evidence asks for another."""
-        return Finding(self.code, message, location, severity or self.page.severity, related, fix)
+        return Finding(self.code, message, location, severity or self.page.severity, related, fix, part_of, pin)
 
     def __repr__(self) -> str:
         return f"<{self.code}>"

@@ -194,3 +194,10 @@ def homes(package: str, name: str, version: str) -> list[str]:
     found = [module for module in modules_with(package, name) if exports(module, name, version)]
     public = [module for module in found if not any(part.startswith("_") for part in module.split("."))]
     return sorted(public, key=lambda module: (module.count("."), module))
+
+
+def names_in(module: str, version: str) -> list[str]:
+    """The recorded names that a module of a release has."""
+    table = block(module.partition(".")[0], f"module {module}")
+    names = table.names() if table is not None else []
+    return [name for name in names if name[0] != "@" and exports(module, name, version)]

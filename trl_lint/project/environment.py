@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.stack import Choices
 
+# More places than these tell a reader nothing new.
+_MOST_PLACES = 3
+
 Origin = Literal["target", "lock", "pin", "assumed", "unknown"]
 Answer = Literal["all", "some", "none", "unknown"]
 
@@ -78,6 +81,11 @@ class Package:
         """The releases before and after a development version that was never released; empty for anything else."""
         return self._between if self.allowed is None else ()
 
+    @property
+    def places(self) -> tuple[Location, ...]:
+        """Where it is pinned, as related places of a finding."""
+        return tuple(pin.place for pin in self.pins[:_MOST_PLACES])
+
     def affected(self, specifier: str) -> list[str]:
         """The allowed releases that satisfy a specifier, oldest first."""
         return [str(version) for version in self.allowed or () if _contains(specifier, version)]
@@ -111,7 +119,7 @@ def judge(environment: Environment, conditions: Mapping[str, str], severity: Sev
         some = some or answer == "some"
         assumed = assumed or package.source == "assumed"
         phrases.append(describe(package, specifier))
-        related += [pin.location._replace(message=f"{name} is pinned here") for pin in package.pins[:3]]
+        related += package.places
     if some:
         severity = lowered(severity)
     if assumed:

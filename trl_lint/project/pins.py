@@ -15,6 +15,8 @@ from trl_lint.regexes import regex
 
 LOCKS = ("uv-lock", "poetry-lock", "pylock", "script-lock")
 
+_PINNED = " is pinned here"
+
 Kind = Literal["requirement", "constraint", "lock", "extra", "group", "inert", "url", "command"]
 
 
@@ -42,6 +44,16 @@ class Pin(NamedTuple):
     @property
     def is_optional(self) -> bool:
         return self.group != ""
+
+    @property
+    def place(self) -> Location:
+        """Where it is written, as a related place of a finding."""
+        return self.location._replace(message=f"{self.package}{self.specifier}{_PINNED}")
+
+
+def is_pin_place(location: Location) -> bool:
+    """Whether a related place is one that `Pin.place` made: its message tells what is written there."""
+    return location.message.endswith(_PINNED)
 
 
 class Manifest(NamedTuple):

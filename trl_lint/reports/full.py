@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from trl_lint.causes import Entry
+from trl_lint.causes import Entry, Group
 from trl_lint.finding import Location
+from trl_lint.project.pins import is_pin_place
 from trl_lint.records import NamedTuple
 from trl_lint.reports import Report, char_width, notes, page_of, summary, visible, visible_char
 from trl_lint.reports.colors import Palette
@@ -33,9 +34,9 @@ def write(report: Report, stream: TextIO) -> None:
     painter = _Painter(report)
     for group in groups:
         if group.pin is not None:
-            stream.write(pin_line(group, report, painter.palette) + "\n\n")
-        for entry in group.entries:
-            stream.write(painter.entry(entry) + "\n")
+            stream.write(painter.group(group) + "\n")
+        else:
+            stream.writelines(painter.entry(entry) + "\n" for entry in group.entries)
     stream.write(notes(report))
     if report.summary:
         stream.write(summary(report))
@@ -47,6 +48,28 @@ class _Painter:
         self.palette = Palette(report.color)
         self.lines = Lines(report)
         self.explained: set[str] = set()
+
+    def group(self, group: Group) -> str:
+        """The pin with its lines, and under it a line for each entry."""
+        assert group.pin is not None
+        place = group.pin.location
+        margin = len(str(self.report.span(place)[1].line + _CONTEXT))
+        out = [pin_line(group, self.report, self.palette), *self._excerpt(place, "^", "warning", margin, 0)]
+        for entry in group.entries:
+            out.append(headline(entry.first, self.report, self.palette) + also(entry, self.report))
+        codes = dict.fromkeys(entry.first.code for entry in group.entries)
+        out += [self._why(code, "") for code in codes if self._is_news(code)]
+        return "".join(line + "\n" for line in out)
+
+    def _is_news(self, code: str) -> bool:
+        """Whether a rule is to be named: once, and not where only findings are wanted."""
+        if code in self.explained or not self.report.summary or page_of(code) is None:
+            return False
+        self.explained.add(code)
+        return True
+
+    def _why(self, code: str, bar: str) -> str:
+        return f"{bar}{self.palette.cyan('why')}: trl-lint rule {code}"
 
     def entry(self, entry: Entry) -> str:
         finding = entry.first
@@ -60,16 +83,17 @@ class _Painter:
             if place:
                 message = f": {visible(location.message)}" if location.message else ""
                 out.append(f"{' ' * margin}{self.palette.blue(':::')} {self.palette.bold(place)}{message}")
-            out.extend(self._excerpt(location, mark, level, margin, 0 if place else _CONTEXT))
+            # Of several findings each has other lines around it, and other related places. A pin is in the words.
+            if not place or not (entry.others or is_pin_place(location)):
+                out.extend(self._excerpt(location, mark, level, margin, 0 if place or entry.others else _CONTEXT))
         bar = " " * margin + " " + self.palette.blue("=")
         if finding.fix is not None:
             hint = " (unsafe: `--unsafe-fixes`)" if finding.fix.applicability == "unsafe" else ""
             out.append(f"{bar} {self.palette.cyan('help')}: {visible(finding.fix.title)}{hint}")
         if more := also(entry, self.report):
             out.append(f"{bar} {more.strip()[1:-1]}")
-        if page and self.report.summary and finding.code not in self.explained:
-            self.explained.add(finding.code)
-            out.append(f"{bar} {self.palette.cyan('why')}: trl-lint rule {finding.code}")
+        if self._is_news(finding.code):
+            out.append(self._why(finding.code, f"{bar} "))
         return "".join(line + "\n" for line in out)
 
     def _excerpt(self, location: Location, mark: str, level: str, margin: int, context: int) -> list[str]:

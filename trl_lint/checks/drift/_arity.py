@@ -9,6 +9,7 @@ from trl_lint.checks.drift._calls import signature_of
 from trl_lint.checks.drift._classes import Callee, imported
 from trl_lint.checks.drift._judging import Verdict, judge
 from trl_lint.checks.drift._past import elsewhere, successors
+from trl_lint.checks.drift._wording import next_release, sentence
 from trl_lint.checks.rule import Rule
 from trl_lint.knowledge.api import Missing, resolve
 from trl_lint.knowledge.members import fills_its_fields
@@ -134,15 +135,18 @@ def _most(callee: Callee, versions: dict[str, str]) -> int:
 def _word_surplus(callee: Callee, shape: Shape, verdict: Verdict, newest: dict[str, str], fits: Ask) -> str:
     most = _most(callee, newest)
     many = f"at most {most} positional argument{'s' if most != 1 else ''}" if most else "no positional arguments"
-    sentences = [f"`{callee.title}` takes {many} in {verdict.where}, but this call has {shape.positional}"]
-    past = elsewhere(callee.dotted, points_of_signature(callee.dotted), newest, fits)
-    return "; ".join([*sentences, *([past.sentence.replace("has it", "takes them")] if past else [])])
+    happened = f"`{callee.title}` takes {many}{_since(callee, newest, fits)}, but this call has {shape.positional}"
+    return sentence(happened, "", verdict.basis)
 
 
 def _word_missing(callee: Callee, shape: Shape, verdict: Verdict, newest: dict[str, str], fits: Ask) -> str:
     found = signature_of(callee.dotted, newest)
     names = [f"`{name}`" for name in left_out(found, shape.keywords or frozenset(), callee.own)] if found else []
     some = f"all of {', '.join(names)}" if shape.positional else ", ".join(names)
-    sentences = [f"`{callee.title}` needs {some} in {verdict.where}"]
+    return sentence(f"`{callee.title}` needs {some}{_since(callee, newest, fits)}", "", verdict.basis)
+
+
+def _since(callee: Callee, newest: dict[str, str], fits: Ask) -> str:
+    """Since when the call does not fit: ` since trl 0.12.0`, "" where it never did."""
     past = elsewhere(callee.dotted, points_of_signature(callee.dotted), newest, fits)
-    return "; ".join([*sentences, *([past.sentence.replace("has it", "does not")] if past else [])])
+    return f" since {past.package} {next_release(past.package, past.older)}" if past is not None and past.older else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from trl_lint import looks
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Location, Severity, lowered
+from trl_lint.finding import Location, OpenPin, Severity, lowered
 from trl_lint.knowledge.presence import Ask, Missing, Points, missing
 from trl_lint.project.stack import PACKAGES, Choice, Choices
 from trl_lint.python.definitions import defines, takes
@@ -47,7 +47,8 @@ def imports_known(file: SourceFile, project: Project) -> bool:
 class Verdict(NamedTuple):
     """Something does not exist: how severe, in which releases (words that follow "in"), and the pins behind that.
 
-    `version`: the newest of these releases, of `package`. `only_old`: the newest release in use has it.
+    `version`: the newest of these releases, of `package`. `only_old`: the newest release in use has it. `basis`: which
+    releases there may be, and why, in words for the end of a message. `pin`: the pin that allows others as well.
     """
 
     severity: Severity
@@ -56,6 +57,8 @@ class Verdict(NamedTuple):
     package: str
     version: str
     only_old: bool
+    basis: str
+    pin: OpenPin | None
 
 
 def judge(choices: Choices, points: Points, ask: Ask, rule: Rule, culprit: str) -> Verdict | None:
@@ -90,8 +93,54 @@ def judge(choices: Choices, points: Points, ask: Ask, rule: Rule, culprit: str) 
         severity = lowered(severity)
     if only_old:  # pip takes the newest release the pins allow, and that one has it: the floor is too low, no more
         severity = "info"
-    pins = [pin.location._replace(message=f"{main.package} is pinned here") for pin in chosen.package.pins[:3]]
-    return Verdict(severity, _where(chosen, main), tuple(pins), main.package, main.releases[-1], only_old)
+    return Verdict(
+        severity,
+        _where(chosen, main),
+        chosen.package.places,
+        main.package,
+        main.releases[-1],
+        only_old,
+        basis_of(chosen),
+        None if everywhere else open_pin(chosen, main.releases),
+    )
+
+
+def basis_of(chosen: Choice) -> str:
+    """Which releases of a package there may be, and why: words for brackets at the end of a message."""
+    package = chosen.package
+    if chosen.assumed:
+        why = f"your pin takes any {package.name}" if package.pins else f"nothing pins {package.name}"
+        return f"{why}; {chosen.newest} is assumed"
+    if package.source == "target":
+        return f"for {package.name} {chosen.newest}"
+    if chosen.between:
+        return f"pinned: {package.name} {package.specifier.removeprefix('==')}"
+    if len(package.allowed or ()) == 1:
+        return f"{'locked' if package.source == 'lock' else 'pinned'}: {package.name} {chosen.newest}"
+    return f"your pin {package.name}{package.specifier} allows {chosen.releases[0]} to {chosen.newest}"
+
+
+def open_pin(chosen: Choice, bad: Sequence[str]) -> OpenPin | None:
+    """The pin that allows these releases beside others; None where one release is fixed, or no pin is written."""
+    package = chosen.package
+    if not package.pins or package.source not in ("pin", "assumed"):
+        return None
+    is_floor = bad[-1] != chosen.newest
+    place = package.pins[0].location
+    if chosen.assumed:
+        return OpenPin(package.name, package.specifier, place, "", "", is_floor)
+    # Below the last stretch of bad releases all is well but for the oldest ones, which are a matter of the floor.
+    first = bad[0] if is_floor else _last_stretch(bad, chosen.releases)[0]
+    return OpenPin(package.name, package.specifier, place, first, bad[-1], is_floor)
+
+
+def _last_stretch(bad: Sequence[str], among: Sequence[str]) -> Sequence[str]:
+    """The newest of the releases that are neighbours `among` others."""
+    place = {version: number for number, version in enumerate(among)}
+    start = len(bad) - 1
+    while start and place[bad[start]] == place[bad[start - 1]] + 1:
+        start -= 1
+    return bad[start:]
 
 
 def _narrowest(found: Sequence[Missing]) -> Missing:

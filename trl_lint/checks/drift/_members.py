@@ -11,6 +11,7 @@ from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._judging import Verdict, judge
 from trl_lint.checks.drift._objects import builds_objects, object_of, stored
 from trl_lint.checks.drift._past import elsewhere
+from trl_lint.checks.drift._wording import word_gone
 from trl_lint.checks.rule import Rule
 from trl_lint.knowledge.members import declares, has_member, is_method
 from trl_lint.knowledge.presence import points_of_parameter
@@ -114,8 +115,7 @@ def _judge_member(owner: Callee, name: str, known: Choices, rule: Rule) -> tuple
         return None
     having = {**newest, past.package: past.releases[-1]}
     what = "method" if is_method(dotted, name, having) else "attribute"
-    sentences = [f"`{owner.name}` has no {what} `{name}` in {verdict.where}", past.sentence]
     last = parameter(dotted, name, {**newest, past.package: past.older}) if past.older else None
-    if last is not None and last.successor and has_member(dotted, last.successor, newest):
-        sentences.append(f"its successor is `{last.successor}`")
-    return verdict, "; ".join(sentences)
+    is_followed = last is not None and last.successor and has_member(dotted, last.successor, newest)
+    remedy = f"use `{last.successor}`" if last is not None and is_followed else ""
+    return verdict, word_gone(verdict, past, what, name, owner.name, remedy)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Literal
 
 from trl_lint.checks._runs import naming_launches
-from trl_lint.checks.drift._calls import accepts
+from trl_lint.checks.drift._calls import accepts, signature_of
 from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge
 from trl_lint.checks.drift._past import Past, read_past
+from trl_lint.checks.drift._wording import did_you_mean, word_gone
 from trl_lint.finding import Severity, lowered
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.commands import has_command, unknown_name
@@ -137,8 +138,6 @@ def _variants(name: str, where: Where) -> list[str]:
 
 def _begins(parser: ScriptParser, name: str, versions: dict[str, str]) -> Iterator[bool]:
     """Whether the name abbreviates a flag: argparse takes any unambiguous beginning."""
-    from trl_lint.checks.drift._calls import signature_of
-
     yield any(known.startswith(name) for known in (*parser.fields.own, *parser.flags))
     for dotted in parser.fields.bases:
         found = signature_of(dotted, versions)
@@ -179,23 +178,31 @@ def _consequence(parser: ScriptParser, where: Where, newest: dict[str, str]) -> 
 
 
 def word_unknown(name: str, where: Where, unknown: Unknown, is_linked: bool = True) -> str:
-    """Say which releases do not know the name, which do, what takes its place, and what happens.
+    """Say since when the releases in use lack the name, what takes its place, and what happens.
 
     `is_linked`: it is known which program reads the name.
     """
-    parser, past = unknown.parser, unknown.past
-    shown = f"`--{name}`" if where == "flags" else f"`{name}`"
-    reader = f"`{parser.name}` takes no" if is_linked else "no script that may read this recipe takes"
-    sentences = [f"{reader} {shown} in {unknown.verdict.where}"]
-    if past is not None:
-        owner = unknown.owner.rpartition(".")[2]
-        sentences.append(f"`{owner}` of {past.elsewhere.sentence}")
+    parser, past, verdict = unknown.parser, unknown.past, unknown.verdict
+    shown = f"--{name}" if where == "flags" else name
+    what = "flag" if where == "flags" else "key"
+    if past is None:
+        owner, found = parser.name if is_linked else "every script that may read this recipe", None
+        names = {field for dotted in parser.fields.bases for field in _fields(dotted, unknown.newest)}
+        remedy = did_you_mean(name, {*parser.fields.own, *parser.flags, *names})
+    else:
+        owner, found = unknown.owner.rpartition(".")[2], past.elsewhere
         successor = past.successor
-        if successor and any(accepts(dotted, successor, unknown.newest) for dotted in parser.fields.bases):
-            sentences.append(f"its successor is `{successor}`")
+        is_there = successor and any(accepts(dotted, successor, unknown.newest) for dotted in parser.fields.bases)
+        remedy = f"use `{'--' if where == 'flags' else ''}{successor}`" if is_there else ""
     if unknown.consequence == "ignored":
-        sentences.append("it is dropped without a word")
-    return "; ".join(sentences)
+        then = f"`{parser.name}` ignores it silently"
+        remedy = f"{then}; {remedy}" if remedy else then
+    return word_gone(verdict, found, what, shown, owner, remedy)
+
+
+def _fields(dotted: str, versions: dict[str, str]) -> Iterable[str]:
+    found = signature_of(dotted, versions)
+    return found.parameters if found is not None else ()
 
 
 def judge_all(name: str, where: Where, parsers: Sequence[ScriptParser], rule: Rule, project: Project) -> Unknown | None:

@@ -12,6 +12,7 @@ from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_cal
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._judging import AboutPackages, Verdict, is_shadowed, judge
 from trl_lint.checks.drift._past import Past, read_past
+from trl_lint.checks.drift._wording import did_you_mean, word_gone
 from trl_lint.finding import Finding, lowered
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.stack import PACKAGES, Choices
@@ -62,7 +63,10 @@ class ArgumentNotInRelease(AboutPackages):
             return
         if not is_shadowed(known[callee.package], module.path, project, callee.name):
             place = module.location(found.node)
-            yield self.finding(place, found.message, severity=found.verdict.severity, related=found.verdict.related)
+            verdict = found.verdict
+            yield self.finding(
+                place, found.message, severity=verdict.severity, related=verdict.related, pin=verdict.pin
+            )
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
         from trl_lint.checks.drift._options import judge_all, parsers_of_document, word_unknown
@@ -83,6 +87,7 @@ class ArgumentNotInRelease(AboutPackages):
                 word_unknown(name, "keys", unknown, is_linked),
                 severity=unknown.severity if is_linked else lowered(unknown.severity),
                 related=unknown.related,
+                pin=unknown.verdict.pin,
             )
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
@@ -97,6 +102,7 @@ class ArgumentNotInRelease(AboutPackages):
                     word_unknown(name, "flags", unknown),
                     severity=lowered(unknown.severity) if launch.is_documentation else unknown.severity,
                     related=unknown.related,
+                    pin=unknown.verdict.pin,
                 )
 
     def _judge(
@@ -131,6 +137,8 @@ class ArgumentNotInRelease(AboutPackages):
             related=verdict.related,
             fix=edit_rename(call, argument, lack.past, dotted, known, module)
             or edit_move(call, argument, callee, lack.past, known, module),
+            part_of=module.location(call),
+            pin=verdict.pin,
         )
 
     def _lack(self, dotted: str, name: str, known: Choices) -> Lack | None:
@@ -147,22 +155,25 @@ class ArgumentNotInRelease(AboutPackages):
 
 
 def word(callee: Callee, name: str, verdict: Verdict, past: Past | None, newest: dict[str, str]) -> str:
-    """Say which releases lack the argument, which have it, and what takes its place."""
+    """Say since when the releases in use lack the argument, and what takes its place."""
+    found = past.elsewhere if past is not None else None
+    return word_gone(verdict, found, "argument", name, callee.title, _remedy(callee, name, past, newest))
+
+
+def _remedy(callee: Callee, name: str, past: Past | None, newest: dict[str, str]) -> str:
     from trl_lint.knowledge.renames import move_of
 
-    sentences = [f"`{callee.title}` has no argument `{name}` in {verdict.where}"]
-    if past is not None:
-        sentences.append(past.elsewhere.sentence)
-        if past.successor and accepts(callee.dotted, past.successor, newest):
-            sentences.append(f"its successor is `{past.successor}`")
+    if past is not None and past.successor and accepts(callee.dotted, past.successor, newest):
+        return f"use `{past.successor}`"
     config = callee.dotted.removesuffix("Trainer") + "Config"
     if callee.name.endswith("Trainer") and signature_of(config, newest) is not None:
         move = move_of(callee.package, callee.name, name)
         names = (name, past.successor if past else "", *(move.arguments[name] if move else ()))
         wanted = next((n for n in names if accepts(config, n, newest)), "")
         if wanted:
-            sentences.append(f"`{config.rpartition('.')[2]}` takes `{wanted}`")
-    return "; ".join(sentences)
+            return f"set `{wanted}` of `{config.rpartition('.')[2]}`"
+    found = signature_of(callee.dotted, newest) if past is None else None
+    return did_you_mean(name, found.parameters) if found is not None else ""
 
 
 rule = ArgumentNotInRelease()

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.drift._calls import known_calls
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._defaults import Drift, Given, drifts
-from trl_lint.checks.drift._judging import AboutPackages, is_shadowed
+from trl_lint.checks.drift._judging import AboutPackages, is_shadowed, open_pin
 from trl_lint.checks.drift._omitted import reader, reader_inside, reader_of_loading
 from trl_lint.checks.drift._runnable import runnable
-from trl_lint.checks.drift.deprecated_in_release import is_ours, pins_of
+from trl_lint.checks.drift.deprecated_in_release import is_ours
 from trl_lint.finding import Finding, Location, Severity
 from trl_lint.knowledge.defaults import defaults_of
+from trl_lint.knowledge.histories import positions
 from trl_lint.knowledge.releases import allowed, newest
 from trl_lint.project.stack import Choice, Choices
 from trl_lint.python.module import PythonModule
@@ -82,7 +83,8 @@ class DefaultChanged(AboutPackages):
             place,
             word(name, found, known),
             severity=level_of(found[0], known),
-            related=tuple(pin for package in packages_of(found) for pin in pins_of(known[package])),
+            related=tuple(place for package in packages_of(found) for place in known[package].package.places),
+            pin=open_pin(known[found[0].row.package], with_new_default(found[0], known)),
         )
 
 
@@ -136,6 +138,12 @@ def is_held_back(chosen: Choice) -> bool:
     name = chosen.package.name
     ends = (allowed(name, specifier) for specifier in chosen.package.specifier.split(" | "))
     return any(found is not None and found[-1] != newest(name) for found in ends)
+
+
+def with_new_default(drift: Drift, known: Choices) -> tuple[str, ...]:
+    """The releases in use that have the new default."""
+    at = positions(drift.row.package)
+    return tuple(v for v in known[drift.row.package].releases if at[v] >= at[drift.row.since])
 
 
 def packages_of(found: Sequence[Drift]) -> list[str]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, parameter, signature_of
 from trl_lint.checks.drift._classes import Callee
-from trl_lint.checks.drift._judging import AboutPackages, is_shadowed
+from trl_lint.checks.drift._judging import AboutPackages, basis_of, is_shadowed
 from trl_lint.checks.drift._past import Elsewhere, Past
+from trl_lint.checks.drift._wording import sentence
 from trl_lint.checks.drift.name_not_in_release import imported_names
-from trl_lint.finding import Finding, Location
+from trl_lint.finding import Finding
 from trl_lint.knowledge.api import ABSENT, Missing, deprecation, resolve
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import points_of_name, points_of_parameter, stretches
@@ -59,18 +60,18 @@ class DeprecatedInRelease(AboutPackages):
         package, since = deprecated_since(dotted, name, newest, points)
         if is_taken_back(package, newest[package], points, partial(_announces, dotted, name, newest, package)):
             return None
-        sentences = [f"`{name}` of `{callee.title}` is deprecated in {package} {newest[package]} (since {since})"]
-        if found.successor and accepts(dotted, found.successor, newest):
-            sentences.append(f"use `{found.successor}`")
-        if gone := gone_in(package, newest[package], points, partial(_accepts, dotted, name, newest, package)):
-            sentences.append(f"{package} {gone} has it no more")
+        gone = gone_in(package, newest[package], points, partial(_accepts, dotted, name, newest, package))
+        then = f", and {package} {gone} removed it" if gone else ""
+        is_followed = found.successor and accepts(dotted, found.successor, newest)
+        happened = f"{package} {since} deprecated `{name}` of `{callee.title}`{then}"
+        message = sentence(happened, f"use `{found.successor}`" if is_followed else "", basis_of(known[package]))
         from trl_lint.checks.drift._moves import edit_rename
 
         past = Past(Elsewhere(package, (), ""), found.successor, found.is_rename)
         return self.finding(
             module.location(argument.node),
-            "; ".join(sentences),
-            related=pins_of(known[package]),
+            message,
+            related=known[package].package.places,
             fix=edit_rename(call, argument, past, dotted, known, module),
         )
 
@@ -85,16 +86,17 @@ class DeprecatedInRelease(AboutPackages):
             if not announced or not is_ours(chosen, module, use.node, project):
                 continue
             home, _, name = use.dotted.rpartition(".")
-            sentences = [f"`{name}` of `{home}` is deprecated in {package} {chosen.newest}"]
             dotted = announced.replace(":", ".")
-            if announced != "?" and (successor := existing(dotted, home, {package: chosen.newest})):
-                sentences.append(f"use `{successor}`")
+            successor = existing(dotted, home, {package: chosen.newest}) if announced != "?" else ""
             points = points_of_name(use.dotted)
             if is_taken_back(package, chosen.newest, points, partial(_announces_name, use.dotted, package)):
                 continue
-            if gone := gone_in(package, chosen.newest, points, partial(_is_there, use.dotted, package)):
-                sentences.append(f"{package} {gone} has it no more")
-            yield self.finding(module.location(use.place), "; ".join(sentences), related=pins_of(chosen))
+            gone = gone_in(package, chosen.newest, points, partial(_is_there, use.dotted, package))
+            then = f", and {package} {gone} removed it" if gone else ""
+            message = sentence(
+                f"`{name}` of `{home}` is deprecated{then}", f"use `{successor}`" if successor else "", basis_of(chosen)
+            )
+            yield self.finding(module.location(use.place), message, related=chosen.package.places)
 
 
 def read_deprecated(dotted: str, name: str, known: Choices) -> Parameter | None:
@@ -181,11 +183,6 @@ def existing(dotted: str, home: str, versions: dict[str, str]) -> str:
     if dotted.partition(".")[0] in versions and resolve(dotted, versions):
         return dotted
     return dotted if "." not in dotted and resolve(f"{home}.{dotted}", versions) else ""
-
-
-def pins_of(chosen: Choice) -> tuple[Location, ...]:
-    name = chosen.package.name
-    return tuple(pin.location._replace(message=f"{name} is pinned here") for pin in chosen.package.pins[:3])
 
 
 rule = DeprecatedInRelease()

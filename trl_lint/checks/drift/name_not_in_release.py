@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.drift._classes import root_of
 from trl_lint.checks.drift._judging import AboutPackages, Verdict, is_shadowed, judge, ranges_of
 from trl_lint.checks.drift._members import judge_read, reads
+from trl_lint.checks.drift._wording import did_you_mean, next_release, sentence
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.api import ABSENT, UNKNOWN, deprecation, name_timeline, resolve
-from trl_lint.knowledge.histories import releases
-from trl_lint.knowledge.presence import homes, points_of_name
+from trl_lint.knowledge.histories import positions, releases
+from trl_lint.knowledge.presence import homes, names_in, points_of_name
 from trl_lint.project.stack import PACKAGES, Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
@@ -57,7 +58,7 @@ class NameNotInRelease(AboutPackages):
             verdict, message = found
             if not is_shadowed(known[read.owner.package], module.path, project, read.owner.name, read.node.attr):
                 place = name_location(module, read.node)
-                yield self.finding(place, message, severity=verdict.severity, related=verdict.related)
+                yield self.finding(place, message, severity=verdict.severity, related=verdict.related, pin=verdict.pin)
 
     def _judge(
         self,
@@ -87,9 +88,11 @@ class NameNotInRelease(AboutPackages):
 
         home, _, last = use.dotted.rpartition(".")
         target = target_of(home, last, known[package])
-        message = word(gone, use, verdict.where, verdict.version, target, verdict.only_old)
+        message = word(gone, use, verdict, target)
         fix = edit_import(use.node, use.dotted, known[package], module)
-        return self.finding(location, message, severity=verdict.severity, related=verdict.related, fix=fix)
+        return self.finding(
+            location, message, severity=verdict.severity, related=verdict.related, fix=fix, pin=verdict.pin
+        )
 
     def _verdict(self, dotted: str, known: Choices) -> Verdict | None:
         package = dotted.partition(".")[0]
@@ -172,30 +175,42 @@ def is_assigned(module: PythonModule, dotted: str) -> bool:
     return any(isinstance(node.ctx, ast.Store) and node.attr == last for node in module.of(ast.Attribute))
 
 
-def word(gone: tuple[str, str], use: Use, where: str, version: str, target: str, only_old: bool) -> str:
-    """Say what is missing, when it was there, and where it is now: in `target`, if the same object is known to be.
-
-    `only_old`: the newest release has it, so the places are those where it was before.
-    """
+def word(gone: tuple[str, str], use: Use, verdict: Verdict, target: str) -> str:
+    """Say since when something is missing, and where it is now: in `target`, if the same object is known to be."""
     home, name = gone
     package = home.partition(".")[0]
-    if any(resolve(f"{home}.{name}", {package: v}) == f"{home}.{name}:" for v in releases(package)):
-        sentences = [f"there is no module `{home}.{name}` in {where}"]
-    else:
-        verb = "cannot be imported from" if isinstance(use.node, (ast.Import, ast.ImportFrom)) else "is not in"
-        sentences = [f"`{name}` {verb} `{home}` in {where}"]
     had = [str(v) for v in releases(package) if resolve(f"{home}.{name}", {package: v})]
-    if had:
-        sentences.append(f"{package} {ranges_of(had, releases(package))} has it")
+    is_module = any(resolve(f"{home}.{name}", {package: v}) == f"{home}.{name}:" for v in had)
+    if verdict.only_old:
+        came = next_release(package, verdict.version)
+        what = f"there is no module `{home}.{name}`" if is_module else f"`{home}` has no `{name}`"
+        old = homes(package, name, verdict.version)
+        there = f"; older releases have it in `{old[0]}`" if old and old[0] != home else ""
+        return sentence(f"{what} before {package} {came}", f"raise the lower bound to {came}{there}", verdict.basis)
+    older = [v for v in had if positions(package)[v] < positions(package)[verdict.version]]
+    remedy = _remedy(gone, use, verdict.version, target)
+    if older:
+        what = f"the module `{home}.{name}`" if is_module else f"`{name}` from `{home}`"
+        return sentence(f"{package} {next_release(package, older[-1])} removed {what}", remedy, verdict.basis)
+    since = f" before {package} {had[0]}" if had else ""
+    what = f"there is no module `{home}.{name}`" if is_module else f"`{home}` has no `{name}`"
+    return sentence(what + since, remedy, verdict.basis)
+
+
+def _remedy(gone: tuple[str, str], use: Use, version: str, target: str) -> str:
+    """What to do about a name that is not where it was: "" where nobody knows."""
+    home, name = gone
+    package = home.partition(".")[0]
+    last = use.dotted.rpartition(".")[2]
     moved = homes(package, name, version)
-    if target and not only_old:
-        last = use.dotted.rpartition(".")[2]
-        sentences.append(f"now {'it' if last == name else f'`{last}`'} is in `{target}`")
-    elif moved and moved[0] != home:
-        sentences.append(f"there it is in `{moved[0]}`" if only_old else f"now it is in `{moved[0]}`")
-    elif not only_old and (successor := announced_successor(home, name, version)):
-        sentences.append(successor)
-    return "; ".join(sentences)
+    if target:
+        return f"{'it' if last == name else f'`{last}`'} is in `{target}` now"
+    if moved and moved[0] != home:
+        return f"it is in `{moved[0]}` now"
+    if successor := announced_successor(home, name, version):
+        return successor
+    was_there = any(resolve(f"{home}.{name}", {package: v}) for v in releases(package))
+    return "" if was_there else did_you_mean(name, names_in(home, version))
 
 
 def announced_successor(home: str, name: str, version: str) -> str:
@@ -208,7 +223,7 @@ def announced_successor(home: str, name: str, version: str) -> str:
         return ""
     dotted = announced if "." in announced else f"{home}.{announced}"
     if resolve(dotted, {package: version}):
-        return f"its successor is `{announced}`"
+        return f"use `{announced}`"
     between = [v for v in releases(package) if resolve(dotted, {package: v})]
     if not between or dotted.partition(".")[0] != package:
         return ""

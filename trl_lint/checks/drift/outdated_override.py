@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import imported
 from trl_lint.checks.drift._judging import AboutPackages, judge
+from trl_lint.checks.drift._wording import sentence
 from trl_lint.finding import Finding
 from trl_lint.knowledge.api import Missing, facts, follow, resolve
 from trl_lint.knowledge.histories import releases
@@ -115,12 +116,19 @@ class OutdatedOverride(AboutPackages):
         verdict = judge(known, points, partial(fits, trainer.dotted, hook), self, "transformers")
         if verdict is None or verdict.package != "transformers":
             return None
-        since = f", as it does since {hook.since}" if hook.since else ", as it does before 4.47.0"
-        message = (
-            f"`{cls.name}.{hook.method}` does not take `{hook.keyword}`, which `Trainer` passes "
-            f"in {verdict.where}{since}"
+        since = f"since transformers {hook.since}" if hook.since else "before transformers 4.47.0"
+        message = sentence(
+            f"`{cls.name}.{hook.method}` does not take `{hook.keyword}`, which `Trainer` passes {since}",
+            f"add `{hook.keyword}` to its parameters",
+            verdict.basis,
         )
-        return self.finding(module.name_location(method), message, severity=verdict.severity, related=verdict.related)
+        return self.finding(
+            module.name_location(method),
+            message,
+            severity=verdict.severity,
+            related=verdict.related,
+            pin=verdict.pin,
+        )
 
 
 class Trainer(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from trl_lint.finding import Location
 from trl_lint.knowledge.releases import parse_specifier
 from trl_lint.knowledge.requirements import Requirement, dependents, providers, requirement, requirements_of
 from trl_lint.project.environment import Package, resolve
@@ -211,11 +210,6 @@ def is_moving_branch(package: Package) -> bool:
     """Whether the package comes from the tip of a repository: newer than every release that is listed."""
     urls = [pin.url for pin in package.pins if pin.kind == "url"]
     return bool(urls) and all(_MOVING.match(url) for url in urls)
-
-
-def pinned_here(package: Package) -> tuple[Location, ...]:
-    """The places that pin a package, as related places of a finding."""
-    return tuple(pin.location._replace(message=f"{package.name} is pinned here") for pin in package.pins[:3])
 
 
 def shown(name: str, package: Package) -> str:

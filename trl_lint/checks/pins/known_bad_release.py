@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.checks.pins._advisories import Match, matching
 from trl_lint.checks.pins._remedies import edit_specifier
-from trl_lint.checks.pins._views import View, pinned_here, shown
+from trl_lint.checks.pins._views import View, shown
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
 from trl_lint.knowledge.compat import Advisory, advisories
@@ -43,7 +43,7 @@ class KnownBadRelease(Rule):
         related = match.related
         for other in advisory.packages:
             if other != name:
-                related += pinned_here(view.package(other))
+                related += view.package(other).places
         for pin in view.reported(name):
             fix = edit_specifier(pin, advisory.fix[name], "unsafe", view, advisory.id) if name in advisory.fix else None
             yield self.finding(pin.location, message, severity=match.severity, related=related, fix=fix)

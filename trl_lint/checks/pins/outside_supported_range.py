@@ -13,7 +13,7 @@ from trl_lint.checks.pins._advisories import has_advisory
 from trl_lint.checks.pins._conflicts import Conflict, conflict_id, read_conflict
 from trl_lint.checks.pins._installations import failures, overridden
 from trl_lint.checks.pins._remedies import edit_specifier
-from trl_lint.checks.pins._views import View, pinned_here, shown
+from trl_lint.checks.pins._views import View, shown
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
 
@@ -54,7 +54,7 @@ class OutsideSupportedRange(Rule):
         for pin in view.reported(name):
             fault = conflict_id(provider, name)
             fix = edit_specifier(pin, conflict.specifier, "safe" if exact else "unsafe", view, fault)
-            yield self.finding(pin.location, message, severity=severity, related=pinned_here(other), fix=fix)
+            yield self.finding(pin.location, message, severity=severity, related=other.places, fix=fix)
 
 
 rule = OutsideSupportedRange()

@@ -16,7 +16,7 @@ from trl_lint.checks.pins._installations import Failure, failures
 from trl_lint.checks.pins._remedies import edit_specifier
 from trl_lint.checks.pins._views import View
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, Fix, Location, Severity
+from trl_lint.finding import Finding, Fix, Severity
 from trl_lint.knowledge.compat import advisories
 from trl_lint.knowledge.releases import known_packages
 from trl_lint.project.pins import is_manifest
@@ -41,7 +41,7 @@ class UnsatisfiablePins(Rule):
     def _report(self, failure: Failure, view: View) -> Finding:
         pins = [pin for pin in failure.wish.pins if pin.specifier] or failure.wish.pins
         pin = next((pin for pin in reversed(pins) if pin.location.path == view.manifest.path), pins[-1])
-        places = [_pinned(other) for wish in failure.wishes for other in wish.pins if other.location != pin.location]
+        places = [other.place for wish in failure.wishes for other in wish.pins if other.location != pin.location]
         # A target that the command line names is a question, not what the project installs.
         severity: Severity = "error" if all(wish.pins for wish in failure.wishes) else "warning"
         return self.finding(
@@ -79,10 +79,6 @@ def edit_pin(pin: Pin, failure: Failure, view: View) -> Fix | None:
     safe = len(demand.releases) == 1
     fault = conflict_id(demand.package, demand.dependency)
     return edit_specifier(pin, demand.requirement.specifier, "safe" if safe else "unsafe", view, fault)
-
-
-def _pinned(pin: Pin) -> Location:
-    return pin.location._replace(message=f"{pin.package} is pinned here")
 
 
 # -- words --------------------------------------------------------------------------------------------------------
