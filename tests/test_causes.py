@@ -172,5 +172,5 @@ def test_hints_are_counted() -> None:
 def test_the_footer_names_what_most_rest_on() -> None:
     report = report_of(*(found(f"`{n}` is gone", n, pin=PIN) for n in range(3)))
     assert summary(report) == (
-        "Found 3 warnings with 1 cause.\n3 of 3 rest on setup.py:1:2 `trl>=0.19.1`: bound it, or migrate.\n"
+        "Found 3 warnings (1 cause).\n3 of 3 rest on setup.py:1:2 `trl>=0.19.1`: bound it, or migrate.\n"
     )

@@ -36,7 +36,7 @@ def test_each_path_has_its_own_settings(sh: Shell):
     sh.write("quiet/trl-lint.toml", "ignore = ['ALL']\n")
     sh.write("quiet/train.py", SCRIPT)
     run = sh("train.py", "quiet", "--output-format", "concise", "-q")
-    assert run.out.count("TRL103") == 1 and run.out.startswith("train.py")
+    assert run.out.count("TRL103") == 1 and run.out.startswith("train.py") and "quiet" not in run.out
 
 
 def test_exclude(sh: Shell):

@@ -52,6 +52,6 @@ def test_make_demo(tmp_path: Path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     for wanted in expectations():
-        assert wanted.code in done.stdout
+        assert wanted.code in done.stdout or wanted.level == "info"
     assert re.search(r"^\+.*device_placement=True", done.stdout, re.MULTILINE)
     assert snapshot(DEMO) == before

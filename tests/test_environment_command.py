@@ -117,7 +117,7 @@ def test_conflicts(environment: Environments):
     status, out, _ = environment(files)
     assert status == 1
     assert "requirements.txt:2:1: TRL204 error: No releases satisfy these pins: trl 1.16.0" in out
-    assert "    requirements.txt:1:1: trl is pinned here" in out
+    assert "    requirements.txt:1:1: trl==1.16.0 is pinned here" in out
     status, out, _ = environment({}, "--output-format", "json")
     (conflict,) = read(out)["conflicts"]
     assert (status, conflict["code"], conflict["severity"], conflict["line"]) == (1, "TRL204", "error", 2)

@@ -168,9 +168,7 @@ def test_visible_keeps_what_is_harmless():
 def test_colours_and_links_only_when_asked_for():
     project = Project(a_py="bad\n")
     found = finding(project.place("a.py", "bad"))._replace(code="TRL001")
-    plain = text_of(project.report(found))
-    assert "\x1b" not in plain
-    assert "= see: https://" in plain
+    assert "\x1b" not in text_of(project.report(found))
     assert "\x1b[" in text_of(project.report(found, color=True))
     assert "\x1b]8;;https://" in text_of(project.report(found, color=True, links=True))
 
@@ -229,14 +227,14 @@ def test_paths_outside_of_the_working_directory():
     [
         ([], [], {}, "All checks passed!\n"),
         (["error"], [None], {}, "Found 1 error.\n"),
-        (["error", "error", "warning", "info"], [None] * 4, {}, "Found 2 errors, 1 warning, 1 hint.\n"),
+        (["error", "error", "warning", "info"], [None] * 4, {}, "Found 2 errors, 1 warning, 1 hint (3 causes).\n"),
         (["error"], ["safe"], {}, "Found 1 error.\n[*] 1 fixable with `--fix`.\n"),
         (["error"], ["unsafe"], {}, "Found 1 error.\n1 fixable with `--fix --unsafe-fixes`.\n"),
         (
             ["error", "error"],
             ["safe", "unsafe"],
             {},
-            "Found 2 errors.\n[*] 1 fixable with `--fix` (1 more with `--unsafe-fixes`).\n",
+            "Found 2 errors (1 cause).\n[*] 1 fixable with `--fix` (1 more with `--unsafe-fixes`).\n",
         ),
         (["error"], ["unsafe"], {"unsafe_fixes": True}, "Found 1 error.\n[*] 1 fixable with `--fix`.\n"),
         ([], [], {"fixed": 2}, "Fixed 2 problems, 0 remaining.\n"),
@@ -271,6 +269,7 @@ def test_json_has_all_there_is(tmp_path: Path):
     (only,) = document["findings"]
     assert only.pop("url").endswith("/TRL001-unparsable-file.md")
     assert re.fullmatch("[0-9a-f]{16}:1", only.pop("fingerprint"))
+    assert re.fullmatch("[0-9a-f]{16}", only.pop("cause"))
     assert only == {
         "code": "TRL001",
         "name": "unparsable-file",

@@ -134,7 +134,7 @@ def test_every_setting_is_read(tmp_path: Path):
         ignore = ["TRL103"]
         exclude = ["third_party"]
         extend-exclude = ["old"]
-        target = { trl = "1.16.0", flash_attn = "2.7" }
+        target = { trl = "1.16.0", flash_attn = "2.6.3" }
         baseline = "known.json"
         output-format = "concise"
         fix = true
@@ -154,7 +154,7 @@ def test_every_setting_is_read(tmp_path: Path):
     assert not settings.is_enabled("TRL101", str(tmp_path / "tests" / "a.py"))
     assert settings.is_excluded(str(tmp_path / "third_party")) and settings.is_excluded(str(tmp_path / "old"))
     assert not settings.is_excluded(str(tmp_path / ".venv")), "`exclude` replaces the usual ones"
-    assert settings.targets == {"trl": "1.16.0", "flash-attn": "2.7"}
+    assert settings.targets == {"trl": "1.16.0", "flash-attn": "2.6.3"}
     assert settings.baseline == str(tmp_path / "known.json")
     assert (settings.output_format, settings.fix, settings.unsafe_fixes, settings.show_fixes) == (
         "concise",
@@ -178,7 +178,7 @@ def test_the_command_line_comes_on_top(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_targets_as_list_and_table():
-    assert read_targets(["trl==1.16.0", "Flash_Attn == 2.7.0"]) == {"trl": "1.16.0", "flash-attn": "2.7.0"}
+    assert read_targets(["trl==1.16.0", "Flash_Attn == 2.6.3"]) == {"trl": "1.16.0", "flash-attn": "2.6.3"}
 
 
 # -- selection ------------------------------------------------------------------------------------------------------

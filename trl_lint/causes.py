@@ -133,19 +133,21 @@ def cause_keys(findings: Sequence[Finding], cwd: str) -> list[str]:
 
     It stays the same while lines move and other findings come and go.
     """
+    keys: dict[int, str] = {}
+    for entry in entries_of(findings):
+        first = entry.first
+        own = _digest(first.code, first.severity, *sorted({_pattern(finding)[0] for finding in entry.findings}))
+        for finding in entry.findings:
+            pin = finding.pin
+            path = relative_to(pin.location.path, cwd) if pin is not None else ""
+            keys[id(finding)] = own if pin is None else _digest("pin", path, pin.package, pin.specifier)
+    return [keys[id(finding)] for finding in findings]
+
+
+def _digest(*parts: str) -> str:
     import hashlib
 
-    entry_of = {id(finding): entry for entry in entries_of(findings) for finding in entry.findings}
-    found = []
-    for finding in findings:
-        pin = finding.pin
-        if pin is not None:
-            parts = ["pin", relative_to(pin.location.path, cwd), pin.package, pin.specifier]
-        else:
-            texts = {_pattern(each)[0] for each in entry_of[id(finding)].findings}
-            parts = [finding.code, finding.severity, *sorted(texts)]
-        found.append(hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16])
-    return found
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def most_rest_on(findings: Sequence[Finding]) -> tuple[int, list[OpenPin]]:

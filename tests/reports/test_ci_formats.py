@@ -106,7 +106,7 @@ def issues(text: str) -> list[dict[str, Any]]:
     found = json.loads(text)
     assert isinstance(found, list) and not text.startswith("\ufeff")
     for issue in found:
-        assert set(issue) == {"description", "check_name", "fingerprint", "severity", "location"}
+        assert set(issue) == {"description", "check_name", "fingerprint", "cause", "severity", "location"}
         assert all(isinstance(issue[name], str) and issue[name] for name in issue.keys() - {"location"})
         assert issue["severity"] in {"info", "minor", "major", "critical", "blocker"}
         assert set(issue["location"]) == {"path", "positions"}
@@ -185,7 +185,8 @@ def test_a_suite_for_each_file_and_a_hint_is_no_failure():
     text = text_of(project.report(*found), "junit")
     hint, error, warning = cases(text)
     assert hint.find("system-out") is not None
-    assert error.findtext("failure") == "a.py:2:1: TRL999 This is wrong\nb.yaml:1:6: see here"
+    *lines, cause = (error.findtext("failure") or "").splitlines()
+    assert lines == ["a.py:2:1: TRL999 This is wrong", "b.yaml:1:6: see here"] and cause.startswith("cause: ")
     assert warning.find("failure").get("type") == "warning"  # type: ignore[union-attr]
     assert ElementTree.fromstring(text.encode()).attrib == {
         "name": "trl-lint", "tests": "3", "failures": "2", "errors": "0",

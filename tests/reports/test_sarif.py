@@ -36,7 +36,7 @@ def test_a_finding_with_everything(monkeypatch: pytest.MonkeyPatch):
     fix = Fix("Repair", "safe", (Edit("/p/train.py", place.start, place.end, "good\n"),))
     found = finding(place, related=(project.place("a.yaml", "1", "see here"),), fix=fix)._replace(code="TRL103")
     (result,) = run_of(project.report(found))["results"]
-    assert result.pop("partialFingerprints")
+    assert result.pop("partialFingerprints") and result.pop("properties")["cause"]
     artifact = {"uri": "train.py", "uriBaseId": "%SRCROOT%"}
     where = {"startLine": 1, "startColumn": 5, "endLine": 1, "endColumn": 11}
     assert result == {

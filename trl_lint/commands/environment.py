@@ -120,9 +120,12 @@ def _relative(path: str, report: Report) -> str:
 
 
 def _lines(facts: Facts, width: int, report: Report) -> Iterator[str]:
-    resolved = "unknown" if facts.resolved is None else str(facts.resolved)
-    source = "this project" if facts.is_own else facts.source
-    line = f"  {facts.name:<{width}}  {resolved}  {source}"
+    from trl_lint.knowledge.releases import newer_than_known, newest
+
+    newer = newer_than_known(facts.name, facts.specifier) if facts.resolved is None else ""
+    resolved = newer or ("unknown" if facts.resolved is None else str(facts.resolved))
+    source = "this project" if facts.is_own else f"newer than the known ones (to {newest(facts.name)})" if newer else ""
+    line = f"  {facts.name:<{width}}  {resolved}  {source or facts.source}"
     if facts.releases is not None and len(facts.releases) > 1:
         line += f", any of {_ranges(facts)}"
     elif facts.source == "assumed":

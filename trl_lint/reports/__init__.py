@@ -199,14 +199,16 @@ def _causes(report: Report) -> str:
 
     findings = report.for_people()
     number = len(entries_of(findings))
-    return f" with {counted(number, 'cause')}" if number < len(findings) else ""
+    return f" ({counted(number, 'cause')})" if number < len(findings) else ""
 
 
 def _shared_pins(report: Report) -> list[str]:
     """The few lines that most findings rest on, and what to do about them."""
+    findings = report.for_people()
+    if not findings:
+        return []
     from trl_lint.causes import most_rest_on
 
-    findings = report.for_people()
     number, pins = most_rest_on(findings)
     if not pins:
         return []

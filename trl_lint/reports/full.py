@@ -36,7 +36,8 @@ def write(report: Report, stream: TextIO) -> None:
         if group.pin is not None:
             stream.write(painter.group(group) + "\n")
         else:
-            stream.writelines(painter.entry(entry) + "\n" for entry in group.entries)
+            for entry in group.entries:
+                stream.write(painter.entry(entry) + "\n")
     stream.write(notes(report))
     if report.summary:
         stream.write(summary(report))
