@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
+from documents import ROOT
 
 from tests.command_line import Shell
 from trl_lint import looks
@@ -112,3 +117,95 @@ def test_bad_numbers_of_jobs(sh: Shell):
     for text in ("0", "many", "-1"):
         run = sh("--jobs", text)
         assert run.status == 2 and "auto" in run.err
+
+
+# -- the end of the parent --------------------------------------------------------------------------------------------
+
+BUSY = """\
+import sys, time
+from trl_lint.workers import spread
+
+def work(items):
+    for item in items:
+        print("begun", flush=True)
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            sum(range(1000))
+
+print("ready", flush=True)
+list(spread(range(100), 3, work))
+"""
+
+
+def processes_with(mark: str) -> list[int]:
+    """The processes whose environment holds a word."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if mark.encode() in Path("/proc", name, "environ").read_bytes():
+                found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP])
+def test_a_worker_ends_with_its_parent(number: signal.Signals):
+    mark = f"TRL_LINT_MARK=worker-{os.getpid()}-{number}"
+    name, _, value = mark.partition("=")
+    environment = {**os.environ, name: value, "PYTHONPATH": str(ROOT)}
+    parent = subprocess.Popen([sys.executable, "-c", BUSY], env=environment, stdout=PIPE, stderr=PIPE)
+    assert parent.stdout is not None
+    assert [parent.stdout.readline() for _ in range(2)] == [b"ready\n", b"begun\n"]
+    wait_for(lambda: len(processes_with(mark)) == 3)
+    os.kill(parent.pid, number)
+    parent.communicate(timeout=10)  # somebody who holds its output would keep it open
+    wait_for(lambda: not processes_with(mark))
+
+
+def wait_for(is_so: Callable[[], bool], seconds: float = 10) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_workers_end_with_the_call():
+    def work(items: Iterable[int]) -> int:
+        if os.getpid() == parent:
+            raise KeyboardInterrupt
+        time.sleep(60)
+        return 0
+
+    parent = os.getpid()
+    children = Path(f"/proc/self/task/{parent}/children")
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        list(spread(list(range(100)), 3, work))
+    assert time.monotonic() - start < 5
+    if children.exists():
+        wait_for(lambda: all(is_zombie(child) for child in children.read_text().split()))
+
+
+def is_zombie(process: str) -> bool:
+    try:
+        return ") Z" in Path("/proc", process, "stat").read_text()
+    except OSError:
+        return True
+
+
+@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+def test_an_interrupted_run_says_so_and_ends(jobs: str, tmp_path: Path):
+    for number in range(400):
+        (tmp_path / f"train_{number}.py").write_text(FAULT * 40, "utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "trl_lint", "--no-cache", jobs, str(tmp_path)]
+    run = subprocess.Popen(command, env=environment, stdout=PIPE, stderr=PIPE)
+    time.sleep(1.5)
+    assert run.poll() is None, "it is at work"
+    start = time.monotonic()
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=10)
+    assert (run.returncode, out, err) == (130, b"", b"trl-lint: interrupted\n")
+    assert time.monotonic() - start < 2

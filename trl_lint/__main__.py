@@ -44,7 +44,11 @@ def run() -> NoReturn:
     Nor is anything looked through for cycles that nobody needs, unless a command lives long and asks for it.
     """
     gc.disable()
-    status = main()
+    try:
+        status = main()
+    except KeyboardInterrupt:  # before the command line was read
+        sys.stderr.write("trl-lint: interrupted\n")
+        status = 130
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:

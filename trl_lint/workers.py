@@ -77,23 +77,57 @@ class _Queue(Generic[T]):
 def spread(items: Sequence[T], count: int, work: Callable[[Iterable[T]], R]) -> Iterator[R]:
     """What `work` returns in each of `count` processes, this one among them, that take items until none is left.
 
-    A result crosses by pickle, from our own child. What a child that died had taken is worked on here.
+    A result crosses by pickle, from our own child. What a child that died had taken is worked on here. No child
+    outlives this process, whatever ends it, nor this call if it is left early.
     """
     queue = _Queue(runs_of(items, count))
-    children = [_forked(queue, work) for _ in range(count - 1)]
-    yield work(queue.items())
-    queue.close()
-    left = set(range(len(queue.runs))).difference(queue.taken)
-    for process, pipe in children:
-        done: tuple[list[int], R] | None = _received(process, pipe)
-        if done is not None:
-            left.difference_update(done[0])
-            yield done[1]
-    if left:
-        yield work(item for number in sorted(left) for item in queue.runs[number])
+    line = _Lifeline()
+    children: list[tuple[int, int]] = []
+    try:
+        for _ in range(count - 1):
+            children.append(_forked(queue, line, work))
+        yield work(queue.items())
+        left = set(range(len(queue.runs))).difference(queue.taken)
+        while children:
+            done: tuple[list[int], R] | None = _received(*children[0])
+            del children[0]
+            if done is not None:
+                left.difference_update(done[0])
+                yield done[1]
+        if left:
+            yield work(item for number in sorted(left) for item in queue.runs[number])
+    finally:
+        line.cut()
+        queue.close()
+        for process, pipe in children:
+            os.close(pipe)
+            os.waitpid(process, os.WNOHANG)  # it ends soon; whoever interrupts us does not want to wait for it
 
 
-def _forked(queue: _Queue[T], work: Callable[[Iterable[T]], R]) -> tuple[int, int]:
+class _Lifeline:
+    """A pipe that only this process can write to: its readers see its end when this process ends, whatever ends it."""
+
+    def __init__(self) -> None:
+        self._reading, self._writing = os.pipe()
+
+    def hold(self) -> None:
+        """Make this process, a child of the one that made the line, end with it."""
+        import _thread
+
+        os.close(self._writing)
+        _thread.start_new_thread(self._wait, ())
+
+    def _wait(self) -> None:
+        os.read(self._reading, 1)
+        os._exit(1)
+
+    def cut(self) -> None:
+        """End the children that are left."""
+        os.close(self._writing)
+        os.close(self._reading)
+
+
+def _forked(queue: _Queue[T], line: _Lifeline, work: Callable[[Iterable[T]], R]) -> tuple[int, int]:
     """The process that works on its part of a queue, and the end of a pipe from which its result is to be read."""
     import pickle
 
@@ -104,7 +138,9 @@ def _forked(queue: _Queue[T], work: Callable[[Iterable[T]], R]) -> tuple[int, in
         return process, reading
     status = 1
     try:
+        line.hold()
         os.close(reading)
+        _leave_output()
         with os.fdopen(writing, "wb") as stream:
             done = work(queue.items())
             pickle.dump((queue.taken, done), stream, pickle.HIGHEST_PROTOCOL)
@@ -112,6 +148,13 @@ def _forked(queue: _Queue[T], work: Callable[[Iterable[T]], R]) -> tuple[int, in
     finally:
         # Nothing of the parent's may run twice: no handler at exit, no buffer of a stream.
         os._exit(status)
+
+
+def _leave_output() -> None:
+    """Let go of the parent's standard output: whoever reads it waits until nobody can write any more."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)
 
 
 def _received(process: int, pipe: int) -> tuple[list[int], R] | None:
