@@ -49,7 +49,7 @@ def test_level_follows_what_the_pins_prove(tmp_path: Path, torch: str, severity:
 def test_finding_names_the_other_pin(tmp_path: Path):
     (finding,) = check(KNOWN_BAD, tmp_path, {"requirements.txt": "deepspeed==0.14.0\ntorch==2.5.1\n"})
     assert finding.location.start == 0
-    assert [location.message for location in finding.related] == ["torch is pinned here"]
+    assert [location.message for location in finding.related] == ["torch==2.5.1 is pinned here"]
     assert finding.related[0].start == len("deepspeed==0.14.0\n")
 
 

@@ -18,7 +18,7 @@ from trl_lint.selection import Selection
 from trl_lint.settings import Settings
 
 ROWS = Path(__file__).with_name("removed_parameters.txt")
-_SUCCESSOR = re.compile(r"its successor is `(\w+)`")
+_SUCCESSOR = re.compile(r": use `(\w+)`")
 
 
 class Removed(NamedTuple):
