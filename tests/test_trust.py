@@ -10,7 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import process
 from documents import ROOT
+
+from trl_lint.reports import FORMATS
 
 # Python tells an audit hook of every socket, process and piece of code, whoever asks for it. It cannot be taken off.
 GUARD = """
@@ -158,3 +161,87 @@ def test_no_file_drives_the_terminal(arguments: list[str], tmp_path: Path):
     # What the tool itself writes to a terminal is its line of progress: carriage return and "erase the line".
     text = written.decode("utf-8").replace("\x1b[K", "")
     assert not set(text) & set("\x1b\x07\x9b\u202e"), [line for line in text.splitlines() if "\x1b" in line][:3]
+
+
+# -- orders to a CI runner --------------------------------------------------------------------------------------------
+
+ORDERS = ("::set-output name=x::y", "##[set-output name=status]0", "##vso[task.complete]done")
+NAMES = ("set-output", "task.complete", "stop-commands", "error", "warning", "notice", "add-mask", "group")
+
+
+def order_in(line: str) -> str:
+    """The command that a runner would take a line for, "" for none.
+
+    After actions/runner, src/Runner.Common/ActionCommand.cs, `TryParseV2` and `TryParse`, which ask for a command that
+    is registered; Azure's agent asks for `##vso[`.
+    """
+    trimmed = line.strip()
+    if trimmed.startswith("::") and (end := trimmed.find("::", 2)) >= 0:
+        name = trimmed[2:end].partition(" ")[0]
+        if name in NAMES:
+            return name
+    for prefix in ("##[", "##vso["):
+        start = line.find(prefix)
+        end = line.find("]", start)
+        if start >= 0 and end >= 0:
+            name = line[start + len(prefix) : end].partition(" ")[0]
+            if name in NAMES:
+                return name
+    return ""
+
+
+def test_the_grammar_of_a_runner() -> None:
+    assert [order_in(line) for line in ORDERS] == ["set-output", "set-output", "task.complete"]
+    assert [order_in(line) for line in ("  ::error file=x::y", "x ::error::y", "## [error]", "3 | ##[group]")] == [
+        "error", "", "", "group",
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def ordering(tmp_path: Path) -> Path:
+    """A project whose names, comments, values and messages are orders."""
+    for number, order in enumerate(ORDERS):
+        name = order.replace("/", "")
+        recipe = f"output_dir: out # {order}\nlearning_rate: 1.0e-6\nnum_generations: 8\nmax_grad_norm: 0  # {order}\n"
+        (tmp_path / f"{name}.yaml").write_text(f"model_name_or_path: '{order}'\n'{order}': 1e-6\n{recipe}", "utf-8")
+        script = (
+            f"from trl import GRPOConfig, Nope\n{order!r}\nGRPOConfig(x='''\n{order}\n''',\n  **{{{order!r}: 1}})\n"
+        )
+        (tmp_path / f"{name}.py").write_text(script, "utf-8")
+        launch = f"CUDA_VISIBLE_DEVICES=0,1 python '{name}.py' --x '{order}'\npython '{order}/missing.py'\n"
+        (tmp_path / f"{name}.sh").write_text(launch, "utf-8")
+        fixable = f"trl==0.15.2 # {order}\n{order}\n"
+        (tmp_path / f"requirements{number}.txt").write_text(fixable, "utf-8")
+        mask = f"def f(a, x):\n    # {order}\n    '''\n{order}\n'''\n    p = a.prepare_model(x, evaluation_mode=True)\n"
+        (tmp_path / f"{name}_.py").write_text(f"from accelerate import Accelerator\n{mask}", "utf-8")
+    (tmp_path / "requirements.txt").write_text("trl==0.15.2\nvllm==0.9.0\n", "utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *COMMANDS,
+        *(["check", ".", "--verbose", "--hints", "--output-format", name] for name in FORMATS),
+        *(["check", ".", "--statistics", "--output-format", name] for name in ("full", "json")),
+        ["environment", ".", "--output-format", "json"],
+        ["runs", ".", "--output-format", "json"],
+    ],
+    ids=" ".join,
+)
+def test_no_file_gives_orders_to_a_runner(arguments: list[str], ordering: Path) -> None:
+    done = process([*arguments], ordering, env={"CI": "true", "TRL_LINT_NO_CACHE": "1"})
+    assert done.returncode in (0, 1), done.stderr
+    lines = (done.stdout + b"\n" + done.stderr).decode("utf-8").splitlines()
+    ours = ("error", "warning", "notice") if "github" in arguments else ()
+    assert [line for line in lines if order_in(line) not in ("", *ours)] == []
+    assert len(lines) > 3
+    assert not set("\n".join(lines)) & set("\x1b\x07\x9b\u202e")
+
+
+def test_a_diff_for_a_program_stays_as_it_is(ordering: Path) -> None:
+    free = {"CI": "", "GITHUB_ACTIONS": "", "TF_BUILD": "", "TRL_LINT_NO_CACHE": "1"}
+    program = process(["check", ".", "--diff", "--unsafe-fixes"], ordering, env=free).stdout.decode()
+    if any(order in program for order in ORDERS):
+        log = process(["check", ".", "--diff", "--unsafe-fixes"], ordering, env={**free, "CI": "1"}).stdout.decode()
+        assert program != log and len(program.splitlines()) == len(log.splitlines())

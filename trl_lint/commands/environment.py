@@ -163,7 +163,7 @@ def _ranges(facts: Facts) -> str:
 
 
 def _print_json(found: list[Overview], report: Report) -> None:
-    import json
+    from trl_lint.reports.log_safe import dump_json
 
     document = {
         "version": VERSION,
@@ -177,7 +177,7 @@ def _print_json(found: list[Overview], report: Report) -> None:
         ],
         "conflicts": [_conflict(finding, report) for finding in report.findings],
     }
-    print(json.dumps(document, indent=2))
+    dump_json(document, sys.stdout)
 
 
 def _package(facts: Facts, report: Report) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TextIO
 from trl_lint.finding import Finding
 from trl_lint.reports import Report, counted, page_of, visible
 from trl_lint.reports.colors import Palette
+from trl_lint.reports.log_safe import is_ci_log
 from trl_lint.sources.text import SourceFile
 
 
@@ -20,8 +21,8 @@ def write_diff(changed: Mapping[str, bytes], before: Mapping[str, SourceFile], r
         file = before[path]
         after = data.decode(file.encoding).removeprefix("\ufeff")
         lines = unified(report.path(path), file.text, after)
-        # A patch for a program stays byte for byte; one for a terminal must not be obeyed by it.
-        if report.color or stream.isatty():
+        # A patch for a program stays byte for byte; one for a terminal or a log must not be obeyed by it.
+        if report.color or stream.isatty() or is_ci_log():
             lines = painted(lines, Palette(report.color))
         stream.writelines(lines)
 

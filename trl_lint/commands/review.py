@@ -151,8 +151,7 @@ def _checked(args: argparse.Namespace) -> bytes:
 
 
 def _print_requests(requests: Sequence[object], url: str) -> None:
-    import json
-
+    from trl_lint.reports.log_safe import dump_json
     from trl_lint.review.github import Request, graphql_url
 
     shown = [
@@ -160,8 +159,7 @@ def _print_requests(requests: Sequence[object], url: str) -> None:
         for one in requests
         if isinstance(one, Request)
     ]
-    json.dump(shown, sys.stdout, indent=2, ensure_ascii=True)
-    sys.stdout.write("\n")
+    dump_json(shown, sys.stdout)
 
 
 def _annotations(reading: Reading) -> Iterator[str]:

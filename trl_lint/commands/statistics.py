@@ -15,13 +15,13 @@ def write_statistics(report: Report, name: str, stream: TextIO) -> None:
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     pages = {code: page_of(code) for code in counts}
     if name == "json":
-        import json
+        from trl_lint.reports.log_safe import dump_json
 
         rows = [
             {"code": code, "name": page.name if (page := pages[code]) else "", "count": n, "fixable": fixable[code]}
             for code, n in ranked
         ]
-        stream.write(json.dumps(rows, indent=2) + "\n")
+        dump_json(rows, stream)
         return
     width = max((len(str(n)) for n in counts.values()), default=0)
     for code, n in ranked:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from trl_lint.finding import SEVERITIES, Finding, Location, Notice, Severity
 from trl_lint.paths import relative_to
 from trl_lint.records import NamedTuple
+from trl_lint.reports.log_safe import without_orders
 from trl_lint.sources.text import Files, Position, SourceError, SourceFile
 
 if TYPE_CHECKING:
@@ -102,10 +103,13 @@ def page_of(code: str) -> Page | None:
 
 
 def visible(text: str) -> str:
-    """Text with everything a terminal would obey, hide or reorder written out; tabs and line ends become blanks."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(map(visible_char, text))
+    """Text with everything a terminal or a CI runner would obey, hide or reorder written out.
+
+    Tabs and line ends become blanks.
+    """
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(map(visible_char, text))
+    return without_orders(text) if "##" in text or "::" in text else text
 
 
 def visible_char(char: str) -> str:

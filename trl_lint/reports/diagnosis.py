@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from typing import TYPE_CHECKING, Any, TextIO
 
 from trl_lint.paths import relative_to
 from trl_lint.reports import counted, visible
+from trl_lint.reports.log_safe import dump_json
 
 if TYPE_CHECKING:
     from trl_lint.diagnose.causes import Diagnosed, Diagnosis
@@ -49,8 +49,7 @@ def write_json(found: Diagnosis, stream: TextIO, cwd: str) -> None:
         ],
         "not_the_cause": [{"claim": one.claim, "why": one.why} for one in found.not_the_cause],
     }
-    json.dump(document, stream, indent=2)
-    stream.write("\n")
+    dump_json(document, stream)
 
 
 def write_text(found: Diagnosis, log: Log, path: str, stream: TextIO, cwd: str, palette: Palette) -> None:

@@ -15,6 +15,7 @@ from trl_lint.reports import Report, char_width, notes, page_of, summary, visibl
 from trl_lint.reports.colors import Palette
 from trl_lint.reports.concise import also, arranged, headline, pin_line, write_entries
 from trl_lint.reports.lines import Lines
+from trl_lint.reports.log_safe import places_of_orders
 
 _CONTEXT = 2
 _MAX_MARKED_LINES = 6
@@ -151,6 +152,7 @@ def _layout(line: str, start: int, end: int, width: int) -> Row:
         first = max(0, start - near)
         line, start, end = line[first : start + near], start - first, end - first
     shown: list[tuple[str, int]] = []
+    orders = places_of_orders(line)
     column = 0
     offset = length = 0
     for index, char in enumerate(line):
@@ -158,6 +160,9 @@ def _layout(line: str, start: int, end: int, width: int) -> Row:
             offset = column
         if char == "\t":
             piece = " " * (_TAB - column % _TAB)
+            wide = len(piece)
+        elif index in orders:
+            piece = "\\x23"
             wide = len(piece)
         else:
             piece = char if char.isascii() and char.isprintable() else visible_char(char)

@@ -48,6 +48,7 @@ def command(name: str, message: str, properties: dict[str, str]) -> str:
 
 
 def _data(text: str) -> str:
+    text = visible(text)
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -11,21 +11,19 @@ from trl_lint.causes import cause_keys
 from trl_lint.finding import Finding
 from trl_lint.fingerprints import Fingerprint, fingerprints
 from trl_lint.reports import Report
+from trl_lint.reports.log_safe import dump_json
 from trl_lint.reports.places import Places, in_checkout
 
 SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
 
 
 def write(report: Report, stream: TextIO) -> None:
-    import json
-
     report = in_checkout(report, "CI_PROJECT_DIR")
     places = Places(report)
     prints = fingerprints(report.findings, report.cwd, report.files)
     causes = cause_keys(report.findings, report.cwd)
     issues = [_issue(*each, report, places) for each in zip(report.findings, prints, causes, strict=True)]
-    json.dump(issues, stream, indent=2, ensure_ascii=True)
-    stream.write("\n")
+    dump_json(issues, stream)
 
 
 def _issue(finding: Finding, fingerprint: Fingerprint, cause: str, report: Report, places: Places) -> dict[str, Any]:

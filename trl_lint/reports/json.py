@@ -8,6 +8,7 @@ from trl_lint.causes import cause_keys
 from trl_lint.finding import Edit, Finding, Location, Notice
 from trl_lint.fingerprints import Fingerprint, fingerprints
 from trl_lint.reports import Report, page_of
+from trl_lint.reports.log_safe import dump_json
 from trl_lint.reports.places import Places
 from trl_lint.sources.text import Position
 
@@ -15,8 +16,6 @@ VERSION = 1
 
 
 def write(report: Report, stream: TextIO) -> None:
-    import json
-
     writer = _Writer(report)
     prints = fingerprints(report.findings, report.cwd, report.files)
     causes = cause_keys(report.findings, report.cwd)
@@ -28,9 +27,7 @@ def write(report: Report, stream: TextIO) -> None:
         "environment": {name: dict(package) for name, package in sorted(report.environment.items())},
         "files": writer.files(),
     }
-    # Plain ASCII: no encoding of standard output can break it, and nothing in it moves a terminal.
-    json.dump(document, stream, indent=2, ensure_ascii=True)
-    stream.write("\n")
+    dump_json(document, stream)
 
 
 class _Writer:

@@ -12,6 +12,7 @@ from trl_lint.causes import cause_keys
 from trl_lint.finding import Edit, Finding, Location
 from trl_lint.knowledge.pages import HOME
 from trl_lint.reports import Report, page_of
+from trl_lint.reports.log_safe import dump_json
 from trl_lint.reports.places import Places
 from trl_lint.sources.text import Position
 
@@ -19,16 +20,13 @@ SEVERITIES = {"error": "ERROR", "warning": "WARNING", "info": "INFO"}
 
 
 def write(report: Report, stream: TextIO) -> None:
-    import json
-
     writer = _Writer(report)
     causes = cause_keys(report.findings, report.cwd)
     document = {
         "source": {"name": "trl-lint", "url": HOME},
         "diagnostics": [writer.diagnostic(*pair) for pair in zip(report.findings, causes, strict=True)],
     }
-    json.dump(document, stream, indent=2, ensure_ascii=True)
-    stream.write("\n")
+    dump_json(document, stream)
 
 
 class _Writer:

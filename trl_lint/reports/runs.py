@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
@@ -12,6 +11,7 @@ from trl_lint.project.effective import Setting
 from trl_lint.project.overview import PACKAGES, backend_of, values_of
 from trl_lint.project.servers import Server, servers_of, share_of, shown_ids
 from trl_lint.reports import visible
+from trl_lint.reports.log_safe import dump_json
 
 if TYPE_CHECKING:
     from trl_lint.finding import Location
@@ -133,8 +133,7 @@ def _versions(run: Run, place: Any) -> dict[str, Any]:
 
 def write_json(runs: Sequence[dict[str, Any]], stream: TextIO) -> None:
     """Write the runs as one JSON document."""
-    json.dump({"version": 1, "runs": list(runs)}, stream, indent=2)
-    stream.write("\n")
+    dump_json({"version": 1, "runs": list(runs)}, stream)
 
 
 def write_text(runs: Iterable[dict[str, Any]], stream: TextIO, palette: Palette) -> None:

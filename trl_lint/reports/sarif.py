@@ -21,6 +21,7 @@ from trl_lint.knowledge.pages import HOME
 from trl_lint.paths import is_below
 from trl_lint.reports import Report, page_of
 from trl_lint.reports.line_hashes import line_hashes
+from trl_lint.reports.log_safe import dump_json
 from trl_lint.reports.places import Places, in_checkout
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -32,11 +33,7 @@ _MAX_TEXT = 1024
 
 
 def write(report: Report, stream: TextIO) -> None:
-    import json
-
-    # Plain ASCII, as in the JSON report.
-    json.dump(_Writer(in_checkout(report, "GITHUB_WORKSPACE")).log(), stream, indent=2, ensure_ascii=True)
-    stream.write("\n")
+    dump_json(_Writer(in_checkout(report, "GITHUB_WORKSPACE")).log(), stream)
 
 
 class _Writer:
