@@ -45,7 +45,8 @@ def shown(projects: Path, registered: None) -> list[Entry]:
     """What flake8 finds in the Python files."""
     files = sorted(str(path.relative_to(projects)) for path in projects.rglob("*.py") if path.is_file())
     assert len(files) > 300
-    command = [sys.executable, "-m", "flake8", "--isolated", "--select=TRL", "--exclude=none", *files]
+    options = ["--isolated", "--select=TRL", "--exclude=none", "--trl-hints"]
+    command = [sys.executable, "-m", "flake8", *options, *files]
     done = subprocess.run(command, cwd=projects, capture_output=True, text=True, check=False)
     matches = [re.fullmatch(r"(.+?):(\d+):(\d+): (TRL\d+) .*", line) for line in done.stdout.splitlines()]
     assert all(matches)
