@@ -39,6 +39,9 @@ class _Parser(argparse.ArgumentParser):
             message = f"unexpected argument `{unknown}`" + (f"; did you mean `{guess}`?" if guess else "")
         raise UsageError(message)
 
+    def format_help(self) -> str:
+        return super().format_help().replace(" [=", "[=")
+
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         (file or sys.stderr).write(message)  # argparse would swallow that it could not
 
@@ -222,7 +225,10 @@ def _jobs(text: str) -> int | None:
 
 
 def _add_suppressions(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--add-noqa", metavar="REASON", help="add `# noqa` for every finding; REASON may be left out")
+    reason = "[=REASON]"  # joined to its option: a word behind it is a path
+    group.add_argument(
+        "--add-noqa", metavar=reason, help="add `# noqa` for every finding, with REASON behind its codes"
+    )
     group.add_argument("--baseline", metavar="FILE", help="show only findings that are not in this baseline")
     group.add_argument(
         "--respect-file-noqa",
