@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from trl_lint.checks.inference._vllm import is_engine
 from trl_lint.finding import Location
 from trl_lint.project.effective import Setting
 from trl_lint.project.servers import is_beside, servers_of, shown_ids
 from trl_lint.project.vllm_device import own_device
-from trl_lint.python.names import is_from
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from trl_lint.project.runs import Run
     from trl_lint.project.servers import Server
     from trl_lint.python.module import PythonModule
-
-_ENGINES = ("vllm.LLM", "vllm.LLMEngine", "vllm.AsyncLLM", "vllm.AsyncLLMEngine")
 
 
 class Room(NamedTuple):
@@ -32,7 +30,7 @@ class Room(NamedTuple):
 
 def read_room(run: Run, training: Training, module: PythonModule, gpus: int) -> Room:
     """The processes that a script may be started with where one process of it sees `gpus` GPUs."""
-    started = next((call for call in module.calls if is_engine(call.func, module)), None)
+    started = next((call for call in module.calls if is_engine(call, module)), None)
     if started is not None:
         return Room(None, (module.location(started, "no fix: each of several processes would start vLLM here"),))
     room = _beside_own(run, training, module, gpus)
@@ -46,12 +44,6 @@ def read_room(run: Run, training: Training, module: PythonModule, gpus: int) -> 
         if fixed is not None:
             return Room(None, (module.location(fixed, "no fix: each of several processes would take this GPU"),))
     return room
-
-
-def is_engine(func: object, module: PythonModule) -> bool:
-    """Whether a called expression is an engine of vLLM."""
-    origins = module.names.origins(func)  # type: ignore[arg-type]
-    return any(is_from(origin, engine) for origin in origins for engine in _ENGINES)
 
 
 # -- vLLM inside the trainer --------------------------------------------------------------------------------------
