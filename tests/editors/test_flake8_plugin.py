@@ -128,6 +128,13 @@ class TestProcess:
             done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
             assert len(ours(done.stdout.splitlines())) == 4
 
+    @pytest.mark.parametrize("setting", ["hints = true", 'fail-on = "info"'])
+    def test_hints_can_be_asked_for_in_the_settings(self, project: Path, setting: str):
+        (project / "requirements.txt").write_text("trl==0.18.0\n")
+        (project / "train.py").write_text(HINT)
+        (project / "trl-lint.toml").write_text(f"{setting}\n")
+        assert len(ours(flake8("train.py", cwd=project))) == 1
+
     def test_settings_of_the_project_hold(self, project: Path):
         (project / "train.py").write_text(FAULT)
         (project / "trl-lint.toml").write_text('ignore = ["TRL103"]\n')

@@ -3,7 +3,7 @@
 flake8 hands over the text of the buffer, so unsaved changes count; pins, configs and launches are read from disk.
 Which rules are on comes from `[tool.trl-lint]`, never from flake8's own configuration: one project, one truth. So a
 rule that is off by default stays off whatever `--ignore` says. flake8 knows no levels, and whatever is reported fails
-its run: hints are reported only if `--trl-hints` asks for them. `--disable-noqa` counts for our codes as well.
+its run: hints are reported only if `--trl-hints` or the settings ask for them. `--disable-noqa` counts for TRL codes.
 
 What stands in other files is not reported here; where it explains a finding, the message names it. What editors really
 do with a plugin, and what breaks them, was read from flake8 7.5, python-lsp-server 1.15 and the flake8 extension of
@@ -110,10 +110,12 @@ def findings(
     if not result.findings:
         return []
     shown = result.findings if context.baseline is None else context.baseline.new(result.findings, result.files)
+    settings = context.settings
+    hints = asked.hints or settings.hints or settings.fail_on == "info"
     return [
         _entry(finding, result)
         for finding in shown
-        if finding.location.path == path and (asked.hints or finding.severity != "info")
+        if finding.location.path == path and (hints or finding.severity != "info")
     ]
 
 
