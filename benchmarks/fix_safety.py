@@ -2,9 +2,9 @@
 
 `python -m benchmarks.fix_safety [--kills N] [--seed N] FOLDER…` copies each tree and repairs the copy: every changed
 file must still parse, keep its encoding, line ends and mode, and differ in lines that a fix covers only; nothing else
-may change or appear; a second run must change nothing. Then it repairs copies of the fixtures and kills each run
-(SIGKILL) at a random moment: every file must be the old one or the new one, whole, with its mode, and nothing may be
-left over.
+may change or appear; every command that was understood must still be understood; a second run must change nothing.
+Then it repairs copies of the fixtures and kills each run (SIGKILL) at a random moment: every file must be the old one
+or the new one, whole, with its mode, and nothing may be left over.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ import stat
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 _ROOT = Path(__file__).resolve().parent.parent
 _FIX = ["--fix", "--unsafe-fixes", "--select", "ALL", "--isolated", "--quiet"]
+_RUNS = ["runs", "--documentation", "--output-format", "json"]
 _COPIES = 12  # of each fixture: the more files there are to write, the more moments there are to be killed at
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
@@ -135,6 +137,23 @@ def lines_of_fixes(report: bytes) -> dict[str, set[int]]:
     return found
 
 
+def programs_of(report: bytes) -> Counter[tuple[str, str, str]]:
+    """What the commands of a tree start, as `trl-lint runs` tells it: the file of the command, its name, its script."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    for one in json.loads(report)["runs"]:
+        scripts = [link for link in one["links"] if link["kind"] == "script" and link["paths"]]
+        found[one["path"], one["name"], " ".join(path for link in scripts for path in link["paths"])] += 1
+    return found
+
+
+def lost_programs(before: bytes, after: bytes) -> list[str]:
+    """The commands that a repair made unreadable."""
+    lost = programs_of(before) - programs_of(after)
+    return [
+        f"{path}: the command that starts {script or name} is not understood any more" for path, name, script in lost
+    ]
+
+
 class Outcome(NamedTuple):
     files: int
     changed: int
@@ -149,9 +168,10 @@ def repair_copy(folder: Path) -> Outcome:
         shutil.copytree(folder, copy, symlinks=True)
         before = read_tree(copy)
         covered = lines_of_fixes(run(copy, "--select", "ALL", "--isolated", "--output-format", "json"))
+        commands = run(copy, *_RUNS)
         run(copy, *_FIX)
         after = read_tree(copy)
-        problems = damage(before, after)
+        problems = damage(before, after) + lost_programs(commands, run(copy, *_RUNS))
         changed = sorted(path for path in before if after.get(path, before[path]).data != before[path].data)
         lines = 0
         for path in changed:

@@ -161,6 +161,9 @@ class GitHub:
     def changed(self) -> list[str]:
         return sorted(name for name in self.files if self.base.get(name) != self.files[name])
 
+    def removed(self) -> list[str]:
+        return sorted(self.base.keys() - self.files.keys())
+
     def _shows(self, path: str, first: int, last: int) -> bool:
         return path in self.changed() and any(hunk.has(first, last) for hunk in read_patch(self._patch(path)))
 
@@ -205,7 +208,7 @@ class GitHub:
             owner = self.origin.partition("/")[0]
             asked = query.get("head") == f"{owner}:{self.branch}" and query.get("state") == "open"
             return self._page([self._pull()] if asked else [], path, query)
-        rows = [self._file(name) for name in self.changed()[:3000]]
+        rows = [self._file(name) for name in sorted([*self.changed(), *self.removed()])[:3000]]
         described_rows = SCHEMA["answers"][described[path]]
         errors = jsonschema.Draft202012Validator(described_rows).iter_errors(rows[:50])
         self.violations += [f"our own answer: {error.message}" for error in errors]
@@ -213,18 +216,20 @@ class GitHub:
 
     def _pull(self) -> dict[str, Any]:
         head = {"sha": self.head, "ref": self.branch, "repo": {"full_name": self.origin}}
-        return {"number": NUMBER, "state": "open", "head": head}
+        address = f"https://github.com/{REPOSITORY}/pull/{NUMBER}"
+        count = len(self.changed()) + len(self.removed())
+        return {"number": NUMBER, "state": "open", "html_url": address, "head": head, "changed_files": count}
 
     def _file(self, name: str) -> dict[str, Any]:
         url = f"https://github.com/{REPOSITORY}/blob/{self.head}/{name}"
         patch = self._patch(name)
-        status = "modified" if name in self.base else "added"
+        status = "removed" if name not in self.files else "modified" if name in self.base else "added"
         counts = {
             "additions": len(re.findall(r"(?m)^\+", patch)),
             "deletions": len(re.findall(r"(?m)^-", patch)),
         }
         row = {
-            "sha": blob(self.files[name]), "filename": name, "status": status, **counts,
+            "sha": blob(self.files.get(name, self.base.get(name, b""))), "filename": name, "status": status, **counts,
             "changes": sum(counts.values()), "blob_url": url, "raw_url": url, "contents_url": url,
         }  # fmt: skip
         return {**row, "patch": patch} if len(patch) < 100_000 else row

@@ -162,6 +162,27 @@ def test_add_noqa_with_a_reason(sh: Shell):
     assert sh().status == 0
 
 
+def test_add_noqa_until_a_release(sh: Shell):
+    sh("--add-noqa=until trl>=99", "train.py")
+    assert "# noqa: TRL103 until trl>=99\n" in sh.read("train.py")
+    assert sh().status == 0
+
+
+@pytest.mark.parametrize("word", ["known", "known until later", "tarin.py"])
+@pytest.mark.parametrize("others", [[], ["train.py"]])
+def test_a_word_behind_add_noqa_is_a_path(sh: Shell, word: str, others: list[str]):
+    run = sh("--add-noqa", word, *others)
+    assert run.status == 2 and run.out == ""
+    message = f'--add-noqa: no file or folder `{word}`; a reason is written `--add-noqa="{word}"`'
+    assert run.err.splitlines()[0] == f"trl-lint: {message}"
+    assert sh.read("train.py") == SCRIPT, "nothing is written"
+
+
+def test_the_help_shows_how_a_reason_is_written(sh: Shell):
+    run = sh("--help")
+    assert "--add-noqa[=REASON]" in run.out and "--add-noqa [" not in run.out
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

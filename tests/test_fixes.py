@@ -211,6 +211,36 @@ def test_values_that_may_not(name: str, before: str, old: str, new: str, reason:
     assert found is not None and reason in found
 
 
+LAUNCH = "#!/bin/bash\nCUDA_VISIBLE_DEVICES=0,1 python -u train.py --lr 1\naccelerate launch other.py\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "reason"),
+    [
+        ("run.sh", "python -u", "accelerate launch --no_python python -u", None),
+        ("run.sh", "python -u", "torchrun --nproc_per_node 1 --no_python python -u", None),
+        ("run.sh", "--lr 1", "--lr 2 --bf16", None),
+        ("run.sh", "CUDA_VISIBLE_DEVICES=0,1 ", "", None),
+        ("run.sh", "python -u", "accelerate launch --unheard_of python -u", "`train.py`"),
+        ("run.sh", "train.py", "train.yaml", "`train.py`"),
+        ("run.sh", "0,1 python", "0,1 # python", "1 programs instead of 2"),
+        ("run.sh", "--lr 1\n", "--lr 1 \\\n", "1 programs instead of 2"),
+        ("README.md", "#!/bin/bash", "hello", None),
+        ("notes.txt", "train.py", "nothing", None),
+    ],
+)
+def test_commands_that_have_to_stay_understood(name: str, old: str, new: str, reason: str | None):
+    found = verdict(name, LAUNCH, old, new)
+    assert found is None if reason is None else found is not None and reason in found
+
+
+def test_commands_of_other_files_that_have_to_stay_understood():
+    dockerfile = 'FROM x\nCMD ["python", "train.py"]\n'
+    assert verdict("Dockerfile", dockerfile, '"python"', '"accelerate", "launch"') is None
+    found = verdict("Dockerfile", dockerfile, '"python"', '"/bin/what"')
+    assert found is not None and "0 programs" in found
+
+
 def test_an_encoding_that_lacks_the_character():
     file = open_file("/project/a.py", b"# coding: latin-1\nx = '\xe9'\n")
     change = [Edit(file.path, 22, 25, "'\u4e2d'")]

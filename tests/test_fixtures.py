@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -11,6 +12,10 @@ import pytest
 import tomli
 import yaml
 from fixture_cases import Case, cases, found, run_json, snapshot, unmatched
+
+from trl_lint.project import Project, find_root
+from trl_lint.settings import Options, settings_for
+from trl_lint.sources import Files
 
 CASES = [pytest.param(case, id=case.id) for case in cases()]
 
@@ -50,6 +55,31 @@ def test_fixes(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     assert Counter((f["path"], f["code"]) for f in after["findings"]) == left
     run_json([*case.args(), "--fix", "--unsafe-fixes"], capsys)
     assert snapshot(project) == fixed
+
+
+REPAIRED = [pytest.param(case, id=case.id) for case in cases() if any(case.folder.rglob("*.fixed"))]
+
+
+@pytest.mark.parametrize("case", REPAIRED)
+def test_commands_after_a_fix(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As many commands as before, and the same scripts: a repair that trl-lint cannot read itself helps nobody."""
+    project = case.copy_to(tmp_path / "project")
+    monkeypatch.chdir(project)
+    before = programs()
+    for path, data in case.fixed().items():
+        (project / path).write_bytes(data)
+    assert programs() == before
+
+
+def programs() -> Counter[tuple[str, str, tuple[str, ...]]]:
+    """What the commands of the project in the working directory start, also those in its documentation."""
+    root = find_root(os.getcwd())
+    ((settings, _),) = settings_for([root], Options(), None, False)
+    launches = Project(root, Files({}), settings).launches()
+    return Counter(
+        (os.path.relpath(launch.source.path), launch.module or launch.subcommand or "", launch.candidates)
+        for launch in launches
+    )
 
 
 def parses(path: str, data: bytes) -> bool:

@@ -129,8 +129,9 @@ def test_page(project: Path):
         (None, "2", {"0": "trainer", "1": "trainer", "2": "server"}),
         ({"mode": "colocate", "device": None}, "2", {"0": "trainer + vLLM", "1": "trainer + vLLM", "2": "server"}),
         ({"mode": "server", "device": None}, "2", {"0": "trainer", "1": "trainer", "2": "server"}),
-        ({"mode": None, "device": "cuda:2"}, "0", {"0": "trainer + server", "1": "trainer", "2": "vLLM"}),
-        ({"mode": None, "device": "auto"}, "2", {"0": "trainer", "1": "trainer", "2": "server"}),
+        ({"mode": None, "device": "cuda:2", "gpu": 2}, "0", {"0": "trainer + server", "1": "trainer", "2": "vLLM"}),
+        ({"mode": None, "device": "auto", "gpu": None}, "2", {"0": "trainer", "1": "trainer", "2": "server"}),
+        ({"mode": None, "device": "auto", "gpu": 9}, "2", {"0": "trainer", "1": "trainer", "2": "server"}),
     ],
 )
 def test_which_gpu_does_what(vllm: dict | None, server: str, expected: dict[str, str]):
@@ -141,6 +142,42 @@ def test_which_gpu_does_what(vllm: dict | None, server: str, expected: dict[str,
         "servers": [{"gpus": [server], "ranks": 1}],
     }
     assert gpu_roles(run) == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "command", "arguments", "words", "gpu"),
+    [
+        ("0.15.2", "CUDA_VISIBLE_DEVICES=4,5,6 accelerate launch --num_processes 2", "", "on cuda:2 (auto)", 2),
+        ("0.15.2", "accelerate launch --num_processes $N", "", "on the GPU behind the trainer's (auto)", None),
+        ("0.15.2", "CUDA_VISIBLE_DEVICES=4 python", "", "on cuda:0 (auto)", 0),
+        ("0.14.0", "CUDA_VISIBLE_DEVICES=4 python", "", "on cuda:1 (auto)", 1),
+        ("0.15.2", "python", "", "on the GPU behind the trainer's (auto)", None),
+        ("0.15.2", "torchrun --nproc_per_node 4", ', vllm_device="cuda:1"', "on cuda:1", 1),
+        ("0.16.1", "torchrun --nproc_per_node 4", ', vllm_device="cuda:1"', "at a server (server)", None),
+        ("0.22.2", "torchrun --nproc_per_node 4", ', vllm_mode="colocate"', "inside the trainer (colocate)", None),
+    ],
+)
+def test_where_vllm_runs(
+    project: Path, capsys: pytest.CaptureFixture[str], release: str, command: str, arguments: str, words: str, gpu: int
+):
+    (project / "requirements.txt").write_text(f"trl=={release}\n")
+    (project / "run.sh").write_text(f"{command} train.py\n")
+    (project / "train.py").write_text(SCRIPT.replace("beta=0.0", "use_vllm=True" + arguments))
+    (run,) = run_json(capsys)
+    assert run["vllm"]["gpu"] == gpu
+    assert main(["runs"]) == 0
+    assert re.search(rf"^  vLLM +{re.escape(words)}  train.py:3$", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_gpus_behind_no_python(project: Path, capsys: pytest.CaptureFixture[str]):
+    (project / "run.sh").write_text(
+        "CUDA_VISIBLE_DEVICES=0,1,2 accelerate launch --num_processes 2 --no_python python -u train.py\n"
+    )
+    assert main(["runs"]) == 0
+    text = capsys.readouterr().out
+    assert "run.sh:1: train.py by accelerate with 2 processes\n" in text
+    assert re.search(r"^  GPUs +0,1 trainer, 2 idle$", text, re.MULTILINE)
+    assert re.search(r"^  script +train.py$", text, re.MULTILINE)
 
 
 CHOOSING = """\

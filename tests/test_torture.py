@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import sys
@@ -75,6 +76,19 @@ def test_lost_modes_and_left_overs_are_noticed():
     before = {"a.py": fix_safety.State(b"", 0o644), "b.py": fix_safety.State(b"", 0o644)}
     after = {"a.py": fix_safety.State(b"", 0o600), "c.tmp": fix_safety.State(b"", 0o600)}
     assert sorted(fix_safety.damage(before, after)) == ["a.py: mode 644 became 600", "b.py went", "c.tmp came"]
+
+
+def test_a_command_that_is_not_understood_any_more():
+    def report(*scripts: str) -> bytes:
+        runs = [
+            {"path": "run.sh", "name": name, "links": [{"kind": "script", "paths": [name] * name.endswith(".py")}]}
+            for name in scripts
+        ]
+        return json.dumps({"runs": runs}).encode()
+
+    assert fix_safety.lost_programs(report("train.py"), report("train.py", "serve.py")) == []
+    (lost,) = fix_safety.lost_programs(report("train.py", "train.py"), report("train.py", "python"))
+    assert "run.sh" in lost and "train.py" in lost
 
 
 def test_killed_repairs_leave_whole_files():

@@ -89,9 +89,20 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
     end = arguments.index("--") if "--" in arguments else len(arguments)
     # An optional value would swallow the path behind it, so a bare `--add-noqa` has an empty one.
     options = ["--add-noqa=" if argument == "--add-noqa" else argument for argument in arguments[:end]]
+    _check_reason(arguments[:end])
     args = check_parser().parse_intermixed_args(options)
     args.paths += arguments[end + 1 :]
     return args
+
+
+def _check_reason(arguments: list[str]) -> None:
+    """Refuse `--add-noqa known`: a word behind it is a path, and a misspelt one must not become a reason."""
+    behind = arguments[arguments.index("--add-noqa") + 1 :] if "--add-noqa" in arguments else []
+    if behind and not behind[0].startswith("-") and not os.path.lexists(behind[0]):
+        from trl_lint.reports import visible
+
+        word = visible(behind[0])
+        raise UsageError(f'--add-noqa: no file or folder `{word}`; a reason is written `--add-noqa="{word}"`')
 
 
 def _run_other(command: str, arguments: list[str]) -> int:

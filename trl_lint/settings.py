@@ -47,6 +47,7 @@ class Options(NamedTuple):
     extend_exclude: tuple[str, ...] = ()
     force_exclude: bool = False
     respect_gitignore: bool | None = None
+    ignore_noqa: bool = False
     targets: Mapping[str, str] = {}
     baseline: str | None = None
     output_format: str | None = None
@@ -75,6 +76,7 @@ class Settings:
         "fix",
         "force_exclude",
         "hints",
+        "ignore_noqa",
         "is_what_if",
         "layers",
         "output_format",
@@ -108,6 +110,7 @@ class Settings:
         hints: bool = False,
         fail_on: Severity = "warning",
         respect_file_noqa: bool = True,
+        ignore_noqa: bool = False,
     ) -> None:
         self.root = root or os.getcwd()
         self.config = config
@@ -117,6 +120,7 @@ class Settings:
         self.extend_exclude = tuple(extend_exclude)
         self.force_exclude = force_exclude
         self.respect_gitignore = respect_gitignore
+        self.ignore_noqa = ignore_noqa  # comments suppress nothing, and nothing is said about them
         self.targets = dict(targets or {})
         # Versions named on the command line ask "what if"; they say nothing about what the project carries today.
         self.is_what_if = is_what_if
@@ -243,6 +247,7 @@ def load(config: str | None, options: Options = NO_OPTIONS) -> Settings:
         hints=_first(options.hints, values.get("hints")),
         fail_on=options.fail_on or values.get("fail-on", "warning"),
         respect_file_noqa=_first(options.respect_file_noqa, values.get("respect-file-noqa"), True),
+        ignore_noqa=options.ignore_noqa,
     )
 
 

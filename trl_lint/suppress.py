@@ -179,7 +179,7 @@ def apply(
     The notice says what a `# flake8: noqa` hides. `environment_of` gives the environment of a path; it is asked only
     for `until` conditions.
     """
-    if not mentions(file.data) or (not findings and b"TRL" not in file.data):
+    if settings.ignore_noqa or not mentions(file.data) or (not findings and b"TRL" not in file.data):
         return findings, None  # what stands there is about the findings of other tools
     try:
         noqas = Noqas(file)

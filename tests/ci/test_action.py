@@ -224,6 +224,14 @@ def test_the_review_says_what_the_check_found(runner: Runner):
     assert (thread["path"], thread["line"]) == ("sub/train.py", 6)
     assert 'review "mine sub" finding' in thread["comments"][0]["body"] and not hub.comments
 
+    # What the pull request does not touch fails nothing, unless that is asked for.
+    hub.base = dict(hub.files)
+    hub.threads.clear()
+    ran = runner(**given)
+    assert ran.status == 0 and ran.outputs["steps.result.outputs.status"] == "0" and not hub.open
+    assert runner(**given, review_all="true").status == 1 and len(hub.comments) == 1
+    hub.base, hub.comments = {}, []
+
     hub.may_write = False  # a fork: what was found is said once
     hub.threads.clear()
     assert runner(**given).out.count("::error") == 1

@@ -45,7 +45,8 @@ def shown(projects: Path, registered: None) -> list[Entry]:
     """What flake8 finds in the Python files."""
     files = sorted(str(path.relative_to(projects)) for path in projects.rglob("*.py") if path.is_file())
     assert len(files) > 300
-    command = [sys.executable, "-m", "flake8", "--isolated", "--select=TRL", "--exclude=none", *files]
+    options = ["--isolated", "--select=TRL", "--exclude=none", "--trl-hints"]
+    command = [sys.executable, "-m", "flake8", *options, *files]
     done = subprocess.run(command, cwd=projects, capture_output=True, text=True, check=False)
     matches = [re.fullmatch(r"(.+?):(\d+):(\d+): (TRL\d+) .*", line) for line in done.stdout.splitlines()]
     assert all(matches)
@@ -88,12 +89,13 @@ def test_the_command_line_flake8_and_the_review_agree(
     bodies = {markdown.read_mark(one["body"]).fingerprint: one for one in review["body"]["comments"]}  # type: ignore[union-attr]
     assert len(bodies) == len(review["body"]["comments"]) > 300 and not hub.violations
     rows = [line for line in summary["body"]["body"].splitlines() if line.startswith("- ")]
+    web = markdown.Web(f"https://github.com/{REPOSITORY}", hub.head)
     text = json.dumps({"version": 1, "findings": told, "errors": []})
     commented = []
     for found, reported in zip(told, read_report(text.encode(), "told").findings, strict=True):
         if (comment := bodies.pop(found["fingerprint"], None)) is None:
             assert "cell" in found["start"]  # every line of every other file is in the diff
-            rows.remove(f"- {markdown._item(reported)}")
+            rows.remove(f"- {markdown._item(reported, web)}")
             continue
         commented.append(found)
         assert comment["path"] == found["path"] and comment["body"].startswith(markdown._headline(reported))

@@ -14,8 +14,9 @@ from types import SimpleNamespace
 import pytest
 from fixture_cases import FIXTURES
 
+from trl_lint.cli import main
 from trl_lint.editors import context
-from trl_lint.editors.flake8_plugin import Flake8Checker, _file_on_disk, findings, python_path
+from trl_lint.editors.flake8_plugin import Asked, Flake8Checker, _file_on_disk, findings, python_path
 from trl_lint.python.module import PythonModule
 from trl_lint.sources import Source
 
@@ -28,6 +29,7 @@ def mask(ids: torch.Tensor):
 """
 # A name that no release of TRL has ever taken.
 PINNED = "from trl import GRPOConfig\n\nconfig = GRPOConfig(output_dir='out', max_completion_len=8)\n"
+HINT = "from trl import GRPOConfig\n\nconfig = GRPOConfig(output_dir='out', fp16=True)\n"
 FSDP = """from transformers import AutoModelForCausalLM
 from trl import GRPOTrainer
 
@@ -45,6 +47,12 @@ def flake8(*args: str, cwd: Path, stdin: str | None = None) -> list[str]:
     done = subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr and done.returncode in (0, 1)
     return done.stdout.splitlines()
+
+
+def statused(*args: str, cwd: Path) -> tuple[int, list[str]]:
+    command = [sys.executable, "-m", "flake8", "--isolated", "--select=TRL", *args]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout.splitlines()
 
 
 def ours(lines: list[str]) -> list[str]:
@@ -91,6 +99,41 @@ class TestProcess:
     def test_noqa_is_honoured(self, project: Path):
         (project / "train.py").write_text(FAULT.replace("<= ids", "<= ids  # noqa: TRL103"))
         assert ours(flake8("train.py", cwd=project)) == []
+
+    @pytest.mark.parametrize("comment", ["  # noqa", "  # noqa: TRL103", "\n# flake8: noqa"])
+    def test_disable_noqa(self, project: Path, comment: str):
+        (project / "train.py").write_text(FAULT.replace("<= ids\n", f"<= ids{comment}\n"))
+        assert ours(flake8("train.py", cwd=project)) == []
+        (line,) = ours(flake8("--disable-noqa", "train.py", cwd=project))
+        assert line.startswith("train.py:6:12: TRL103")
+
+    def test_hints_are_shown_when_asked_for(self, project: Path):
+        """flake8 and the command line agree whether a file with hints only is fine."""
+        (project / "requirements.txt").write_text("trl==0.18.0\n")
+        (project / "train.py").write_text(HINT)
+        assert main(["train.py", "--output-format", "concise"]) == 0
+        status, found = statused("train.py", cwd=project)
+        assert (status, ours(found)) == (0, [])
+        status, found = statused("--trl-hints", "train.py", cwd=project)
+        (line,) = ours(found)
+        assert status == 1 and "TRL602" in line
+
+    def test_hints_can_be_asked_for_in_the_configuration_of_flake8(self, project: Path):
+        (project / "requirements.txt").write_text("trl==0.18.0\n")
+        for number in range(4):
+            (project / f"train_{number}.py").write_text(HINT)
+        (project / ".flake8").write_text("[flake8]\nselect = TRL\ntrl-hints = true\n")
+        for jobs in ("--jobs=1", "--jobs=3"):
+            command = [sys.executable, "-m", "flake8", jobs, "."]
+            done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+            assert len(ours(done.stdout.splitlines())) == 4
+
+    @pytest.mark.parametrize("setting", ["hints = true", 'fail-on = "info"'])
+    def test_hints_can_be_asked_for_in_the_settings(self, project: Path, setting: str):
+        (project / "requirements.txt").write_text("trl==0.18.0\n")
+        (project / "train.py").write_text(HINT)
+        (project / "trl-lint.toml").write_text(f"{setting}\n")
+        assert len(ours(flake8("train.py", cwd=project))) == 1
 
     def test_settings_of_the_project_hold(self, project: Path):
         (project / "train.py").write_text(FAULT)
@@ -263,7 +306,8 @@ def test_a_file_that_changed_after_its_project_read_it_is_read_anew(project: Pat
 def test_a_large_file_that_names_nothing_is_still_said_to_be_unread(project: Path):
     text = "x = 1\n" * 400_000
     (project / "data.py").write_text(text)
-    ((line, _, message),) = findings("data.py", text, ast.parse("x = 1\n"))
+    assert findings("data.py", text, ast.parse("x = 1\n")) == []  # nor does the command line fail for it
+    ((line, _, message),) = findings("data.py", text, ast.parse("x = 1\n"), Asked(hints=True))
     assert line == 1 and message.startswith("TRL001 not checked")
 
 

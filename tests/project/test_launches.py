@@ -50,6 +50,14 @@ def summary(launch: Launch) -> tuple[str, str | None]:
         ("python3 -m torch.distributed.launch --use_env train.py", "torchrun", "train.py", 0),
         ("deepspeed --module openrlhf.cli.train_sft --max_len 2048", "deepspeed", "openrlhf.cli.train_sft", 2),
         ("deepspeed --include localhost:0,1 train.py --deepspeed x.json", "deepspeed", "train.py", 2),
+        ("accelerate launch --no_python python -u train.py --lr 1", "accelerate", "train.py", 2),
+        ("accelerate launch --num_processes 2 --no-python python3.11 -u train.py", "accelerate", "train.py", 0),
+        ("accelerate launch --no_python python -X dev -m pkg.train x", "accelerate", "pkg.train", 1),
+        ("accelerate launch --no_python nice python train.py x", "accelerate", "train.py", 1),
+        ("accelerate launch --no_python ./train.py x", "accelerate", "./train.py", 1),
+        ("accelerate launch $ACCELERATE_ARGS --no_python python -u train.py", "accelerate", "train.py", 0),
+        ("torchrun --nproc_per_node 1 --no-python python -u train.py x y", "torchrun", "train.py", 2),
+        ("deepspeed --num_gpus 2 --no_python python -u train.py", "deepspeed", "train.py", 0),
         ("trl sft --config a.yaml", "trl", "sft", 2),
         ("trl vllm-serve --model x", "trl", "vllm-serve", 2),
         ("vllm serve qwen --port 8000", "vllm", "serve", 3),
@@ -82,6 +90,22 @@ def test_launchers(command: str, launcher: str, program: str, arguments: int):
 )
 def test_commands_that_start_nothing(command: str):
     assert read(command) == []
+
+
+@pytest.mark.parametrize(
+    "program", ["python -c 'import x'", "python - < train.py", "env A=1 python train.py", "bash train.sh", "$PYTHON"]
+)
+def test_a_program_without_a_script_that_can_be_told(program: str):
+    launch = only(f"accelerate launch --num_processes 2 --no_python {program}")
+    assert (launch.launcher, launch.script_path, launch.module) == ("accelerate", None, None)
+
+
+def test_the_interpreter_of_no_python_is_no_script(tmp_path: Path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "train.py").write_text("")
+    launch = only("CUDA_VISIBLE_DEVICES=0,1 accelerate launch --no_python python -u train.py", str(tmp_path / "run.sh"))
+    assert launch.script_path == str(tmp_path / "train.py")
+    assert [word.text for word in launch.interpreter_options] == ["-u"]
 
 
 def test_a_module_is_known_whatever_starts_it():

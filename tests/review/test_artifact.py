@@ -209,14 +209,14 @@ def second(request: pytest.FixtureRequest) -> Callable[..., Any]:
     pytest.importorskip("jsonschema", reason="jsonschema is in the extra `test`")
     job = request.getfixturevalue("job")
 
-    def run(path: Path, **changes: Any) -> Any:
+    def run(path: Path, *options: str, **changes: Any) -> Any:
         hub = job.hub
         owner, _, _ = hub.origin.partition("/")
         source = {"full_name": hub.origin, "owner": {"login": owner}}
         started = {"event": "pull_request", "head_sha": hub.head, "head_branch": hub.branch, "head_repository": source}
         job.event(workflow_run={**started, "pull_requests": [], **changes})
         job.set(GITHUB_WORKSPACE=str(job.sh.folder))
-        return job("--report", str(path))
+        return job("--report", str(path), *options)
 
     run.job = job  # type: ignore[attr-defined]
     return run
@@ -288,7 +288,7 @@ def test_hostile_texts_are_shown_and_do_nothing(second: Any):
     found["related"] = [edit(path="@ada/`x`.py", message=HOSTILE)]
     other = {**found, "path": "elsewhere`.py", "fingerprint": "0" * 16 + ":1"}
     path.write_text(json.dumps({**report, "findings": [found, other]}))
-    second(path)
+    second(path, "--all")
     (thread,), (summary,) = job.hub.open, job.hub.comments
     for body in (thread["comments"][0]["body"], summary["body"]):
         own, _, marker = body.rpartition("\n\n")
@@ -302,7 +302,7 @@ def test_hostile_texts_are_shown_and_do_nothing(second: Any):
             assert "@everyone" not in text and "train#3" not in text and " #1 " not in text and "GH-1" not in text
         assert read_mark(body) is not None and marker.startswith("<!-- trl-lint review")
     assert read_mark(summary["body"]).fingerprint == ""  # type: ignore[union-attr]
-    second(path)
+    second(path, "--all")
     assert len(job.hub.open) == 1 and len(job.hub.comments) == 1
 
 

@@ -23,8 +23,8 @@ def lines(hub: GitHub) -> list[tuple[str, int]]:
 
 
 def bare(body: str) -> str:
-    """A comment without the numbers of lines, and without its marker."""
-    return re.sub(r"line \d+", "line", body.rpartition("\n")[0])
+    """A comment without the numbers of lines and the commits of links, and without its marker."""
+    return re.sub(r"line \d+|#L\d+|/blob/[0-9a-f]{40}/", "", body.rpartition("\n")[0])
 
 
 def test_a_comment_with_a_suggestion(job: Job, hub: GitHub):
@@ -148,13 +148,13 @@ def test_a_token_that_may_not_resolve_says_so_in_the_comment(job: Job, hub: GitH
 def test_the_rest_is_one_summary_edited_in_place(job: Job, hub: GitHub):
     hub.base = {"old.py": script("old").encode()}
     job.push(old_py=script("old"), train_py=script("one"))
-    assert job().status == 1
+    assert job("--all").status == 1
     (summary,) = hub.comments
     assert (
         "1 finding in files that this pull request does not change" in summary["body"] and "`old.py`" in summary["body"]
     )
     job.push(old_py="x = 1\n")
-    job()
+    job("--all")
     assert [one["id"] for one in hub.comments] == [summary["id"]]
     assert "Nothing is left to say here." in summary["body"]
 
@@ -173,7 +173,7 @@ def test_only_lines_of_the_diff_get_comments(job: Job, hub: GitHub):
     tail = "\n" * 20 + "last = 1\n"
     hub.base = {"train.py": (script("one") + tail).encode()}
     job.push(train_py=script("one") + tail + "more = 2\n")
-    job()
+    job("--all")
     assert not hub.threads and "`train.py`, line 6" in hub.comments[0]["body"]
     assert "in files of this pull request" in hub.comments[0]["body"]
 
@@ -209,15 +209,15 @@ def test_a_forged_marker_is_nothing(job: Job, hub: GitHub):
 def test_a_dry_run_prints_what_would_be_sent(job: Job, hub: GitHub):
     hub.base = {"old.py": script("old").encode()}
     job.push(train_py=script("one"), old_py=script("old"))
-    done = job("--dry-run")
+    done = job("--dry-run", "--all")
     assert done.status == 1 and not hub.writes
-    job()
+    job("--all")
     told = [(one["method"], one["url"], one["body"]) for one in json.loads(done.out)]
     assert told == [(one.method, f"{hub.url}{one.path}", one.body) for one in hub.writes] and len(told) == 2
     job.push(train_py="x = 1\n")
-    told = [(one["method"], one["url"], one["body"]) for one in json.loads(job("--dry-run").out)]
+    told = [(one["method"], one["url"], one["body"]) for one in json.loads(job("--dry-run", "--all").out)]
     seen = len(hub.writes)
-    job()
+    job("--all")
     assert told == [(one.method, f"{hub.url}{one.path}", one.body) for one in hub.writes[seen:]]
 
 

@@ -72,6 +72,7 @@ def test_bodies_are_held_against_the_description(client: Client, hub: GitHub, ch
 
 
 def test_lists_come_in_pages(client: Client, hub: GitHub):
+    hub.base = {}
     hub.push({f"{number:04}.txt": b"x\n" for number in range(250)})
     assert len(list(client.pages(f"{PULL}/files", 3_000))) == 250
     assert len(list(client.pages(f"{PULL}/files", 120))) == 120

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from trl_lint.review import markdown
-from trl_lint.review.diff import FileDiff, Hunk, read_diff, read_patch
+from trl_lint.review.diff import FileDiff, Hunk, read_diff, read_gone, read_patch
 from trl_lint.review.report import Change, Place, Repair, Reported
 from trl_lint.review.suggestion import Suggestion, suggest
 from trl_lint.sources.text import LineIndex
@@ -112,9 +112,29 @@ def test_no_suggestion_where_the_outcome_is_not_certain():
 
 def test_hunks_of_a_patch():
     patch = "@@ -1,3 +1,4 @@ def f():\n a\n-b\n+c\n+@@ -1 +1 @@\n d\n@@ -9 +10 @@\n-x\n\\ No newline at end of file\n+y"
-    assert read_patch(patch) == (Hunk(1, ("a", "c", "@@ -1 +1 @@", "d")), Hunk(10, ("y",)))
+    first = Hunk(1, ("a", "c", "@@ -1 +1 @@", "d"), frozenset({2, 3}))
+    assert read_patch(patch) == (first, Hunk(10, ("y",), frozenset({10})))
     assert read_patch("") == () and read_patch("@@ -1,5 +1,5 @@\n a") == (Hunk(1, ("a",)),)
-    assert read_patch("@@ -1,2 +0,0 @@\n-a\n-b") == (Hunk(0, ()),)
+    assert [(hunk.start, hunk.lines) for hunk in read_patch("@@ -1,2 +0,0 @@\n-a\n-b")] == [(0, ())]
+
+
+@pytest.mark.parametrize(
+    ("rows", "touched"),
+    [
+        (" a,+b, c", {2}),
+        (" a,-b,+c, d", {2}),
+        (" a,-b,-c, d", {1, 2}),  # those beside what is gone
+        ("-a, b", {0, 1}),
+        (" a, b,-c", {2}),
+        (" a,+b,-c, d,-e, f", {2, 3, 4}),
+        (" a, b", set()),
+    ],
+)
+def test_which_lines_a_patch_touches(rows: str, touched: set[int]):
+    lines = rows.split(",")
+    old, new = (sum(line[0] != sign for line in lines) for sign in "+-")
+    (hunk,) = read_patch("\n".join([f"@@ -1,{old} +1,{new} @@", *lines]))
+    assert hunk.touched == touched
 
 
 def test_hunks_agree_with_the_file():
@@ -134,10 +154,18 @@ def test_removed_files_and_files_without_a_patch_show_nothing():
         {"filename": "gone.py", "status": "removed", "sha": "1"},
         {"filename": "big.py", "status": "modified", "sha": None},
         {"filename": "new.py", "status": "renamed", "sha": "2", "patch": "@@ -1 +1 @@\n-a\n+b"},
+        {"filename": "moved.py", "status": "renamed", "sha": "3", "changes": 0},
     ]
     diff = read_diff(rows)
-    assert diff == {"big.py": FileDiff("", ()), "new.py": FileDiff("2", (Hunk(1, ("b",)),))}
+    assert read_gone([*rows, {"filename": "b", "status": "renamed", "previous_filename": "a"}]) == {"gone.py", "a"}
+    assert diff == {
+        "big.py": FileDiff("", (), is_shown=False),
+        "new.py": FileDiff("2", (Hunk(1, ("b",), frozenset({1})),)),
+        "moved.py": FileDiff("3", ()),
+    }
     assert diff["big.py"].hunk(1, 1) is None
+    # What is not shown may have changed anywhere.
+    assert [name for name, file in diff.items() if file.touches(5, 5)] == ["big.py"]
 
 
 # -- the text ---------------------------------------------------------------------------------------------------------

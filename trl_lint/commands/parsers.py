@@ -39,6 +39,9 @@ class _Parser(argparse.ArgumentParser):
             message = f"unexpected argument `{unknown}`" + (f"; did you mean `{guess}`?" if guess else "")
         raise UsageError(message)
 
+    def format_help(self) -> str:
+        return super().format_help().replace(" [=", "[=")
+
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         (file or sys.stderr).write(message)  # argparse would swallow that it could not
 
@@ -125,13 +128,17 @@ def review_parser() -> argparse.ArgumentParser:
         prog="trl-lint review",
         description="Post the findings as a review of a pull request on GitHub, and keep it up to date. The token is "
         "read from GITHUB_TOKEN.",
-        epilog="exit status: 0 nothing above a hint, 1 errors or warnings found, 2 the tool could not do its work",
+        epilog="exit status: 0 nothing above a hint in what the pull request touches, 1 errors or warnings there, "
+        "2 the tool could not do its work",
         allow_abbrev=False,
     )
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders to check")
     parser.add_argument("--report", metavar="FILE", help="post this report (json, or a zip with it) and check nothing")
     parser.add_argument("--unsafe-fixes", action="store_true", help="suggest fixes that may change behaviour, too")
     parser.add_argument("--baseline", metavar="FILE", help="only findings that are not in this baseline")
+    parser.add_argument(
+        "--all", action="store_true", help="also what the pull request does not touch; it counts for the exit status"
+    )
     parser.add_argument("--dry-run", action="store_true", help="post nothing; print the requests that would be sent")
     parser.add_argument("--exit-zero", action="store_true", help="exit with 0 even if something is found")
     parser.add_argument(
@@ -222,7 +229,10 @@ def _jobs(text: str) -> int | None:
 
 
 def _add_suppressions(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--add-noqa", metavar="REASON", help="add `# noqa` for every finding; REASON may be left out")
+    reason = "[=REASON]"  # joined to its option: a word behind it is a path
+    group.add_argument(
+        "--add-noqa", metavar=reason, help="add `# noqa` for every finding, with REASON behind its codes"
+    )
     group.add_argument("--baseline", metavar="FILE", help="show only findings that are not in this baseline")
     group.add_argument(
         "--respect-file-noqa",

@@ -11,22 +11,27 @@ from typing import TYPE_CHECKING
 
 from trl_lint.commands import UsageError
 from trl_lint.paths import is_below, relative_to
-from trl_lint.reports import page_of, visible
+from trl_lint.reports import counted, page_of, visible
 from trl_lint.reports.github import COMMANDS, command
 
 if TYPE_CHECKING:
     from trl_lint.review.github import Client
     from trl_lint.review.report import Reading, Reported
+    from trl_lint.review.state import State, Target
 
 # Options that choose what is checked, and so are for a run and not for a report.
 _CHECKED = ("select", "ignore", "extend_select", "per_file_ignores", "target", "config", "baseline")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Post what the command line asks for; the exit status is that of `check`. Raises UsageError."""
+    """Post what the command line asks for; the exit status is that of `check`, for what the pull request touches.
+
+    Raises UsageError.
+    """
     from trl_lint.review import RefusedError, ReviewError
     from trl_lint.review.github import DEFAULT_URL, check_url, connect
-    from trl_lint.review.posting import MovedError
+    from trl_lint.review.plan import Options, touched
+    from trl_lint.review.posting import MovedError, look, preview, publish
 
     token = (os.environ.get("GITHUB_TOKEN") or "").strip()
     try:
@@ -35,26 +40,37 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("the review needs a token in GITHUB_TOKEN")
         url = check_url(args.api_url or os.environ.get("GITHUB_API_URL") or DEFAULT_URL)
         client = connect(url, token)
-        reading = _reading(args, prefix)
+        reading = judged = _reading(args, prefix)
         try:
-            _review(args, client, url, reading, name)
+            if (target := _target(args, client)) is not None:
+                options = Options(name, args.unsafe_fixes, everything=args.all)
+                state = look(client, target, options)
+                if not args.all:
+                    judged = touched(reading, state)
+                    _say_what_is_left_out(reading, judged, state)
+                if args.dry_run:
+                    _print_requests(preview(target, reading, options, state), url)
+                else:
+                    done = publish(client, target, reading, options, state)
+                    for note in done.notes:
+                        _say(note)
+                    _say(f"{target.repository}#{target.number}: {done}")
         except MovedError as error:
             _say(str(error))
         except RefusedError as error:
             _say(str(error))
             if args.fallback == "annotations":
-                sys.stdout.writelines(_annotations(reading))
+                sys.stdout.writelines(_annotations(judged))
     except ReviewError as error:
         text = visible(str(error))
         print(f"trl-lint: {text.replace(token, '***') if token else text}", file=sys.stderr)
         return 2
-    return _status(args, reading)
+    return _status(args, reading, judged)
 
 
-def _review(args: argparse.Namespace, client: Client, url: str, reading: Reading, name: str) -> None:
+def _target(args: argparse.Namespace, client: Client) -> Target | None:
+    """The pull request to review; None, which is said, if the one that was checked has been closed."""
     from trl_lint.review.event import find_target, read_event
-    from trl_lint.review.plan import Options
-    from trl_lint.review.posting import preview, publish
 
     path = os.environ.get("GITHUB_EVENT_PATH")
     event = read_event(path) if path else {}
@@ -62,15 +78,14 @@ def _review(args: argparse.Namespace, client: Client, url: str, reading: Reading
     target = find_target(client, repository, event, args.pull_request)
     if target is None:
         _say("no open pull request is at the commit that was checked: nothing was posted")
-        return
-    options = Options(name, args.unsafe_fixes)
-    if args.dry_run:
-        _print_requests(preview(client, target, reading, options), url)
-        return
-    done = publish(client, target, reading, options)
-    for note in done.notes:
-        _say(note)
-    _say(f"{target.repository}#{target.number}: {done}")
+    return target
+
+
+def _say_what_is_left_out(reading: Reading, judged: Reading, state: State) -> None:
+    if not state.is_whole:
+        _say("GitHub does not list all files that the pull request changes, so every finding counts")
+    elif left := len(reading.findings) - len(judged.findings):
+        _say(f"{counted(left, 'finding')} that the pull request does not touch left out; `--all` has them")
 
 
 def _say(message: str) -> None:
@@ -184,7 +199,8 @@ def _annotation(finding: Reported) -> str:
     return command(COMMANDS[finding.severity], visible(text), properties)
 
 
-def _status(args: argparse.Namespace, reading: Reading) -> int:
+def _status(args: argparse.Namespace, reading: Reading, judged: Reading) -> int:
+    """The exit status for a report, of which some findings are judged."""
     if reading.is_incomplete:
         return 2
-    return int(not args.exit_zero and any(finding.severity != "info" for finding in reading.findings))
+    return int(not args.exit_zero and any(finding.severity != "info" for finding in judged.findings))

@@ -23,8 +23,6 @@ from trl_lint.sources import Files, SourceFile
 if TYPE_CHECKING:
     from trl_lint.baseline import Baseline
 
-# A client names files one by one, and some of those it found by itself: what is excluded stays excluded.
-_OPTIONS = Options(force_exclude=True)
 _MAX_CONTEXTS = 4
 # The clock of a file system is coarser than ours.
 _GRAIN_NS = 20_000_000
@@ -48,9 +46,10 @@ Stamps = dict[str, Stamp | None]  # None: it is not there
 class Context:
     """Settings and projects as they were read; `stamps` are those of everything behind them."""
 
-    def __init__(self, config: str | None) -> None:
+    def __init__(self, config: str | None, ignore_noqa: bool) -> None:
         self.stamps: Stamps = _stamps_of([config] if config else [])
-        self.settings: Settings = load(config, _OPTIONS)
+        # A client names files one by one, and some of those it found by itself: what is excluded stays excluded.
+        self.settings: Settings = load(config, Options(force_exclude=True, ignore_noqa=ignore_noqa))
         if self.settings.baseline:
             self.stamps.update(_stamps_of([self.settings.baseline]))
         self.baseline: Baseline | None = _baseline(self.settings)
@@ -105,25 +104,25 @@ class Context:
         return result
 
 
-_contexts: dict[tuple[str | None, str], Context] = {}
+_contexts: dict[tuple[str | None, str, bool], Context] = {}
 _here = ""
 
 
-def context_for(path: str) -> Context:
-    """The context of an absolute path. Raises SettingsError, BaselineError."""
+def context_for(path: str, ignore_noqa: bool = False) -> Context:
+    """The context of an absolute path; with `ignore_noqa` no comment counts. Raises SettingsError, BaselineError."""
     global _here
     here = os.getcwd()
     if here != _here:
         looks.forget()
         _here = here
-    key = (find_config(os.path.dirname(path)), here)
+    key = (find_config(os.path.dirname(path)), here, ignore_noqa)
     context = _contexts.pop(key, None)
     if context is None or context.is_due(path):
         looks.forget()
-        if (found := (find_config(os.path.dirname(path)), here)) != key:
+        if (found := (find_config(os.path.dirname(path)), here, ignore_noqa)) != key:
             key, context = found, _contexts.pop(found, None)
         if context is None or not context.is_fresh():
-            context = Context(key[0])
+            context = Context(key[0], ignore_noqa)
     context.use(path)
     _contexts[key] = context  # the one used last stays longest
     while len(_contexts) > _MAX_CONTEXTS:

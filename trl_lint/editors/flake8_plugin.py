@@ -1,8 +1,9 @@
 """The flake8 plugin: the findings of the command line for Python files, inside a flake8 run.
 
 flake8 hands over the text of the buffer, so unsaved changes count; pins, configs and launches are read from disk.
-Options come from `[tool.trl-lint]`, never from flake8's own configuration: one project, one truth. So a rule that is
-off by default stays off whatever `--ignore` says.
+Which rules are on comes from `[tool.trl-lint]`, never from flake8's own configuration: one project, one truth. So a
+rule that is off by default stays off whatever `--ignore` says. flake8 knows no levels, and whatever is reported fails
+its run: hints are reported only if `--trl-hints` or the settings ask for them. `--disable-noqa` counts for TRL codes.
 
 What stands in other files is not reported here; where it explains a finding, the message names it. What editors really
 do with a plugin, and what breaks them, was read from flake8 7.5, python-lsp-server 1.15 and the flake8 extension of
@@ -14,11 +15,14 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from trl_lint import __version__
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
+    import argparse
+
     from trl_lint.editors.context import Context
     from trl_lint.engine import Result
     from trl_lint.finding import Finding
@@ -30,16 +34,43 @@ Report = tuple[int, int, str, type]
 _MAX_EXPLAINED = 3
 
 
+class Asked(NamedTuple):
+    """What the options of flake8 ask for: `hints` as well, and what a `# noqa` suppresses."""
+
+    hints: bool = False
+    ignore_noqa: bool = False
+
+
+NOTHING_ASKED = Asked()
+
+
 class Flake8Checker:
     """One file of a flake8 run, with the tree that flake8 made of its lines."""
 
     name: ClassVar[str] = "trl-lint"
     version: ClassVar[str] = __version__
+    asked: ClassVar[Asked] = NOTHING_ASKED
 
     def __init__(self, tree: ast.AST, filename: str, lines: list[str]) -> None:
         self.tree = tree
         self.filename = filename
         self.lines = lines
+
+    @classmethod
+    def add_options(cls, parser: Any) -> None:
+        """Tell flake8 (its `OptionManager`) the options of this plugin; its configuration file may hold them too."""
+        parser.add_option(
+            "--trl-hints",
+            action="store_true",
+            default=False,
+            parse_from_config=True,
+            help="report the hints of trl-lint as well, which alone do not fail its own runs",
+        )
+
+    @classmethod
+    def parse_options(cls, options: argparse.Namespace) -> None:
+        """What the command line and the configuration file of flake8 say."""
+        cls.asked = Asked(options.trl_hints, options.disable_noqa)
 
     def run(self) -> Iterator[Report]:
         text = "".join(self.lines)
@@ -50,12 +81,14 @@ class Flake8Checker:
 
     def _findings(self, text: str) -> list[tuple[int, int, str]]:
         try:
-            return findings(self.filename, text, self.tree)
+            return findings(self.filename, text, self.tree, self.asked)
         except Exception as error:  # whatever it is, it must not take the whole flake8 run down
             return [(1, 0, " ".join(f"TRL003 trl-lint failed: {type(error).__name__}: {error}".split()))]
 
 
-def findings(name: str, text: str, tree: ast.AST | None = None) -> list[tuple[int, int, str]]:
+def findings(
+    name: str, text: str, tree: ast.AST | None = None, asked: Asked = NOTHING_ASKED
+) -> list[tuple[int, int, str]]:
     """Line (from 1), column (from 0) and text of the findings in one buffer.
 
     `name` is what flake8 calls the file: a path, relative or absolute, or "stdin" where its client names none. `tree`
@@ -66,7 +99,7 @@ def findings(name: str, text: str, tree: ast.AST | None = None) -> list[tuple[in
         return []
     from trl_lint.editors.context import context_for
 
-    context = context_for(path)
+    context = context_for(path, asked.ignore_noqa)
     file = _file_on_disk(path, text)
     if file is None:
         result = _check_buffer(context, path, text)
@@ -77,7 +110,13 @@ def findings(name: str, text: str, tree: ast.AST | None = None) -> list[tuple[in
     if not result.findings:
         return []
     shown = result.findings if context.baseline is None else context.baseline.new(result.findings, result.files)
-    return [_entry(finding, result) for finding in shown if finding.location.path == path]
+    settings = context.settings
+    hints = asked.hints or settings.hints or settings.fail_on == "info"
+    return [
+        _entry(finding, result)
+        for finding in shown
+        if finding.location.path == path and (hints or finding.severity != "info")
+    ]
 
 
 def python_path(name: str) -> str | None:

@@ -1,4 +1,5 @@
-"""Proving a repaired text before anybody sees it: it parses, its names are bound, and nothing else has changed.
+"""Proving a repaired text before anybody sees it: it parses, its names are bound, and nothing else has changed. The
+commands that start training still start it.
 
 Every check compares with the text before: what was broken or strange there is nobody's fault here.
 """
@@ -39,11 +40,18 @@ def objection(before: SourceFile, text: str, edits: Sequence[Edit]) -> str | Non
         return module_objection(Source(before, "python"), Source(after, "python"), edits)
     if language == "notebook":
         return _values_objection(before, after, edits, "json") or _notebook_objection(before, after)
+    reason = None
     if language in ("yaml", "json", "toml"):
-        return _values_objection(before, after, edits, language)
-    if language == "requirements" and os.path.splitext(before.path)[1] in (".txt", ".in"):
-        return _requirements_objection(before.text, text, edits)
-    return None
+        reason = _values_objection(before, after, edits, language)
+    elif language == "requirements" and os.path.splitext(before.path)[1] in (".txt", ".in"):
+        reason = _requirements_objection(before.text, text, edits)
+    return reason or _launches_objection(before, after)
+
+
+def _launches_objection(before: SourceFile, after: SourceFile) -> str | None:
+    from trl_lint.fixes.verify_launches import launches_objection
+
+    return launches_objection(before, after)
 
 
 def _notebook_objection(before: SourceFile, after: SourceFile) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -220,8 +221,12 @@ def _outer_programs(command: Command) -> tuple[str, ...]:
 
 
 def _python(command: Command, source: Source, index: int) -> Launch | None:
-    words = command.words
-    launch = Launch("python", words[index], command, source)
+    return _read_python(Launch("python", command.words[index], command, source), index)
+
+
+def _read_python(launch: Launch, index: int) -> Launch | None:
+    """What the interpreter at `index` runs; None if that is no file and no module, or cannot be told."""
+    words = launch.command.words
     options: list[Word] = []
     position = index + 1
     while position < len(words):
@@ -320,14 +325,31 @@ def _read_options(launch: Launch, position: int, flags: frozenset[str]) -> None:
         position += 1
     if position >= len(words):
         return
-    if "-m" in launch.options or "--module" in launch.options:
+    if "--no_python" in launch.options:
+        _read_program(launch, position)
+    elif "-m" in launch.options or "--module" in launch.options:
         launch.module = words[position].text
         launch.args = words[position + 1 :]
     else:
         _script(launch, position)
 
 
+def _read_program(launch: Launch, position: int) -> None:
+    """`--no_python`: a whole command stands behind the options, with an interpreter of its own or without one."""
+    peeled = peel(launch.command.words[position:])
+    if peeled is None or peeled.assignments or peeled.clean:
+        return
+    index = position + peeled.program
+    word = launch.command.words[index]
+    if PYTHON.match(basename(word)):
+        _read_python(launch, index)
+    elif word.text is None or "/" in word.text or word.text.endswith(".py"):
+        _script(launch, index)
+
+
 def _is_program(text: str, launch: Launch) -> bool:
+    if "--no_python" in launch.options:
+        return PYTHON.match(os.path.basename(text)) is not None or text.endswith(".py")
     return text.endswith(".py") or "-m" in launch.options or "--module" in launch.options
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 # Tensor and data parallel sizes multiply. `vllm serve` and `trl vllm-serve` name them like this, vllm also shorter.
 _SIZES = (("tensor_parallel_size", "-tp"), ("data_parallel_size", "-dp"))
 _PORT = 8000
+# They put one of the two on another machine.
+_ELSEWHERE = frozenset({"srun", "ssh", "mpirun", "mpiexec", "ray", "docker", "apptainer", "singularity", "kubectl"})
 
 
 class Server(NamedTuple):
@@ -63,6 +65,15 @@ def _size(run: Run, name: str, short: str) -> int | None:
         text = None if isinstance(word, Missing) else word.text
         return int(text) if text is not None and text.isdecimal() else None
     return said.integer if isinstance(said, Setting) else None
+
+
+def is_beside(run: Run, server: Server) -> bool:
+    """Whether the server certainly runs while the trainer does, and on the same machine."""
+    programs = {*run.launch.wrappers, *server.run.launch.wrappers}
+    if not programs.isdisjoint(_ELSEWHERE):
+        return False
+    # In a script a command in the foreground has ended before the next begins; on a page it has a terminal of its own.
+    return server.in_background or run.launch.command.background or run.launch.is_documentation
 
 
 class Share(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -10,6 +9,8 @@ from trl_lint.paths import relative_to
 from trl_lint.project.effective import Setting
 from trl_lint.project.overview import PACKAGES, backend_of, values_of
 from trl_lint.project.servers import Server, servers_of, share_of, shown_ids
+from trl_lint.project.vllm_device import own_device
+from trl_lint.python.values import ABSENT
 from trl_lint.reports import visible
 from trl_lint.reports.log_safe import dump_json
 
@@ -80,9 +81,16 @@ def _vllm(run: Run, place: Any) -> dict[str, Any] | None:
     if not isinstance(used, Setting) or used.truth is not True:
         return None
     mode, device = run.effective("vllm_mode", versions), run.effective("vllm_device", versions)
+    processes = run.processes.integer if isinstance(run.processes, Setting) else None
+    seen = None if run.launch.visible_gpus is None else len(run.launch.visible_gpus)
+    own = own_device(run, versions["trl"], processes, seen) if "trl" in versions else None
+    said = mode.value if isinstance(mode, Setting) and isinstance(mode.value, str) else None
+    if mode is ABSENT and own is None and run.default("vllm_server_host", versions) is not ABSENT:
+        said = "server"  # trl 0.16 and 0.17 know nothing else
     return {
-        "mode": mode.value if isinstance(mode, Setting) and isinstance(mode.value, str) else None,
+        "mode": said,
         "device": device.value if isinstance(device, Setting) and isinstance(device.value, str) else None,
+        "gpu": None if own is None else own.gpu,
         **place(used.location),
     }
 
@@ -229,6 +237,8 @@ def _rows(run: dict[str, Any]) -> Iterable[tuple[str, str, str]]:
 
 def vllm_in_words(vllm: dict[str, Any]) -> str:
     """Where a trainer runs vLLM."""
+    if vllm["device"] == "auto" and vllm["mode"] is None:
+        return f"on cuda:{vllm['gpu']} (auto)" if vllm["gpu"] is not None else "on the GPU behind the trainer's (auto)"
     if vllm["device"] is not None and vllm["mode"] is None:
         return f"on {vllm['device']}"
     known = {"colocate": "inside the trainer (colocate)", "server": "at a server (server)"}
@@ -250,9 +260,9 @@ def gpu_roles(run: dict[str, Any]) -> dict[str, str]:
     for server in run["servers"]:
         for gpu in (server["gpus"] or ())[: server["ranks"] or None]:
             roles[gpu] = "trainer + server" if "trainer" in roles.get(gpu, "") else "server"
-    device = re.fullmatch(r"cuda:(\d+)", vllm.get("device") or "") if vllm.get("mode") is None else None
-    if device is not None and (visible_ids is None or int(device[1]) < len(visible_ids)):
-        gpu = device[1] if visible_ids is None else visible_ids[int(device[1])]
+    index = vllm.get("gpu")
+    if index is not None and (visible_ids is None or index < len(visible_ids)):
+        gpu = str(index) if visible_ids is None else visible_ids[index]
         roles[gpu] = "trainer + vLLM" if roles.get(gpu) == "trainer" else "vLLM"
     return dict(sorted(roles.items(), key=lambda item: (len(item[0]), item[0])))
 

@@ -27,6 +27,7 @@ AFTER_TOO_MANY = 60.0
 BACKOFF = 1.0
 _RETRIES = 3
 _PAGE = 100
+_LIBRARIES = ("github", "requests", "urllib3")
 _LOCAL = regex(r"localhost|127(?:\.\d+){3}|::1")
 
 
@@ -73,13 +74,33 @@ def connect(url: str, token: str) -> Client:
     """A client for an API at a checked address. Raises ReviewError if the token is none or PyGithub is missing."""
     if not re.fullmatch(r"[\x21-\x7e]+", token):
         raise ReviewError("GITHUB_TOKEN holds characters that no token has")
+    _ignore_warnings()
     try:
         from github.GithubRetry import GithubRetry
     except ImportError:
         raise ReviewError("`trl-lint review` needs PyGithub: pip install 'trl-lint[review]'") from None
+    _silence_logs()
     if "max_rate_limit_wait" not in GithubRetry.__init__.__code__.co_varnames:
         raise ReviewError("`trl-lint review` needs a newer PyGithub: pip install --upgrade 'trl-lint[review]'")
     return _GitHub(url, token)
+
+
+# What a library has to say comes back as an error, and is said once and in our words. None of them writes by itself.
+
+
+def _ignore_warnings() -> None:
+    import warnings
+
+    for library in _LIBRARIES:
+        warnings.filterwarnings("ignore", module=rf"{library}\b")
+
+
+def _silence_logs() -> None:
+    """Take away the handler that PyGithub gives itself at its import; whoever sets up logging still gets it all."""
+    import logging
+
+    for library in _LIBRARIES:
+        logging.getLogger(library).handlers[:] = [logging.NullHandler()]
 
 
 def _retry() -> Any:

@@ -34,6 +34,35 @@ _SPECIAL = regex(r"[\\`*_{}\[\]()+\-!|~^=]")
 _BREAKS = regex(r"@|#|\$|://|(?i:www\.|gh-|mailto:|xmpp:)|:(?=[\w+-]+:)")
 
 
+# Where a link leads changes with every push, and it stays right: the lines were those at the time.
+_COMMIT = regex(r"/blob/[0-9a-f]{40,64}/")
+_PULL = regex(r"(https?://[\w.:-]+(?:/[\w.-]+)+)/pull/\d+")
+
+
+class Web(NamedTuple):
+    """Where people read a repository, and the commit that places count in."""
+
+    repository: str
+    commit: str
+
+    def link(self, place: Place) -> str:
+        """The address of a place; that of its file in a notebook, whose cells have no lines there."""
+        from urllib.parse import quote
+
+        address = f"{self.repository}/blob/{self.commit}/{quote(place.path)}"
+        if place.cell is not None:
+            return address
+        plain = "?plain=1" if place.path.lower().endswith((".md", ".markdown", ".rst", ".ipynb")) else ""
+        last = f"-L{place.end_line}" if place.end_line > place.line else ""
+        return f"{address}{plain}#L{place.line}{last}"
+
+
+def read_web(pull: object, commit: str) -> Web | None:
+    """Where the files of a pull request can be read, from its own address; None if GitHub does not tell."""
+    match = _PULL.fullmatch(pull) if isinstance(pull, str) else None
+    return Web(match[1], commit) if match and re.fullmatch(r"[0-9a-f]{40,64}", commit) else None
+
+
 class Mark(NamedTuple):
     """What a marker says: whose comment it is, about which finding ("" for the summary), and a digest of the text."""
 
@@ -51,7 +80,8 @@ def read_mark(body: str) -> Mark | None:
 def marked(text: str, name: str, fingerprint: str = "") -> str:
     """A body with its marker; the text is cut where GitHub would refuse it."""
     text = text if len(text) <= _ROOM else text[: _ROOM - 1] + "…"
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    said = _COMMIT.sub("/blob/", text)
+    digest = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     what = f"finding {fingerprint}" if fingerprint else "summary"
     return f'{text}\n\n<!-- trl-lint review "{name}" {what} {digest} -->'
 
@@ -105,9 +135,9 @@ def _fenced(lines: Sequence[str]) -> str:
 # -- bodies ------------------------------------------------------------------------------------------------------------
 
 
-def comment(finding: Reported, suggestion: Suggestion | None = None) -> str:
-    """The text of a comment on the line of a finding."""
-    parts = [_headline(finding), *_related(finding)]
+def comment(finding: Reported, suggestion: Suggestion | None = None, web: Web | None = None) -> str:
+    """The text of a comment on the line of a finding; its related places are links where `web` is known."""
+    parts = [_headline(finding), *_related(finding, web)]
     if finding.fix is not None and suggestion is None:
         unsafe = " --unsafe-fixes" if finding.fix.applicability == "unsafe" else ""
         parts.append(f"`trl-lint --fix{unsafe}` repairs this: {escaped(_cut(finding.fix.title))}.")
@@ -125,35 +155,48 @@ def gone() -> str:
     return "trl-lint no longer finds what it said here, or says it in another comment."
 
 
-def summary(
-    changed: Sequence[Reported], elsewhere: Sequence[Reported], outdated: Sequence[tuple[Reported, str]]
-) -> str:
-    """The text of the summary: what has no comment at its line, in changed files and elsewhere, and what has one that
-    GitHub hides because the lines around it changed (with the address of the comment)."""
-    number = len(changed) + len(elsewhere)
-    if not number and not outdated:
+class Rest(NamedTuple):
+    """What has no comment at its line: in changed files, elsewhere, and with one that GitHub hides because the lines
+    around it changed (with the address of the comment). `left_out`: how many findings the pull request does not touch.
+    """
+
+    changed: Sequence[Reported]
+    elsewhere: Sequence[Reported]
+    outdated: Sequence[tuple[Reported, str]]
+    left_out: int = 0
+
+
+def summary(rest: Rest, web: Web | None = None) -> str:
+    """The text of the summary; places are links where `web` is known."""
+    if not rest.changed and not rest.elsewhere and not rest.outdated:
         return "### trl-lint\n\nNothing is left to say here."
     parts = ["### trl-lint"]
-    if changed:
-        parts.append(f"{counted(len(changed), 'finding')} in files of this pull request, without a comment on a line:")
-        parts.append(_bullets(map(_item, changed), _ROOM // 3))
-    if outdated:
+    if rest.changed:
+        count = counted(len(rest.changed), "finding")
+        parts.append(f"{count} in files of this pull request, without a comment on a line:")
+        parts.append(_bullets((_item(one, web) for one in rest.changed), _ROOM // 3))
+    if rest.outdated:
         parts.append("Still there, though the lines around the comment have changed:")
-        parts.append(_bullets([f"{_item(one)} ([comment]({url}))" for one, url in outdated], _ROOM // 3))
-    if elsewhere:
-        title = f"{counted(len(elsewhere), 'finding')} in files that this pull request does not change"
+        parts.append(_bullets([f"{_item(one, web)} ([comment]({url}))" for one, url in rest.outdated], _ROOM // 3))
+    foot = []
+    if rest.left_out:
+        count = counted(rest.left_out, "finding")
+        foot = [f"{count} that this pull request does not touch: `trl-lint review --all` has them."]
+    if rest.elsewhere:
+        title = f"{counted(len(rest.elsewhere), 'finding')} in files that this pull request does not change"
         parts.append(f"<details><summary>{title}</summary>")
-        parts += [_bullets(map(_item, elsewhere), _ROOM - sum(map(len, parts)) - 200), "</details>"]
-    return "\n\n".join(parts)
+        room = _ROOM - sum(map(len, (*parts, *foot))) - 200
+        parts += [_bullets((_item(one, web) for one in rest.elsewhere), room), "</details>"]
+    return "\n\n".join([*parts, *foot])
 
 
 def _headline(finding: Reported) -> str:
     return f"**{finding.code}** ({_LEVELS[finding.severity]}): {escaped(finding.message)}"
 
 
-def _related(finding: Reported) -> Iterable[str]:
+def _related(finding: Reported, web: Web | None) -> Iterable[str]:
     rows = [
-        f"- {_place(place)}: {escaped(_cut(message))}" if message else f"- {_place(place)}"
+        f"- {_place(place, web)}: {escaped(_cut(message))}" if message else f"- {_place(place, web)}"
         for place, message in finding.related[:_MAX_RELATED]
     ]
     if len(finding.related) > _MAX_RELATED:
@@ -161,14 +204,15 @@ def _related(finding: Reported) -> Iterable[str]:
     return ["\n".join(rows)] if rows else []
 
 
-def _place(place: Place) -> str:
+def _place(place: Place, web: Web | None) -> str:
     cell = f"cell {place.cell}, " if place.cell is not None else ""
-    return f"{code(place.path)}, {cell}line {place.line}"
+    text = f"{code(place.path)}, {cell}line {place.line}"
+    return text if web is None else f"[{text}]({web.link(place)})"
 
 
-def _item(finding: Reported) -> str:
+def _item(finding: Reported, web: Web | None) -> str:
     message = escaped(_cut(finding.message, 1_000))
-    return f"**{finding.code}** ({_LEVELS[finding.severity]}) in {_place(finding.place)}: {message}"
+    return f"**{finding.code}** ({_LEVELS[finding.severity]}) in {_place(finding.place, web)}: {message}"
 
 
 def _bullets(items: Iterable[str], room: int) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Sequence
 
 from trl_lint.finding import SEVERITIES
 from trl_lint.records import NamedTuple
 from trl_lint.review import markdown
 from trl_lint.review.diff import Diff
-from trl_lint.review.report import Reading, Reported
+from trl_lint.review.report import Place, Reading, Reported
 from trl_lint.review.state import State, Thread
 from trl_lint.review.suggestion import Suggestion, suggest
 
 MAX_COMMENTS = 30
+# A file that cannot be parsed, and a rule that crashed on one.
+_ABOUT_A_FILE = frozenset({"TRL001", "TRL003"})
 
 
 class Draft(NamedTuple):
@@ -66,18 +69,20 @@ Action = Post | Rewrite | Resolve | Reopen | Summarise
 
 
 class Options(NamedTuple):
-    """`name` tells this review from others of the same pull request."""
+    """`name` tells this review from others of the same pull request. `everything`: also what it does not touch."""
 
     name: str
     unsafe_fixes: bool = False
     most: int = MAX_COMMENTS
+    everything: bool = False
 
 
 def plan(reading: Reading, state: State, options: Options, refused: Collection[str] = ()) -> list[Action]:
     """The actions, new comments first and the summary last.
 
     `refused` are fingerprints of findings whose comment GitHub did not take. A thread stays while its finding is there,
-    wherever the lines went; one that somebody else resolved is not begun again.
+    wherever the lines went; one that somebody else resolved is not begun again. What the pull request does not touch is
+    not said, unless the options ask for everything.
     """
     findings = {finding.fingerprint: finding for finding in reversed(reading.findings)}
     ordered = [findings[one] for one in dict.fromkeys(finding.fingerprint for finding in reading.findings)]
@@ -87,14 +92,18 @@ def plan(reading: Reading, state: State, options: Options, refused: Collection[s
     rest: list[Reported] = []
     kept: list[Action] = []
     outdated: list[tuple[Reported, str]] = []
+    left_out = 0
     for finding in sorted(ordered, key=lambda one: -SEVERITIES.index(one.severity)):
         thread = threads.get(finding.fingerprint)
         if thread is not None:
-            kept += _kept(finding, thread, state.diff, reading, options)
+            kept += _kept(finding, thread, state, reading, options)
             if thread.lines is None and thread.closed != "others":
                 outdated.append((finding, thread.url))
             continue
-        draft = None if finding.fingerprint in refused else _draft(finding, state.diff, reading, options)
+        if not options.everything and not is_touched(finding, state, reading):
+            left_out += 1
+            continue
+        draft = None if finding.fingerprint in refused else _draft(finding, state, reading, options)
         if draft is None or live + len(drafts) + len(refused) >= options.most:
             rest.append(finding)
         else:
@@ -104,7 +113,40 @@ def plan(reading: Reading, state: State, options: Options, refused: Collection[s
     closing = [*spare, *(one for one in gone if one.path not in reading.unread)]
     resolved = [_resolved(one, options) for one in closing if not one.closed and not one.has_replies]
     actions: list[Action] = [Post(tuple(sorted(drafts, key=lambda one: (one.path, one.last))))] if drafts else []
-    return [*actions, *kept, *resolved, *_summary(rest, outdated, state, options)]
+    return [*actions, *kept, *resolved, *_summary(rest, outdated, left_out, state, options)]
+
+
+def touched(reading: Reading, state: State) -> Reading:
+    """A report with only those findings that the pull request touches."""
+    found = (finding for finding in reading.findings if is_touched(finding, state, reading))
+    return reading._replace(findings=tuple(found))
+
+
+def is_touched(finding: Reported, state: State, reading: Reading) -> bool:
+    """Whether a pull request changes a line that a finding is about, or one that it rests on, such as a pin.
+
+    So does one that removes a file which the finding names. A file that cannot be parsed may have been broken far above
+    the line that says so, so there any change counts. Where it is not known which lines changed, all of them may have.
+    """
+    if not state.is_whole:
+        return True
+    if finding.code in _ABOUT_A_FILE and finding.place.path in state.diff:
+        return True
+    if any(path.rpartition("/")[2] in finding.message for path in state.gone):
+        return True
+    places = (finding.place, *(place for place, _ in finding.related))
+    return any(_is_touched(place, state.diff, reading) for place in places)
+
+
+def _is_touched(place: Place, diff: Diff, reading: Reading) -> bool:
+    file = diff.get(place.path)
+    if file is None:
+        return False
+    if is_stale(place.path, diff, reading):
+        return True
+    if place.cell is not None:  # these lines are not those of the file
+        return file.touches(1, sys.maxsize)
+    return file.touches(place.line, place.end_line)
 
 
 def is_stale(path: str, diff: Diff, reading: Reading) -> bool:
@@ -126,17 +168,17 @@ def _by_fingerprint(threads: Iterable[Thread]) -> tuple[dict[str, Thread], list[
     return chosen, spare
 
 
-def _draft(finding: Reported, diff: Diff, reading: Reading, options: Options) -> Draft | None:
+def _draft(finding: Reported, state: State, reading: Reading, options: Options) -> Draft | None:
     """A comment for a finding; None if the diff does not show its line."""
     place = finding.place
-    file = diff.get(place.path)
-    if file is None or place.cell is not None or is_stale(place.path, diff, reading):
+    file = state.diff.get(place.path)
+    if file is None or place.cell is not None or is_stale(place.path, state.diff, reading):
         return None
     if file.hunk(place.line, place.line) is None:
         return None
-    suggestion = _suggestion(finding, diff, reading, options)
+    suggestion = _suggestion(finding, state.diff, reading, options)
     first, last = (suggestion.first, suggestion.last) if suggestion else (place.line, place.line)
-    body = markdown.marked(markdown.comment(finding, suggestion), options.name, finding.fingerprint)
+    body = _body(finding, suggestion, state, options)
     return Draft(finding.fingerprint, place.path, first, last, body)
 
 
@@ -150,13 +192,17 @@ def _suggestion(finding: Reported, diff: Diff, reading: Reading, options: Option
     return suggest(finding.fix, finding.place, file)
 
 
-def _kept(finding: Reported, thread: Thread, diff: Diff, reading: Reading, options: Options) -> list[Action]:
+def _body(finding: Reported, suggestion: Suggestion | None, state: State, options: Options) -> str:
+    return markdown.marked(markdown.comment(finding, suggestion, state.web), options.name, finding.fingerprint)
+
+
+def _kept(finding: Reported, thread: Thread, state: State, reading: Reading, options: Options) -> list[Action]:
     if thread.closed == "others":
         return []
-    suggestion = _suggestion(finding, diff, reading, options)
+    suggestion = _suggestion(finding, state.diff, reading, options)
     if suggestion and thread.lines != (suggestion.first, suggestion.last):
         suggestion = None  # it would be applied to the lines of the thread
-    body = markdown.marked(markdown.comment(finding, suggestion), options.name, finding.fingerprint)
+    body = _body(finding, suggestion, state, options)
     opened: list[Action] = [Reopen(thread.id)] if thread.closed else []
     mark = markdown.read_mark(body)
     return [*opened, Rewrite(thread.comment, body)] if mark != thread.mark else opened
@@ -168,12 +214,13 @@ def _resolved(thread: Thread, options: Options) -> Resolve:
 
 
 def _summary(
-    rest: Sequence[Reported], outdated: Sequence[tuple[Reported, str]], state: State, options: Options
+    rest: Sequence[Reported], outdated: Sequence[tuple[Reported, str]], left_out: int, state: State, options: Options
 ) -> list[Action]:
     if state.summary is None and not rest and not outdated:
         return []
     here = [finding for finding in rest if finding.place.path in state.diff]
     elsewhere = [finding for finding in rest if finding.place.path not in state.diff]
-    body = markdown.marked(markdown.summary(here, elsewhere, outdated), options.name)
+    text = markdown.summary(markdown.Rest(here, elsewhere, outdated, left_out), state.web)
+    body = markdown.marked(text, options.name)
     comment, old = state.summary or (None, None)
     return [] if old == markdown.read_mark(body) else [Summarise(comment, body)]

@@ -24,20 +24,22 @@ class MovedError(ReviewError):
 
 
 class Done(NamedTuple):
-    """What was posted; `notes` are lines for whoever runs the command."""
+    """What was posted: comments on lines that are new, have another text, or whose thread was closed or opened again.
+
+    `summary` is what became of the summary, in a word; `notes` are lines for whoever runs the command.
+    """
 
     posted: int = 0
     rewritten: int = 0
     resolved: int = 0
+    reopened: int = 0
+    summary: str = ""
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        parts = [
-            counted(self.posted, "new comment"),
-            f"{self.resolved} resolved",
-            f"{self.rewritten} rewritten",
-        ]
-        return ", ".join(parts)
+        parts = [counted(self.posted, "new comment"), f"{self.resolved} resolved", f"{self.rewritten} rewritten"]
+        parts += [f"{self.reopened} opened again"] if self.reopened else []
+        return ", ".join([*parts, f"{self.summary} summary"] if self.summary else parts)
 
 
 def requests(action: Action, target: Target, head: str) -> Iterator[Request]:
@@ -71,24 +73,25 @@ def _review(drafts: Collection[Draft], target: Target, head: str) -> Request:
     return Request("POST", f"{target.path}/reviews", review)
 
 
-def preview(client: Client, target: Target, reading: Reading, options: Options) -> list[Request]:
-    """What `publish` would send if every request succeeded. Raises ReviewError."""
-    state = _state(client, target, options)
+def preview(target: Target, reading: Reading, options: Options, state: State) -> list[Request]:
+    """What `publish` would send if every request succeeded."""
     return [one for action in plan(reading, state, options) for one in requests(action, target, state.head)]
 
 
-def publish(client: Client, target: Target, reading: Reading, options: Options) -> Done:
-    """Make the pull request say what the report says. Raises ReviewError; what was posted until then stays.
+def publish(client: Client, target: Target, reading: Reading, options: Options, state: State) -> Done:
+    """Make the pull request, which is in this state, say what the report says. Raises ReviewError; what was posted
+    until then stays.
 
     A write without an answer may have been done, so it is not repeated: the pull request is read again, and a new plan
     holds what is still missing.
     """
     done = Done()
+    known: State | None = state
     for left in reversed(range(_ROUNDS)):
         try:
-            return _Round(client, target, reading, options, done).run()
+            return _Round(client, target, reading, options, done).run(known)
         except _InterruptedError as interruption:
-            done = interruption.done
+            done, known = interruption.done, None
             if not left:
                 raise UnclearError(
                     f"{interruption.reason}; so far: {done}. Another run posts what is missing, and nothing twice"
@@ -104,7 +107,8 @@ class _InterruptedError(Exception):
         self.reason = reason
 
 
-def _state(client: Client, target: Target, options: Options) -> State:
+def look(client: Client, target: Target, options: Options) -> State:
+    """What stands in the pull request now. Raises ReviewError; MovedError where it has another head than the report."""
     state = read_state(client, target, options.name)
     if target.head and state.head != target.head:
         heads = f"the pull request is at {state.head[:12]} by now, and this report is about {target.head[:12]}"
@@ -120,9 +124,9 @@ class _Round:
         self.refused: set[str] = set()
         self.may_resolve = True
 
-    def run(self) -> Done:
+    def run(self, state: State | None) -> Done:
         try:
-            state = _state(self.client, self.target, self.options)
+            state = state or look(self.client, self.target, self.options)
             self.head = state.head
             for path in sorted({finding.place.path for finding in self.reading.findings}):
                 if is_stale(path, state.diff, self.reading):
@@ -173,10 +177,18 @@ class _Round:
                 self._note(f"a thread cannot be opened again: {error}")
                 return
             raise
+        self._count(action)
+
+    def _count(self, action: Action) -> None:
         if isinstance(action, Resolve):
             self.done = self.done._replace(resolved=self.done.resolved + 1)
-        elif isinstance(action, (Rewrite, Summarise)):
+        elif isinstance(action, Reopen):
+            self.done = self.done._replace(reopened=self.done.reopened + 1)
+        elif isinstance(action, Rewrite):
             self.done = self.done._replace(rewritten=self.done.rewritten + 1)
+        elif isinstance(action, Summarise):
+            is_new = action.comment is None or self.done.summary == "new"
+            self.done = self.done._replace(summary="new" if is_new else "rewritten")
 
     def _instead(self, action: Resolve) -> None:
         if action.body:

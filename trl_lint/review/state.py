@@ -11,9 +11,9 @@ from typing import Any
 
 from trl_lint.records import NamedTuple
 from trl_lint.review import RefusedError, ReviewError
-from trl_lint.review.diff import Diff, read_diff
+from trl_lint.review.diff import Diff, read_diff, read_gone
 from trl_lint.review.github import Client
-from trl_lint.review.markdown import Mark, read_mark
+from trl_lint.review.markdown import Mark, Web, read_mark, read_web
 
 # The API lists no more files of a pull request than this, however many it changes.
 MAX_FILES = 3_000
@@ -76,19 +76,29 @@ class Thread(NamedTuple):
 
 
 class State(NamedTuple):
+    """`is_whole`: the diff has all files that the pull request changes. `gone`: paths at which it leaves no file.
+    `web`: where people read its files.
+    """
+
     head: str
     diff: Diff
     threads: tuple[Thread, ...]
     summary: tuple[int, Mark] | None
+    is_whole: bool = True
+    gone: frozenset[str] = frozenset()
+    web: Web | None = None
 
 
 def read_state(client: Client, target: Target, name: str) -> State:
     """Everything a plan needs; `name` tells our review from others of the same account. Raises ReviewError."""
     pull = client.get(target.path)
-    files = client.pages(f"{target.path}/files", MAX_FILES)
+    diff = read_diff(files := list(client.pages(f"{target.path}/files", MAX_FILES)))
     threads = tuple(thread for thread in _threads(client, target) if thread.mark.name == name)
     summary = next((found for found in _summaries(client, target) if found[1].name == name), None)
-    return State(str(pull["head"]["sha"]), read_diff(files), threads, summary)
+    count = pull.get("changed_files")
+    is_whole = not isinstance(count, int) or count <= len(files)
+    head = str(pull["head"]["sha"])
+    return State(head, diff, threads, summary, is_whole, read_gone(files), read_web(pull.get("html_url"), head))
 
 
 def _threads(client: Client, target: Target) -> Iterator[Thread]:

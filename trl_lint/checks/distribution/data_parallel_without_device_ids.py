@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from trl_lint.checks.inference._vllm import is_engine, is_made
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location
 from trl_lint.python.guards import exclusive
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import PythonModule
-from trl_lint.python.names import is_from
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument, literal
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.launches import Launch
 
-_ENGINES = ("vllm.LLM", "vllm.LLMEngine", "vllm.AsyncLLM", "vllm.AsyncLLMEngine")
-_ENGINE_MAKERS = frozenset({"from_engine_args", "from_vllm_config"})
 _CUDA = regex(r"cuda:(\d+)")
 _HERE = frozenset({"", "0.0.0.0", "localhost", "127.0.0.1", "::1"})
 _SERVER_MODULES = frozenset({"vllm.entrypoints.openai.api_server", "trl.scripts.vllm_serve"})
@@ -100,15 +98,11 @@ def _apart(module: PythonModule, one: ast.Call, other: ast.Call) -> bool:
 
 def read_engine(call: ast.Call, module: PythonModule) -> Iterator[Owner]:
     """vLLM built in this process: `LLM(model, device=…)`; without a device it takes the first GPUs."""
-    func = call.func
-    if isinstance(func, ast.Attribute) and func.attr in _ENGINE_MAKERS:
-        func = func.value
-    origins = module.names.origins(func)
-    if not any(is_from(origin, engine) for origin in origins for engine in _ENGINES):
+    if not is_engine(call, module):
         return
     gpus = None
     device = argument(call, "device")
-    if device is ABSENT and func is call.func:
+    if device is ABSENT and not is_made(call):
         size = argument(call, "tensor_parallel_size")
         count = 1 if size is ABSENT else _value(module, size)
         gpus = tuple(range(count)) if isinstance(count, int) else None

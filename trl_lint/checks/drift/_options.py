@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Literal
 
@@ -19,8 +22,10 @@ from trl_lint.knowledge.names import ABSENT
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.parsers import ScriptParser
 from trl_lint.project.runs import command_parser
+from trl_lint.python.guards import last_name
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
@@ -206,14 +211,16 @@ def _fields(dotted: str, versions: dict[str, str]) -> Iterable[str]:
 
 
 def judge_all(name: str, where: Where, parsers: Sequence[ScriptParser], rule: Rule, project: Project) -> Unknown | None:
-    """The mildest verdict, if every parser that may be meant refuses the name."""
+    """The verdict of the first parser, if every one that may be meant refuses the name; as mild as the mildest."""
     found: list[Unknown] = []
     for parser in parsers:
         unknown = judge_name(name, where, parser, rule, project)
         if unknown is None:
             return None
         found.append(unknown)
-    return max(found, key=lambda one: _MILDNESS[one.severity], default=None)
+    if not found:
+        return None
+    return found[0]._replace(severity=max((one.severity for one in found), key=_MILDNESS.__getitem__))
 
 
 # -- which parser ---------------------------------------------------------------------------------------------------
@@ -231,7 +238,8 @@ def parsers_of_launch(launch: Launch, project: Project) -> list[ScriptParser]:
 def parsers_of_document(document: Document, project: Project) -> tuple[list[ScriptParser], bool]:
     """The parsers that may read a recipe, and whether a command says so; none if one of them is not understood.
 
-    Where no command names the file, every parser of the project that knows most of its keys may be meant.
+    Where no command names the file, every parser of the project that knows most of its keys may be meant. The first is
+    the one that it fits best.
     """
     launches = naming_launches(document, project)
     found: dict[str, ScriptParser] = {}
@@ -243,13 +251,40 @@ def parsers_of_document(document: Document, project: Project) -> tuple[list[Scri
     if launches or document.kind != "trl-recipe":
         return list(found.values()), True
     keys = document.mapping.keys() if document.mapping is not None else set()
-    return [parser for parser in project.parsers() if parser.reads_files and knows_most(parser, keys, project)], False
+    fitting = [parser for parser in project.parsers() if parser.reads_files and knows_most(parser, keys, project)]
+    if len(fitting) > 1:
+        fitting.sort(key=lambda parser: _fitness(parser, keys, document, project), reverse=True)
+    return fitting, False
+
+
+def _fitness(parser: ScriptParser, keys: set[str], document: Document, project: Project) -> tuple[int, bool, bool]:
+    """How well a recipe fits a script: the keys it knows in any release, whether it trains, and is named like it."""
+    newest = _newest_of(parser, project)
+    known = sum(
+        name in parser.fields.own
+        or takes(parser, name, "keys", newest) is True
+        or _history(parser, name, newest)[0] is not None
+        for name in keys
+    )
+    stem = parser.name.rpartition(".")[0].lower()
+    words = re.split(r"[^a-z0-9]+", os.path.relpath(document.path, project.root).lower())
+    return known, _trains(parser, project), stem in words
+
+
+def _trains(parser: ScriptParser, project: Project) -> bool:
+    with suppress(OSError, SourceError):  # reported when the file itself is checked
+        return any(last_name(call.func).endswith("Trainer") for call in project.module_in(parser.path).calls)
+    return False
 
 
 def knows_most(parser: ScriptParser, keys: set[str], project: Project) -> bool:
     """Whether a parser takes more than half of the keys, each in some release."""
-    known = project.environment(parser.path).choices
-    newest = known.newest({dotted.partition(".")[0] for dotted in parser.fields.bases} | {"transformers"})
+    newest = _newest_of(parser, project)
     return 2 * sum(name in parser.fields.own or takes(parser, name, "keys", newest) is True for name in keys) > len(
         keys
     )
+
+
+def _newest_of(parser: ScriptParser, project: Project) -> dict[str, str]:
+    packages = {dotted.partition(".")[0] for dotted in parser.fields.bases} | {"transformers"}
+    return project.environment(parser.path).choices.newest(packages)

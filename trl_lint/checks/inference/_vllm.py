@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from trl_lint.project.effective import Setting
 from trl_lint.project.servers import Server
+from trl_lint.python.names import is_from
 from trl_lint.python.values import ABSENT, Missing
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run
+    from trl_lint.python.module import PythonModule
 
 SERVER_OPTIONS = ("vllm_server_base_url", "vllm_server_host", "vllm_server_port", "vllm_server_timeout")
 # Options of the engine inside the trainer; a server gets them on its own command line.
@@ -19,6 +22,8 @@ COLOCATE_OPTIONS = (
     "vllm_gpu_memory_utilization", "vllm_tensor_parallel_size", "vllm_max_model_length", "vllm_enable_sleep_mode",
 )  # fmt: skip
 _HERE = ("localhost", "127.0.0.1", "0.0.0.0", "")
+_ENGINES = ("vllm.LLM", "vllm.LLMEngine", "vllm.AsyncLLM", "vllm.AsyncLLMEngine")
+_ENGINE_MAKERS = frozenset({"from_engine_args", "from_vllm_config"})
 
 
 class Option(NamedTuple):
@@ -26,6 +31,17 @@ class Option(NamedTuple):
 
     name: str
     setting: Setting
+
+
+def is_made(call: ast.Call) -> bool:
+    """Whether a call asks a class for an engine made from settings: `LLMEngine.from_engine_args(args)`."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _ENGINE_MAKERS
+
+
+def is_engine(call: ast.Call, module: PythonModule) -> bool:
+    """Whether a call builds an engine of vLLM in this process."""
+    origins = module.names.origins(call.func.value if is_made(call) else call.func)  # type: ignore[attr-defined]
+    return any(is_from(origin, engine) for origin in origins for engine in _ENGINES)
 
 
 def options_of(run: Run, names: Iterable[str]) -> list[Option]:

@@ -32,6 +32,25 @@ class MoreRanksThanGpus(Rule):
     launched = True
 
     def check_run(self, run: Run) -> Iterator[Finding]:
+        found = list(self._check_ranks(run))
+        yield from found or self._check_own_vllm(run)
+
+    def _check_own_vllm(self, run: Run) -> Iterator[Finding]:
+        """A trainer of trl 0.14 or 0.15 starts vLLM on one more GPU, and stops with a ValueError if it is not there."""
+        from trl_lint.checks.launch._own_vllm import missing_gpu
+
+        missing = missing_gpu(run)
+        if missing is not None:
+            message, severity, related = missing
+            place = run.launch.location
+            yield self.finding(
+                place,
+                message,
+                severity=lowered(severity) if run.launch.is_documentation else severity,
+                related=tuple(one for one in related if one[:3] != place[:3]),
+            )
+
+    def _check_ranks(self, run: Run) -> Iterator[Finding]:
         ids = run.launch.visible_gpus
         if not ids:  # none at all is a run on the CPU
             return

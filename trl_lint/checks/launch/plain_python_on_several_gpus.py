@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.launch._training_script import Training, read_training
+from trl_lint.checks.launch._visible import TRANSPARENT, read_evidence
+from trl_lint.checks.launch._vllm_gpus import read_room
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Edit, Finding, Fix, Location, Severity
 from trl_lint.python.values import ABSENT, UNKNOWN
-from trl_lint.records import NamedTuple
-from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.launches import Launch
+    from trl_lint.python.module import PythonModule
     from trl_lint.sources.shell import Word
 
 # Releases whose trainers refuse nn.DataParallel with a ValueError (read in the wheels of 1.14.2, 1.15.0 and 1.16.0).
@@ -41,26 +41,9 @@ _DECIDING_FLAGS = (
 _OFF = frozenset({"none", "null", "false", "no", "0", ""})
 _DECIDING_KEYS = rb"\b(?:device_map|deepspeed|fsdp|use_cpu|no_cuda|load_in_[48]bit|distributed_type)\b"
 
-# Behind these, what runs is still one plain process on this machine. With any other wrapper (mpirun, docker, ssh, ray)
-# nobody can tell from here how many processes there are, or what they see.
-_TRANSPARENT = frozenset(
-    (
-        "bash", "command", "conda", "env", "eval", "exec", "ionice", "mamba", "micromamba", "nice", "nohup", "nsys",
-        "numactl", "pdm", "pipenv", "pixi", "poetry", "setsid", "sh", "srun", "stdbuf", "taskset", "time", "timeout",
-        "uv", "zsh",
-    )
-)  # fmt: skip
 # `accelerate` in front of `python` is found in the environment these set up just as well.
-_FIXABLE = _TRANSPARENT - {"srun", "nsys"}
+_FIXABLE = TRANSPARENT - {"srun", "nsys"}
 _HARMLESS_PIPES = frozenset({"tee", "cat", "ts", "grep"})
-_TASK_OPTION = regex(r"-n\d*$|-G|--(?:ntasks|gpus|gres|gpu-bind|overlap|multi-prog)")
-
-
-class Evidence(NamedTuple):
-    """How many GPUs the process sees, and where that is written."""
-
-    gpus: int
-    location: Location
 
 
 class PlainPythonOnSeveralGpus(Rule):
@@ -72,61 +55,31 @@ class PlainPythonOnSeveralGpus(Rule):
         if launch.launcher != "python" or launch.is_documentation or launch.command.errors:
             return
         evidence = read_evidence(launch)
-        if evidence is None or launch.script_path is None:
+        if evidence is None or evidence.gpus < 2 or launch.script_path is None:
             return
         certain = read_certainty(launch, project)
         if certain is None:
             return
-        training, location = read_script(launch.script_path, project)
-        if training is None or (training.needs_flags and _may_quantise(launch)):
+        module = read_script(launch.script_path, project)
+        training = read_training(module) if module is not None else None
+        if module is None or training is None or (training.needs_flags and _may_quantise(launch)):
             return
         found = judged(training, launch, project, certain)
         if found is None:
             return
         severity, consequence, related = found
+        room = read_room(project.run_of(launch), training, module, evidence.gpus)
+        built = module.location(training.call.func, f"{training.name} is built here")
         yield self.finding(
             read_place(launch),
             f"one `python` process sees {evidence.gpus} GPUs: {consequence}",
             severity=severity,
-            related=(evidence.location, location, *related),
-            fix=edit_launch(launch),
+            related=(evidence.location, built, *room.because, *related),
+            fix=edit_launch(launch, room.processes, evidence.gpus),
         )
 
 
 # -- evidence -----------------------------------------------------------------------------------------------------
-
-
-def read_evidence(launch: Launch) -> Evidence | None:
-    """Two or more GPUs that one process certainly sees."""
-    if any(name not in _TRANSPARENT for name in launch.wrappers):
-        return None
-    if "srun" in launch.wrappers and not _is_single_task(launch):
-        return None
-    if "CUDA_VISIBLE_DEVICES" in launch.env:
-        gpus, word = launch.visible_gpus, launch.visible_word
-        if gpus is None or word is None or len(gpus) < 2:
-            return None
-        return Evidence(len(gpus), launch.source.location(word.start, word.end, f"{len(gpus)} GPUs are visible"))
-    scheduler = launch.scheduler
-    if scheduler is None or scheduler.gpus is None or scheduler.gpus < 2:
-        return None
-    message = f"the job gets {scheduler.gpus} GPUs"
-    return Evidence(scheduler.gpus, launch.source.location(scheduler.start, scheduler.end, message))
-
-
-def _is_single_task(launch: Launch) -> bool:
-    """srun starts as many tasks as the job has, unless it is told otherwise: only an explicit single task is one."""
-    if launch.scheduler is None or launch.scheduler.tasks != 1:
-        return False
-    words = (*launch.command.outer, *launch.command.words)
-    names = [os.path.basename(word.text or "") for word in words]
-    options = words[names.index("srun") + 1 :] if "srun" in names else ()
-    for word in options:
-        if word.text is None or word.start == launch.launcher_word.start:
-            return word.text is not None
-        if _TASK_OPTION.match(word.text):
-            return False
-    return False
 
 
 def read_certainty(launch: Launch, project: Project) -> bool | None:
@@ -172,22 +125,15 @@ def read_place(launch: Launch) -> Location:
     return launch.location
 
 
-def read_script(path: str, project: Project) -> tuple[Training | None, Location]:
-    """The training of a script and its place. A script that cannot be read has none."""
+def read_script(path: str, project: Project) -> PythonModule | None:
+    """The module of a script that may build a trainer; None where it cannot be read."""
     from trl_lint.python.module import PythonModule
 
-    nowhere = Location(path, 0, 0)
     try:
         file = project.files.get(path)
-        if b"Trainer" not in file.data:
-            return None, nowhere
-        module = PythonModule(Source(file, "python"))
+        return PythonModule(Source(file, "python")) if b"Trainer" in file.data else None
     except (OSError, SourceError):
-        return None, nowhere
-    training = read_training(module)
-    if training is None:
-        return None, nowhere
-    return training, module.location(training.call.func, f"{training.name} is built here")
+        return None
 
 
 def judged(
@@ -217,16 +163,21 @@ def judged(
 # -- fix ----------------------------------------------------------------------------------------------------------
 
 
-def edit_launch(launch: Launch) -> Fix | None:
+def edit_launch(launch: Launch, processes: int | None, gpus: int) -> Fix | None:
     """`python train.py` -> `accelerate launch train.py`; nothing else of the command is touched.
 
-    Withheld where the word is not literally `python` or `python3` (a path or `python3.11` names one interpreter, and
-    the `accelerate` on the PATH may belong to another), where the script is started by its own name, behind srun or a
-    profiler, and where the process reads from a pipe or a here-document, or writes into a program that would get the
-    output of all processes mixed.
+    `processes` is how many may train on the `gpus` that are visible: fewer where vLLM has some of them. A single one is
+    started by `torchrun`: `accelerate launch --num_processes 1` makes no process group, so that transformers counts the
+    visible GPUs and wraps the model once more (commands/launch.py of accelerate 0.34 to 1.15, `_setup_devices` in
+    training_args.py of transformers 4.48 to 5.23).
+
+    Withheld where no number of processes is known to be right (`_vllm_gpus.py` says why), where the word is not
+    literally `python` or `python3` (a path or `python3.11` names one interpreter, and the `accelerate` on the PATH may
+    belong to another), where the script is started by its own name, behind srun or a profiler, and where the process
+    reads from a pipe or a here-document, or writes into a program that would get the output of all processes mixed.
     """
     command, word = launch.command, launch.launcher_word
-    if any(name not in _FIXABLE for name in launch.wrappers) or word is launch.script:
+    if processes is None or any(name not in _FIXABLE for name in launch.wrappers) or word is launch.script:
         return None
     reads = command.piped_from or command.heredocs or any(r.operator.startswith("<") for r in command.redirects)
     if reads or any(program not in _HARMLESS_PIPES for program in command.pipes_to):
@@ -234,20 +185,27 @@ def edit_launch(launch: Launch) -> Fix | None:
     quote = '"' if command.exec_form else ""
     if word.raw not in (f"{quote}python{quote}", f"{quote}python3{quote}"):
         return None
-    edits = _edits(launch, word, quote)
-    return Fix("start one process per GPU with `accelerate launch`", "unsafe", tuple(edits))
+    if processes == gpus:
+        launcher, title = "accelerate launch", "start one process per GPU with `accelerate launch`"
+    elif processes > 1:
+        launcher = f"accelerate launch --num_processes {processes}"
+        title = f"start {processes} processes with `accelerate launch` and leave the other GPUs to vLLM"
+    else:
+        launcher = "torchrun --nproc_per_node 1"
+        title = "start one process with `torchrun`, which takes one GPU, and leave the others to vLLM"
+    return Fix(title, "unsafe", tuple(_edits(launch, word, launcher, quote)))
 
 
-def _edits(launch: Launch, word: Word, quote: str) -> list[Edit]:
+def _edits(launch: Launch, word: Word, launcher: str, quote: str) -> list[Edit]:
     def joined(words: str) -> str:
         return (", " if quote else " ").join(f"{quote}{part}{quote}" for part in words.split())
 
     if launch.interpreter_options:
-        # `accelerate launch` has no place for options of the interpreter: let it run the interpreter as it stands.
-        content = joined("accelerate launch --no_python") + (", " if quote else " ")
+        # A launcher has no place for options of the interpreter: let it run the interpreter as it stands.
+        content = joined(f"{launcher} --no_python") + (", " if quote else " ")
         return [launch.source.edit(word.start, word.start, content)]
-    # `-m` means the same to both, so it stays where it is.
-    return [launch.source.edit(word.start, word.end, joined("accelerate launch"))]
+    # `-m` means the same to all of them, so it stays where it is.
+    return [launch.source.edit(word.start, word.end, joined(launcher))]
 
 
 rule = PlainPythonOnSeveralGpus()

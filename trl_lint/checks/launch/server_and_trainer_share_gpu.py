@@ -1,4 +1,4 @@
-"""TRL502: a vLLM server and the trainer that it serves take the same GPU."""
+"""TRL502: vLLM and the trainer that it generates for take the same GPU."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from trl_lint.checks._releases import judge_releases
 from trl_lint.checks.inference._vllm import has_modes, is_local, mode_of, uses_vllm
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location, Severity, lowered
-from trl_lint.project.servers import Server, machines_of, servers_of, share_of, shown_ids
+from trl_lint.project.servers import Server, is_beside, machines_of, servers_of, share_of, shown_ids
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run
-
-# They put one of the two on another machine.
-_ELSEWHERE = frozenset({"srun", "ssh", "mpirun", "mpiexec", "ray", "docker", "apptainer", "singularity", "kubectl"})
 
 
 class ServerAndTrainerShareGpu(Rule):
@@ -24,11 +21,26 @@ class ServerAndTrainerShareGpu(Rule):
     launched = True
 
     def check_run(self, run: Run) -> Iterator[Finding]:
+        yield from self._check_own_vllm(run)
         if run.framework != "trl" or not has_modes(run) or machines_of(run) != 1:
             return
         for server in servers_of(run):
             if is_beside(run, server):
                 yield from self._judge(run, server)
+
+    def _check_own_vllm(self, run: Run) -> Iterator[Finding]:
+        """vLLM runs inside the trainer, on a GPU where one of its processes trains."""
+        from trl_lint.checks.launch._own_vllm import shared_gpu
+
+        trouble = shared_gpu(run)
+        if trouble is not None:
+            place = run.launch.location
+            yield self.finding(
+                place,
+                trouble.message,
+                severity=lowered(trouble.severity) if run.launch.is_documentation else trouble.severity,
+                related=tuple(one for one in trouble.related if one[:3] != place[:3]),
+            )
 
     def _judge(self, run: Run, server: Server) -> Iterator[Finding]:
         found = shared_gpus(run, server)
@@ -57,15 +69,6 @@ class ServerAndTrainerShareGpu(Rule):
             severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
             related=(server_place(server), *verdict.related),
         )
-
-
-def is_beside(run: Run, server: Server) -> bool:
-    """Whether the server certainly runs while the trainer does, and on the same machine."""
-    programs = {*run.launch.wrappers, *server.run.launch.wrappers}
-    if not programs.isdisjoint(_ELSEWHERE):
-        return False
-    # In a script a command in the foreground has ended before the next begins; on a page it has a terminal of its own.
-    return server.in_background or run.launch.command.background or run.launch.is_documentation
 
 
 def shared_gpus(run: Run, server: Server) -> tuple[tuple[str, ...], Severity] | None:

@@ -1,0 +1,87 @@
+"""How many GPUs one process of a command certainly sees, and where that is written."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from trl_lint.finding import Location
+from trl_lint.project.effective import Setting, of_document
+from trl_lint.project.servers import share_of
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+
+if TYPE_CHECKING:
+    from trl_lint.project.launches import Launch
+    from trl_lint.project.runs import Run
+
+# Behind these, what runs is still one plain process on this machine. With any other wrapper (mpirun, docker, ssh, ray)
+# nobody can tell from here how many processes there are, or what they see.
+TRANSPARENT = frozenset(
+    (
+        "bash", "command", "conda", "env", "eval", "exec", "ionice", "mamba", "micromamba", "nice", "nohup", "nsys",
+        "numactl", "pdm", "pipenv", "pixi", "poetry", "setsid", "sh", "srun", "stdbuf", "taskset", "time", "timeout",
+        "uv", "zsh",
+    )
+)  # fmt: skip
+_TASK_OPTION = regex(r"-n\d*$|-G|--(?:ntasks|gpus|gres|gpu-bind|overlap|multi-prog)")
+
+
+class Evidence(NamedTuple):
+    """How many GPUs the process sees, and where that is written."""
+
+    gpus: int
+    location: Location
+
+
+def read_evidence(launch: Launch) -> Evidence | None:
+    """The GPUs that one process certainly sees; None where the texts do not tell."""
+    if any(name not in TRANSPARENT for name in launch.wrappers):
+        return None
+    if "srun" in launch.wrappers and not _is_single_task(launch):
+        return None
+    if "CUDA_VISIBLE_DEVICES" in launch.env:
+        gpus, word = launch.visible_gpus, launch.visible_word
+        if not gpus or word is None:
+            return None
+        message = "1 GPU is visible" if len(gpus) == 1 else f"{len(gpus)} GPUs are visible"
+        return Evidence(len(gpus), launch.source.location(word.start, word.end, message))
+    scheduler = launch.scheduler
+    if scheduler is None or not scheduler.gpus:
+        return None
+    message = "the job gets 1 GPU" if scheduler.gpus == 1 else f"the job gets {scheduler.gpus} GPUs"
+    return Evidence(scheduler.gpus, launch.source.location(scheduler.start, scheduler.end, message))
+
+
+def read_seen(run: Run) -> Evidence | None:
+    """The GPUs that each process of a run certainly sees, those of the launcher's own choice; None where nobody tells.
+
+    `deepspeed` hides all GPUs but those of its processes (deepspeed/launcher/launch.py, `set_visible_devices_envs`).
+    """
+    launch = run.launch
+    if launch.launcher == "deepspeed":
+        number = share_of(run).number
+        said = run.processes
+        if number is None or not isinstance(said, Setting) or said.location is None:
+            return None
+        return Evidence(number, said.location._replace(message=f"deepspeed shows the processes {number} of the GPUs"))
+    if launch.launcher == "accelerate" and run.accelerate is not None:
+        ids = of_document(run.accelerate, "gpu_ids")
+        if isinstance(ids, Setting) and ids.value not in ("all", None):
+            return None
+    return read_evidence(launch)
+
+
+def _is_single_task(launch: Launch) -> bool:
+    """srun starts as many tasks as the job has, unless it is told otherwise: only an explicit single task is one."""
+    if launch.scheduler is None or launch.scheduler.tasks != 1:
+        return False
+    words = (*launch.command.outer, *launch.command.words)
+    names = [os.path.basename(word.text or "") for word in words]
+    options = words[names.index("srun") + 1 :] if "srun" in names else ()
+    for word in options:
+        if word.text is None or word.start == launch.launcher_word.start:
+            return word.text is not None
+        if _TASK_OPTION.match(word.text):
+            return False
+    return False
