@@ -163,7 +163,7 @@ def test_thirty_comments_and_no_more(job: Job, hub: GitHub):
     names = [f"f{number}" for number in range(37)]
     job.push(train_py=script(*names))
     job()
-    assert len(hub.open) == 30 and hub.comments[0]["body"].count("**TRL103**") == 7
+    assert len(hub.open) == 30 and hub.comments[0]["body"].count("[`train.py`, line") == 7
     writes = len(hub.writes)
     job()
     assert len(hub.writes) == writes

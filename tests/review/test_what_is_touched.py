@@ -99,7 +99,7 @@ def test_the_summary_says_how_much_is_left_out(job: Job, hub: GitHub):
     job.push(old_py=script("a", "b"), train_py=script(*(f"f{number}" for number in range(33))))
     assert job().status == 1 and len(hub.open) == 30
     body = hub.comments[0]["body"]
-    assert body.count("**TRL103**") == 3 and "old.py" not in body
+    assert body.count("[`train.py`, line") == 3 and "old.py" not in body
     assert "2 findings that this pull request does not touch: `trl-lint review --all` has them." in body
 
 
@@ -150,3 +150,33 @@ def test_a_new_commit_alone_rewrites_nothing(job: Job, hub: GitHub):
     job.push(other_py="x = 1\n")
     job()
     assert hub.head != first and len(hub.writes) == writes and first in hub.open[0]["comments"][0]["body"]
+
+
+# -- what was not judged, one cause, levels ---------------------------------------------------------------------------
+
+
+def test_what_was_not_judged_stands_in_the_summary(job: Job, hub: GitHub):
+    job.push(requirements_txt="trl==99.0\n", train_py="from trl import Nonsense\n")
+    assert job().status == 0
+    (summary,) = hub.comments
+    assert "What was not judged:" in summary["body"] and "[`requirements.txt`, line 1](" in summary["body"]
+    assert "trl 99.0 is newer than this trl" in summary["body"]
+    job.push(requirements_txt="trl==1.16.0\n", train_py="from trl import GRPOConfig\n")
+    assert job().status == 0 and "not judged" not in summary["body"]
+
+
+def test_one_cause_is_one_line_of_the_summary(job: Job, hub: GitHub):
+    hub.base = {"old.py": script("a", "b", "c").encode()}
+    job.push(old_py=script("a", "b", "c"), train_py="x = 1\n")
+    assert job("--all").status == 1
+    (summary,) = hub.comments
+    assert summary["body"].count("**TRL103**") == 1 and "and 2 more places: [`old.py`, line " in summary["body"]
+
+
+def test_the_level_that_fails_a_review(job: Job, hub: GitHub):
+    job.push(requirements_txt="trl==1.16.0\n", train_py="from trl import GRPOConfig\nGRPOConfig(torch_dtype=1)\n")
+    assert job("--fail-on", "error").status == 1
+    job.push(requirements_txt="trl>=0.29\n", train_py="from trl import GRPOConfig\nGRPOConfig(group_by_length=True)\n")
+    assert [job("--fail-on", level).status for level in ("error", "warning", "info")] == [0, 1, 1]
+    job.push(**{"trl-lint.toml": "fail-on = 'error'\n"})
+    assert job().status == 0

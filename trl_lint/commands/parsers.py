@@ -140,6 +140,7 @@ def review_parser() -> argparse.ArgumentParser:
         "--all", action="store_true", help="also what the pull request does not touch; it counts for the exit status"
     )
     parser.add_argument("--dry-run", action="store_true", help="post nothing; print the requests that would be sent")
+    _add_fail_on(parser)
     parser.add_argument("--exit-zero", action="store_true", help="exit with 0 even if something is found")
     parser.add_argument(
         "--fallback", choices=("annotations", "none"), default="annotations", metavar="WHAT",
@@ -250,12 +251,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--hints", action=argparse.BooleanOptionalAction, default=None, help="show hints, not only their number"
     )
-    group.add_argument(
-        "--fail-on",
-        choices=SEVERITIES,
-        metavar="LEVEL",
-        help="exit with 1 from this level on: error, warning (default) or info",
-    )
+    _add_fail_on(group)
     group.add_argument("--exit-zero", action="store_true", help="exit with 0 even if something is found")
     group.add_argument(
         "--color", choices=("auto", "always", "never"), default="auto", metavar="WHEN", help="auto, always or never"
@@ -265,6 +261,11 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "-v", "--verbose", action="store_true", help="show every place of a cause, and say more about the run"
     )
+
+
+def _add_fail_on(group: argparse._ActionsContainer) -> None:
+    level = "exit with 1 from this level on: error, warning (default) or info"
+    group.add_argument("--fail-on", choices=SEVERITIES, metavar="LEVEL", help=level)
 
 
 def _add_settings(group: argparse._ArgumentGroup) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.commands import UsageError
+from trl_lint.finding import SEVERITIES, Severity
 from trl_lint.paths import is_below, relative_to
 from trl_lint.reports import counted, page_of, visible
 from trl_lint.reports.github import COMMANDS, command
@@ -203,4 +204,20 @@ def _status(args: argparse.Namespace, reading: Reading, judged: Reading) -> int:
     """The exit status for a report, of which some findings are judged."""
     if reading.is_incomplete:
         return 2
-    return int(not args.exit_zero and any(finding.severity != "info" for finding in judged.findings))
+    least = SEVERITIES.index(args.fail_on or _level_of_settings(args))
+    is_serious = any(SEVERITIES.index(finding.severity) >= least for finding in judged.findings)
+    return int(not args.exit_zero and is_serious)
+
+
+def _level_of_settings(args: argparse.Namespace) -> Severity:
+    """The lowest level that fails a run, as the settings of the checked paths have it. Raises UsageError."""
+    if args.report is not None:
+        return "warning"
+    from trl_lint.settings import settings_for
+    from trl_lint.settings_file import SettingsError
+
+    try:
+        (settings, _), *_ = settings_for(args.paths or ["."], config=args.config, isolated=args.isolated)
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
+    return settings.fail_on

@@ -22,6 +22,7 @@ from trl_lint.review.suggestion import Suggestion
 MAX_BODY = 65_536
 _ROOM = MAX_BODY - 500
 _MAX_RELATED = 10
+_PLACES = 40  # in one line, which is left out whole where a body gets too long
 _SPACE = "\u200b"
 _LEVELS = {"error": "error", "warning": "warning", "info": "hint"}
 
@@ -158,26 +159,35 @@ def gone() -> str:
 class Rest(NamedTuple):
     """What has no comment at its line: in changed files, elsewhere, and with one that GitHub hides because the lines
     around it changed (with the address of the comment). `left_out`: how many findings the pull request does not touch.
+    `notices`: what was not judged, with its place.
     """
 
     changed: Sequence[Reported]
     elsewhere: Sequence[Reported]
     outdated: Sequence[tuple[Reported, str]]
     left_out: int = 0
+    notices: Sequence[tuple[Place | None, str]] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.changed or self.elsewhere or self.outdated or self.notices)
 
 
 def summary(rest: Rest, web: Web | None = None) -> str:
     """The text of the summary; places are links where `web` is known."""
-    if not rest.changed and not rest.elsewhere and not rest.outdated:
+    if rest.is_empty:
         return "### trl-lint\n\nNothing is left to say here."
     parts = ["### trl-lint"]
     if rest.changed:
         count = counted(len(rest.changed), "finding")
         parts.append(f"{count} in files of this pull request, without a comment on a line:")
-        parts.append(_bullets((_item(one, web) for one in rest.changed), _ROOM // 3))
+        parts.append(_bullets(_items(rest.changed, web), _ROOM // 3))
     if rest.outdated:
         parts.append("Still there, though the lines around the comment have changed:")
         parts.append(_bullets([f"{_item(one, web)} ([comment]({url}))" for one, url in rest.outdated], _ROOM // 3))
+    if rest.notices:
+        parts.append("What was not judged:")
+        parts.append(_bullets((_notice(place, text, web) for place, text in rest.notices), _ROOM // 8))
     foot = []
     if rest.left_out:
         count = counted(rest.left_out, "finding")
@@ -186,7 +196,7 @@ def summary(rest: Rest, web: Web | None = None) -> str:
         title = f"{counted(len(rest.elsewhere), 'finding')} in files that this pull request does not change"
         parts.append(f"<details><summary>{title}</summary>")
         room = _ROOM - sum(map(len, (*parts, *foot))) - 200
-        parts += [_bullets((_item(one, web) for one in rest.elsewhere), room), "</details>"]
+        parts += [_bullets(_items(rest.elsewhere, web), room), "</details>"]
     return "\n\n".join([*parts, *foot])
 
 
@@ -213,6 +223,25 @@ def _place(place: Place, web: Web | None) -> str:
 def _item(finding: Reported, web: Web | None) -> str:
     message = escaped(_cut(finding.message, 1_000))
     return f"**{finding.code}** ({_LEVELS[finding.severity]}) in {_place(finding.place, web)}: {message}"
+
+
+def _items(findings: Sequence[Reported], web: Web | None) -> Iterable[str]:
+    """A line for each cause, with the other places that it has."""
+    by_cause: dict[str, list[Reported]] = {}
+    for finding in findings:
+        by_cause.setdefault(finding.cause or finding.fingerprint, []).append(finding)
+    for first, *others in by_cause.values():
+        places = list(dict.fromkeys(_place(other.place, web) for other in others))
+        head = _item(first, web)
+        for start in range(0, max(len(places), 1), _PLACES):
+            here = places[start : start + _PLACES]
+            yield head + (f" (and {counted(len(here), 'more place')}: {', '.join(here)})" if here else "")
+            head = f"**{first.code}** as above"
+
+
+def _notice(place: Place | None, text: str, web: Web | None) -> str:
+    message = escaped(_cut(text, 1_000))
+    return f"{_place(place, web)}: {message}" if place is not None else message
 
 
 def _bullets(items: Iterable[str], room: int) -> str:

@@ -113,7 +113,7 @@ def plan(reading: Reading, state: State, options: Options, refused: Collection[s
     closing = [*spare, *(one for one in gone if one.path not in reading.unread)]
     resolved = [_resolved(one, options) for one in closing if not one.closed and not one.has_replies]
     actions: list[Action] = [Post(tuple(sorted(drafts, key=lambda one: (one.path, one.last))))] if drafts else []
-    return [*actions, *kept, *resolved, *_summary(rest, outdated, left_out, state, options)]
+    return [*actions, *kept, *resolved, *_summary(rest, outdated, left_out, reading.notices, state, options)]
 
 
 def touched(reading: Reading, state: State) -> Reading:
@@ -214,13 +214,19 @@ def _resolved(thread: Thread, options: Options) -> Resolve:
 
 
 def _summary(
-    rest: Sequence[Reported], outdated: Sequence[tuple[Reported, str]], left_out: int, state: State, options: Options
+    findings: Sequence[Reported],
+    outdated: Sequence[tuple[Reported, str]],
+    left_out: int,
+    notices: Sequence[tuple[Place | None, str]],
+    state: State,
+    options: Options,
 ) -> list[Action]:
-    if state.summary is None and not rest and not outdated:
+    here = [finding for finding in findings if finding.place.path in state.diff]
+    elsewhere = [finding for finding in findings if finding.place.path not in state.diff]
+    rest = markdown.Rest(here, elsewhere, outdated, left_out, notices)
+    if state.summary is None and rest.is_empty:
         return []
-    here = [finding for finding in rest if finding.place.path in state.diff]
-    elsewhere = [finding for finding in rest if finding.place.path not in state.diff]
-    text = markdown.summary(markdown.Rest(here, elsewhere, outdated, left_out), state.web)
+    text = markdown.summary(rest, state.web)
     body = markdown.marked(text, options.name)
     comment, old = state.summary or (None, None)
     return [] if old == markdown.read_mark(body) else [Summarise(comment, body)]

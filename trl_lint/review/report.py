@@ -28,6 +28,7 @@ _MAX_TEXT = 4_000
 _MAX_CONTENT = 100_000
 _CODE = regex(r"TRL[0-9]{3}")
 _FINGERPRINT = regex(r"[0-9a-f]{16}:[1-9][0-9]{0,6}")
+_CAUSE = regex(r"[0-9a-f]{16}")
 _BLOB = regex(r"[0-9a-f]{40}")
 _CONTROL = regex(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 
@@ -57,7 +58,10 @@ class Repair(NamedTuple):
 
 
 class Reported(NamedTuple):
-    """A finding as a report tells it; `related` are places with what is to be seen there."""
+    """A finding as a report tells it; `related` are places with what is to be seen there.
+
+    `cause` is equal for findings that have one cause, "" where the report does not tell.
+    """
 
     code: str
     severity: Severity
@@ -66,14 +70,19 @@ class Reported(NamedTuple):
     fingerprint: str
     related: tuple[tuple[Place, str], ...] = ()
     fix: Repair | None = None
+    cause: str = ""
 
 
 class Reading(NamedTuple):
-    """A report: its findings, what could not be done, and by which ids git may know the files as they were read."""
+    """A report: its findings, what could not be done, and by which ids git may know the files as they were read.
+
+    `notices`: what was not judged, each with the place that says so, if it is in the repository.
+    """
 
     findings: tuple[Reported, ...]
     errors: tuple[tuple[str, str], ...]
     blobs: Mapping[str, frozenset[str]]
+    notices: tuple[tuple[Place | None, str], ...] = ()
 
     @property
     def is_incomplete(self) -> bool:
@@ -155,6 +164,7 @@ class _Reader:
             tuple(dict.fromkeys(finding for finding in findings if finding is not None)),
             tuple(self.errors(_list(top.get("errors"), "errors", _MAX_FINDINGS))),
             self.blobs(_mapping(top.get("files", {}), "files")),
+            tuple(map(self.notice, _list(top.get("notices", []), "notices", _MAX_FINDINGS))),
         )
 
     def finding(self, row: dict[str, Any], where: str) -> Reported | None:
@@ -171,8 +181,14 @@ class _Reader:
             _matching(row.get("fingerprint"), _FINGERPRINT, f"{where}.fingerprint"),
             tuple(one for one in related if one is not None),
             None if row.get("fix") is None else self.fix(_mapping(row["fix"], f"{where}.fix"), f"{where}.fix"),
+            _matching(row["cause"], _CAUSE, f"{where}.cause") if "cause" in row else "",
         )
         return None if place is None else found
+
+    def notice(self, row: Any) -> tuple[Place | None, str]:
+        found = _mapping(row, "notices")
+        place = self.place(found, "notices") if "path" in found else None
+        return place, _text(found.get("message"), "notices.message")
 
     def related(self, row: Any, where: str) -> tuple[Place, str] | None:
         place = self.place(_mapping(row, where), where)
