@@ -28,14 +28,17 @@ def unwritable(path: str) -> str | None:
     """Why the file at a path must not be written, None if it may."""
     target = os.path.realpath(path)
     try:
-        mode = os.stat(target).st_mode
+        status = os.stat(target)
     except OSError as error:
         return f"cannot be written: {(error.strerror or str(error)).lower()}"
     # A folder lets us replace a read-only file, but whoever made it read-only meant it.
-    if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(target, os.W_OK):
+    if not status.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(target, os.W_OK):
         return "is read-only, so it was not repaired"
     if not os.access(os.path.dirname(target), os.W_OK):
         return "stands in a read-only folder, so it was not repaired"
+    # Only a new file can take the place of an old one in one step, and the other names would keep the old one.
+    if status.st_nlink > 1:
+        return f"has {status.st_nlink} names (hard links), so it was not repaired"
     return None
 
 
