@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from trl_lint.sources import Position, SourceError
+from trl_lint.sources.json import read_json_text
 from trl_lint.sources.magics import magics
 from trl_lint.sources.notebook import NotebookFile, python_source, shell_lines
 from trl_lint.sources.text import open_file
@@ -233,3 +234,39 @@ def test_empty_cells_and_odd_ones_do_no_harm() -> None:
     cells = [code(), code(""), {"cell_type": "code"}, {"cell_type": "raw", "source": ["x"]}, code("a = 1")]
     assert python(*cells).strip() == "a = 1"
     assert python() == ""
+
+
+# -- what is passed over ----------------------------------------------------------------------------------------------
+
+CELL = '{"cell_type": "code", "source": ["a = 1\\n", "b"], "outputs": %s, "metadata": {}}'
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    ["[]", "null", '[{"data": {"image/png": "iVBOR"}, "text": ["\\u00e4", 1e5, NaN]}]', "[[[[{}]]]]", '"x"'],
+)
+def test_outputs_are_passed_over(outputs: str):
+    text = f'{{"cells": [{CELL % outputs}, {CELL % outputs}], "metadata": {{"widgets": {{"a": [1]}}}}, "nbformat": 4}}'
+    first, second = NotebookFile("/p/a.ipynb", text.encode()).cells
+    assert (first.text, second.text) == ("a = 1\nb", "a = 1\nb")
+    assert [text[cell.start : cell.end] for cell in (first, second)] == [CELL % outputs] * 2
+    assert text[second.raw_start(6)] == "b"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ("[1,]", "not JSON: trailing comma"),
+        ("[1 2]", "not JSON: expecting ',' delimiter"),
+        ('["\\x"]', "not JSON: "),
+        ("[tru]", "not JSON: expecting a value"), ("[" * 5000 + "]" * 5000, "nested more than"), ("", "not JSON: "),
+    ],
+)  # fmt: skip
+def test_what_is_passed_over_is_checked_all_the_same(outputs: str, message: str):
+    text = f'{{"cells": [{CELL % outputs}], "nbformat": 4}}'
+    with pytest.raises(SourceError) as caught:
+        _ = NotebookFile("/p/a.ipynb", text.encode()).cells
+    with pytest.raises(SourceError) as whole:
+        read_json_text(text)
+    assert caught.value.message.startswith(message)
+    assert (caught.value.message, caught.value.offset) == (whole.value.message, whole.value.offset)

@@ -32,10 +32,13 @@ def read_json(source: Source) -> Node:
     return read_json_text(source.text)
 
 
-def read_json_text(text: str) -> Node:
-    """As `read_json`, for a text that is not yet a Source."""
+def read_json_text(text: str, skipped: frozenset[str] = frozenset()) -> Node:
+    """As `read_json`, for a text that is not yet a Source.
+
+    The values of keys that are `skipped` are checked, but nothing is kept of them: null stands in their place.
+    """
     start = _skip(text, 0)
-    root, end = _read_document(text, start)
+    root, end = _read_document(text, start, skipped)
     end = _skip(text, end)
     if end != len(text):
         raise SourceError("not JSON: extra data", end)
@@ -47,7 +50,7 @@ def _skip(text: str, offset: int) -> int:
     return match.end() if match else offset
 
 
-def _read_document(text: str, start: int) -> tuple[Node, int]:
+def _read_document(text: str, start: int, skipped: frozenset[str]) -> tuple[Node, int]:
     """Read one value from `start` without recursion; the open collections are on a stack."""
     stack: list[Mapping | Sequence] = []
     keys: list[Scalar] = []
@@ -55,13 +58,18 @@ def _read_document(text: str, start: int) -> tuple[Node, int]:
     while True:
         # Here a value begins.
         opening = text[offset : offset + 1]
-        if opening in ("{", "["):
+        node: Node | None = None
+        if skipped and keys and isinstance(stack[-1], Mapping) and keys[-1].value in skipped:
+            node = _checked(text, offset)
+        if node is not None:
+            offset = node.end
+        elif opening in ("{", "["):
             if len(stack) >= MAX_DEPTH:
                 raise SourceError(f"nested more than {MAX_DEPTH} levels deep", offset)
-            node: Node = Mapping([], offset, offset) if opening == "{" else Sequence([], offset, offset)
+            node = Mapping([], offset, offset) if opening == "{" else Sequence([], offset, offset)
             offset = _skip(text, offset + 1)
             if text[offset : offset + 1] != ("}" if opening == "{" else "]"):
-                stack.append(node)  # type: ignore[arg-type]
+                stack.append(node)
                 if isinstance(node, Mapping):
                     key, offset = _key(text, offset)
                     keys.append(key)
@@ -95,6 +103,20 @@ def _read_document(text: str, start: int) -> tuple[Node, int]:
             node.end = offset
         else:
             return node, offset
+
+
+def _checked(text: str, offset: int) -> Scalar | None:
+    """Null in the place of a value, which the scanner of `json` has read; None where that one refuses it.
+
+    It is written in C, and thirty times as fast as what keeps places.
+    """
+    from json import JSONDecoder
+
+    try:
+        _, end = JSONDecoder().scan_once(text, offset)  # type: ignore[attr-defined]
+    except (ValueError, StopIteration, RecursionError):
+        return None  # what is wrong, and where, is told by our own reading
+    return Scalar(None, "", False, offset, end)
 
 
 def _key(text: str, offset: int) -> tuple[Scalar, int]:

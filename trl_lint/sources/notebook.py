@@ -22,6 +22,8 @@ _ESCAPE = regex(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]",
     re.DOTALL,
 )
+# What takes most of a notebook's room and holds no code.
+_NOT_READ = frozenset(("outputs", "attachments", "widgets"))
 _ESCAPED_NON_ASCII = regex(r"\\u(?!00[0-7])[0-9a-fA-F]{4}")
 
 
@@ -133,7 +135,7 @@ class NotebookFile(SourceFile):
 def _read_cells(text: str) -> list[Cell]:
     from trl_lint.sources.json import read_json_text
 
-    root = read_json_text(text)
+    root = read_json_text(text, _NOT_READ)
     nodes = _cell_nodes(root)
     if nodes is None:
         raise SourceError("not a notebook: it has no list of cells", root.start)
