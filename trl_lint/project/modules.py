@@ -51,6 +51,13 @@ def _file(base: str, name: str) -> str | None:
     return None
 
 
+def holds_module(dotted: str, project: Project) -> bool:
+    """Whether a file of the project, in whatever folder, is the module of a dotted name, or the package of that name."""
+    stem = os.sep + dotted.replace(".", os.sep)
+    ends = (f"{stem}.py", os.path.join(stem, "__init__.py"))
+    return any(path.endswith(ends) for path in project.paths())
+
+
 def imported_name(module: PythonModule, node: ast.expr, project: Project) -> tuple[PythonModule, str] | None:
     """The module of the project, and the name in it, that `f` or `u.f` stands for; None if nothing there is certain.
 

@@ -100,7 +100,7 @@ class ArgumentNotInRelease(AboutPackages):
                 yield self.finding(
                     launch.source.location(word.start, word.start + len(name) + 2),
                     word_unknown(name, "flags", unknown),
-                    severity=lowered(unknown.severity) if launch.is_documentation else unknown.severity,
+                    severity=lowered(unknown.severity) if launch.is_mild else unknown.severity,
                     related=unknown.related,
                     pin=unknown.verdict.pin,
                 )
