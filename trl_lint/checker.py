@@ -276,6 +276,14 @@ class Checker:
     def _report_unparsed(
         self, path: str, message: str, start: int, end: int | None = None, severity: Severity = "error"
     ) -> None:
+        if severity == "error":
+            from trl_lint.project.templates import reading_of
+
+            reading = reading_of(path, start, self.project(path))
+            if reading == "template":
+                return
+            if reading == "unclear":
+                message, severity = f"{message}, unless something fills in the blank that stands there", "info"
         finding = Finding("TRL001", message, Location(path, start, start if end is None else end), severity)
         if self.settings.is_enabled("TRL001", path):
             self._add(finding)

@@ -136,7 +136,7 @@ class Launch:
 
     @property
     def is_mild(self) -> bool:
-        """Whether what is found in it weighs less: it is only shown, or run in a folder that may be another checkout."""
+        """Whether what is found in it weighs less: it is only shown, or run in what may be another checkout."""
         directory = self.command.directory or ""
         if self.source.language == "dockerfile" or not directory.startswith("/"):
             return self.is_documentation

@@ -52,7 +52,7 @@ def _file(base: str, name: str) -> str | None:
 
 
 def holds_module(dotted: str, project: Project) -> bool:
-    """Whether a file of the project, in whatever folder, is the module of a dotted name, or the package of that name."""
+    """Whether a file of the project, in whatever folder, is the module or the package of a dotted name."""
     stem = os.sep + dotted.replace(".", os.sep)
     ends = (f"{stem}.py", os.path.join(stem, "__init__.py"))
     return any(path.endswith(ends) for path in project.paths())

@@ -141,9 +141,7 @@ def wrong_values(launch: Launch, rule: Rule, project: Project) -> Iterator[Probl
     """TRL402: values that argparse refuses."""
     run = read_run(launch, project)
     if run is not None:
-        yield from _refused(
-            run, ("surplus", "missing", "type", "choice"), Level(rule, launch.is_mild), project
-        )
+        yield from _refused(run, ("surplus", "missing", "type", "choice"), Level(rule, launch.is_mild), project)
 
 
 def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], level: Level, project: Project) -> Iterator[Problem]:

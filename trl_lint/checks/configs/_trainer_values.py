@@ -10,6 +10,7 @@ from trl_lint.checks._trainers import uses_trainer
 from trl_lint.knowledge.values import ValueRule, value_rules
 from trl_lint.project.effective import Setting
 from trl_lint.records import NamedTuple
+from trl_lint.sources.placeholders import is_blank
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
@@ -33,6 +34,8 @@ def refused_values(run: Run, rule: Rule) -> Iterator[Refused]:
     for field in dict.fromkeys(each.field for each in rules):
         said = run.field(field)
         if not isinstance(said, Setting) or not isinstance(said.value, str) or said.location is None:
+            continue
+        if is_blank(said.value, field):
             continue
         about = {release: _rule(run, rules, field, release) for release in chosen.releases}
 
