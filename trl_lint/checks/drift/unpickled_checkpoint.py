@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from trl_lint.checks.drift._checkpoints import written_by_project
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Fix
+from trl_lint.finding import Finding, Fix, lowered
 from trl_lint.paths import is_test_file
 from trl_lint.project.environment import judge
 from trl_lint.python.islands import rewrite, with_keyword
@@ -39,12 +40,14 @@ class UnpickledCheckpoint(Rule):
         verdict = read_releases(site)
         if verdict is None:
             return
+        own = written_by_project(site.call, site.module, site.project)
+        shown = "" if own is None else ". The file seems to be the project's own"
         yield self.finding(
             site.location,
             f"`weights_only` is left to its default, which is False {verdict.phrase}: whatever code the file holds is "
-            "run. From 2.6 on, a file with more than tensors is refused",
-            severity=verdict.severity,
-            related=verdict.related,
+            f"run. From 2.6 on, a file with more than tensors is refused{shown}",
+            severity=verdict.severity if own is None else lowered(verdict.severity),
+            related=verdict.related if own is None else (own, *verdict.related),
             fix=edit_weights_only(site),
         )
 
