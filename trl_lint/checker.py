@@ -12,7 +12,6 @@ from trl_lint.checks.agreement import agreed
 from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location, Notice, Severity, lowered
-from trl_lint.paths import is_retired
 from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, is_larger
 from trl_lint.python.triage import triage_of
 from trl_lint.records import NamedTuple
@@ -290,6 +289,8 @@ class Checker:
             self._add(finding)
 
     def _add(self, finding: Finding) -> None:
+        from trl_lint.paths import is_retired
+
         path = finding.location.path
         roots = (self.project(path).root, self.settings.root)
         if finding.code != "TRL003" and any(is_retired(path, root) for root in roots):

@@ -10,7 +10,6 @@ from trl_lint.checks._trainers import uses_trainer
 from trl_lint.knowledge.values import ValueRule, value_rules
 from trl_lint.project.effective import Setting
 from trl_lint.records import NamedTuple
-from trl_lint.sources.placeholders import is_blank
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
@@ -35,8 +34,6 @@ def refused_values(run: Run, rule: Rule) -> Iterator[Refused]:
         said = run.field(field)
         if not isinstance(said, Setting) or not isinstance(said.value, str) or said.location is None:
             continue
-        if is_blank(said.value, field):
-            continue
         about = {release: _rule(run, rules, field, release) for release in chosen.releases}
 
         def is_refused(release: str, value: str = said.value, about: dict[str, ValueRule | None] = about) -> bool:
@@ -45,6 +42,10 @@ def refused_values(run: Run, rule: Rule) -> Iterator[Refused]:
 
         verdict = judge_releases(chosen, is_refused, rule)
         if verdict is not None and (found := about[verdict.release]) is not None:
+            from trl_lint.sources.placeholders import is_blank
+
+            if is_blank(said.value, field):
+                continue
             known = ", ".join(f"`{value}`" for value in found.allowed if value.lower() not in ("true", "false"))
             message = (
                 f"`{field}` cannot be `{said.value}` in {verdict.where}: the parser takes it and the trainer stops "

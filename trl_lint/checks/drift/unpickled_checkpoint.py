@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.drift._checkpoints import written_by_project
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, lowered
 from trl_lint.paths import is_test_file
@@ -40,6 +39,8 @@ class UnpickledCheckpoint(Rule):
         verdict = read_releases(site)
         if verdict is None:
             return
+        from trl_lint.checks.drift._checkpoints import written_by_project
+
         own = written_by_project(site.call, site.module, site.project)
         shown = "" if own is None else ". The file seems to be the project's own"
         yield self.finding(

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks._runs import after_flags, recipe_launches, runs_of
-from trl_lint.checks.numerics._scalars import moves_scalars
 from trl_lint.checks.numerics._training import (
     Kind,
     config_class,
@@ -94,9 +93,11 @@ class GradientClippingOff(Rule):
         step = read_step(site)
         if step is None or takes_optimizer(site.call) or clips(module) or is_test_file(module.path):
             return
-        if moves_scalars(step, module):
-            return
         if not is_policy_optimisation(module):
+            return
+        from trl_lint.checks.numerics._scalars import moves_scalars
+
+        if moves_scalars(step, module):
             return
         if is_accelerate_backward(site.call) and deepspeed_clips(module.path, site.project):
             return
