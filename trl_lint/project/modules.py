@@ -75,6 +75,15 @@ def imported_name(module: PythonModule, node: ast.expr, project: Project) -> tup
     return module.memo[key]  # type: ignore[return-value]
 
 
+def imported_file(module: PythonModule, node: ast.expr, project: Project) -> str | None:
+    """The file of the project that `imported_name` would parse."""
+    dotted = key_of(node)
+    if not dotted or not module.names.is_imported(dotted.partition(".")[0]):
+        return None
+    paths = (known_file(target, module.path, project) for target, _ in _readings(module, dotted))
+    return next((path for path in paths if path is not None and path != module.path), None)
+
+
 def _imported(module: PythonModule, node: ast.expr, project: Project) -> tuple[PythonModule, str] | None:
     from trl_lint.sources import SourceError
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.drift._arity import misfit
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, signature_of
 from trl_lint.checks.drift._classes import Callee
+from trl_lint.checks.drift._demanded import choices_at
 from trl_lint.checks.drift._judging import AboutPackages, Verdict, is_shadowed, judge
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.drift._wording import did_you_mean, word_gone
@@ -41,9 +42,11 @@ class ArgumentNotInRelease(AboutPackages):
     launches = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        known = project.environment(module.path).choices
         told: set[tuple[str, str]] = set()
         for call, callee in known_calls(module):
+            known = choices_at(module, call, project, callee.package)
+            if known is None:
+                continue
             found = [
                 finding
                 for argument in arguments(call)

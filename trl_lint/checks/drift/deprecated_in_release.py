@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, parameter, signature_of
 from trl_lint.checks.drift._classes import Callee
+from trl_lint.checks.drift._demanded import choices_at
 from trl_lint.checks.drift._judging import AboutPackages, basis_of, is_shadowed
 from trl_lint.checks.drift._past import Elsewhere, Past
 from trl_lint.checks.drift._wording import sentence
@@ -31,9 +32,11 @@ class DeprecatedInRelease(AboutPackages):
     imports = PACKAGES
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        known = project.environment(module.path).choices
-        yield from self._check_names(module, known, project)
+        yield from self._check_names(module, project)
         for call, callee in known_calls(module):
+            known = choices_at(module, call, project, callee.package)
+            if known is None:
+                continue
             for argument in arguments(call):
                 if argument.name in callee.own or is_nothing(argument):
                     continue
@@ -75,10 +78,11 @@ class DeprecatedInRelease(AboutPackages):
             fix=edit_rename(call, argument, past, dotted, known, module),
         )
 
-    def _check_names(self, module: PythonModule, known: Choices, project: Project) -> Iterator[Finding]:
+    def _check_names(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         for use in imported_names(module):
             package = use.dotted.partition(".")[0]
-            chosen = known.get(package)
+            known = choices_at(module, use.node, project, package)
+            chosen = known.get(package) if known is not None else None
             found = resolve(use.dotted, {package: chosen.newest}) if chosen is not None else ""
             if chosen is None or isinstance(found, Missing) or not found or found.endswith(":"):
                 continue

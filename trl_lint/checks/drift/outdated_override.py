@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import imported
+from trl_lint.checks.drift._demanded import choices_at
 from trl_lint.checks.drift._judging import AboutPackages, judge
 from trl_lint.checks.drift._wording import sentence
 from trl_lint.finding import Finding
@@ -84,11 +85,13 @@ class OutdatedOverride(AboutPackages):
     imports = ("trl", "transformers")
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        known = project.environment(module.path).choices
         for cls in module.classes:
             methods = {s.name: s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))}
             hooks = [hook for hook in HOOKS if hook.method in methods and not accepts(methods[hook.method], hook)]
             if not hooks or (trainer := trainer_of(cls, module)) is None:
+                continue
+            known = choices_at(module, methods[hooks[0].method], project, "transformers")
+            if known is None:
                 continue
             told: set[str] = set()
             for hook in hooks:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from trl_lint.checks.drift._demanded import environment_at
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, lowered
 from trl_lint.paths import is_test_file
@@ -66,7 +67,8 @@ def first_load(module: PythonModule) -> ast.Call | None:
 
 def read_releases(site: Site) -> Verdict | None:
     """The releases of torch that may be in use and unpickle anything; None if the pins allow none."""
-    return judge(site.project.environment(site.module.path), _UNPICKLES, "warning")
+    environment = environment_at(site.module, site.call, site.project, "torch")
+    return None if environment is None else judge(environment, _UNPICKLES, "warning")
 
 
 def edit_weights_only(site: Site) -> Fix | None:
