@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from trl_lint.finding import Location
 from trl_lint.project.modules import imported_file, imported_name
-from trl_lint.python.dataflow.callees import functions_named
-from trl_lint.python.guards import bindings, call_sites, evaluate, key_of
+from trl_lint.python.guards import bindings, call_sites, evaluate, functions_named, key_of
 from trl_lint.python.module import FUNCTIONS, FunctionNode, PythonModule
 from trl_lint.python.values import UNKNOWN, argument, default_of
 from trl_lint.python.version_tests import asked_by

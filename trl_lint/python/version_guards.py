@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections.abc import Sequence
 
 from trl_lint import looks
 from trl_lint.python.guards import bindings, key_of
@@ -148,7 +149,7 @@ def is_about_releases(module: PythonModule, test: ast.expr, words: re.Pattern[st
     return any(words.search(module.segment(value)) for value in (*stored, *_stored(module, compared)))
 
 
-def _stored(module: PythonModule, nodes: list[ast.expr]) -> list[ast.expr]:
+def _stored(module: PythonModule, nodes: Sequence[ast.expr]) -> list[ast.expr]:
     """What the names in some expressions are assigned: `v = version("trl")`, then `NEW = parse(v) >= parse("1")`."""
     table = bindings(module)
     names = dict.fromkeys(node.id for value in nodes for node in ast.walk(value) if isinstance(node, ast.Name))

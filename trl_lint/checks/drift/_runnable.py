@@ -15,8 +15,7 @@ from trl_lint.checks.drift._calls import accepts, arguments, known_calls
 from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.knowledge.api import ABSENT, resolve
 from trl_lint.knowledge.presence import Ask, Points, points_of_name, points_of_parameter, stretches
-from trl_lint.project.demands import demands_on
-from trl_lint.project.stack import Choices
+from trl_lint.project.stack import Choices, demands_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
 
@@ -41,7 +40,7 @@ def _runnable(module: PythonModule, known: Choices, project: Project, package: s
     left = known[package].releases
 
     def is_set_apart(node: ast.AST) -> bool:
-        return is_guarded(module, node) or any(one.package == package for one in demands_on(module, node, project))
+        return is_guarded(module, node) or any(one.package == package for one in demands_at(module, node, project))
 
     def narrow(dotted: str, name: str, points: Callable[[], Points], ask: Ask) -> tuple[str, ...]:
         # Files of one environment import and pass the same things.

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.drift._calls import known_calls
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._defaults import Drift, Given, drifts
-from trl_lint.checks.drift._demanded import choices_at
 from trl_lint.checks.drift._judging import AboutPackages, is_shadowed, open_pin
 from trl_lint.checks.drift._omitted import reader, reader_inside, reader_of_loading
 from trl_lint.checks.drift._runnable import runnable
@@ -20,7 +19,7 @@ from trl_lint.finding import Finding, Location, Severity
 from trl_lint.knowledge.defaults import defaults_of
 from trl_lint.knowledge.histories import positions
 from trl_lint.knowledge.releases import allowed, newest
-from trl_lint.project.stack import Choice, Choices
+from trl_lint.project.stack import Choice, Choices, choices_at
 from trl_lint.python.module import PythonModule
 from trl_lint.regexes import regex
 

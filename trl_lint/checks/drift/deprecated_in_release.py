@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, parameter, signature_of
 from trl_lint.checks.drift._classes import Callee
-from trl_lint.checks.drift._demanded import choices_at
 from trl_lint.checks.drift._judging import AboutPackages, basis_of, is_shadowed
 from trl_lint.checks.drift._past import Elsewhere, Past
 from trl_lint.checks.drift._wording import sentence
@@ -19,7 +18,7 @@ from trl_lint.knowledge.api import ABSENT, Missing, deprecation, resolve
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import points_of_name, points_of_parameter, stretches
 from trl_lint.knowledge.signatures import Parameter
-from trl_lint.project.stack import PACKAGES, Choice, Choices
+from trl_lint.project.stack import PACKAGES, Choice, Choices, choices_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
 

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import imported
-from trl_lint.checks.drift._demanded import choices_at
 from trl_lint.checks.drift._judging import AboutPackages, judge
 from trl_lint.checks.drift._wording import sentence
 from trl_lint.finding import Finding
@@ -16,7 +15,7 @@ from trl_lint.knowledge.api import Missing, facts, follow, resolve
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import points_of_name
 from trl_lint.knowledge.releases import parse_specifier
-from trl_lint.project.stack import Choices
+from trl_lint.project.stack import Choices, choices_at
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.version_guards import is_guarded

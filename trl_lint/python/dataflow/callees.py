@@ -6,6 +6,7 @@ import ast
 from typing import TypeVar
 
 from trl_lint.python.dataflow.interpreter import dotted
+from trl_lint.python.guards import functions_named
 from trl_lint.python.module import FunctionNode, PythonModule
 
 V = TypeVar("V")
@@ -34,17 +35,6 @@ def named(module: PythonModule, name: str) -> FunctionNode | None:
     candidates = [function for function in found if module.parents.get(function) is module.tree]
     is_only = len(found) == 1 and not _is_rebound(module, name)
     return candidates[0] if candidates and is_only and _is_plain(candidates[0], module) else None
-
-
-def functions_named(module: PythonModule, name: str) -> list[FunctionNode]:
-    """The functions and methods of a module that have a name."""
-    cached = module.memo.get(("functions by name", module.tree))
-    if cached is None:
-        table: dict[str, list[FunctionNode]] = {}
-        for function in module.functions:
-            table.setdefault(function.name, []).append(function)
-        cached = module.memo["functions by name", module.tree] = table
-    return cached.get(name, [])  # type: ignore[attr-defined, no-any-return]
 
 
 def _is_rebound(module: PythonModule, name: str) -> bool:
