@@ -130,7 +130,7 @@ def fsdp_runs(module: PythonModule, project: Project) -> list[FsdpRun]:
 
 
 # FSDP asked for in Python: an argument of the training arguments, or a plugin for the Accelerator.
-_ASKS = rb"\bfsdp_plugin\s*=(?!=)(?!\s*None)|\bfsdp\s*=\s*(?:[\"'][a-z]|\[\s*[\"']|True\b)"
+_ASKS = rb"[(,]\s*(?:fsdp_plugin\s*=(?!=)(?!\s*None)|fsdp\s*=\s*(?:[\"'][a-z]|\[\s*[\"']|True\b))"
 _OF_RECIPES = ("trl-recipe", "axolotl", "llamafactory", "other")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from trl_lint.checks.distribution._callers import weigh
 from trl_lint.checks.distribution._device import (
-    describe_other,
     edit_device,
     is_for_accelerators,
     is_placed,
@@ -42,13 +42,15 @@ class CpuTensorIndexedByAccelerator(Rule):
 
     def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
         mix = read_meeting(site)
-        if mix is None:
+        weight = weigh(mix, site.project) if mix is not None else None
+        if mix is None or weight is None:
             return
         factory = site.module.segment(site.call.func)
         yield self.finding(
             site.location,
-            f"`{factory}(…)` makes a tensor on the CPU, whose index is {describe_other(mix)}",
-            related=(mix.place.location(mix.node, "it is indexed here"),),
+            f"`{factory}(…)` makes a tensor on the CPU, whose index is {weight.other}",
+            severity=weight.severity,
+            related=(mix.place.location(mix.node, "it is indexed here"), *weight.related),
             fix=edit_device(site, mix),
         )
 

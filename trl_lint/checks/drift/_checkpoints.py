@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
+from trl_lint import looks
 from trl_lint.finding import Location
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import bindings, key_of, last_name
@@ -48,7 +49,10 @@ def written_by_project(call: ast.Call, module: PythonModule, project: Project) -
     """
     fetches = any(word in module.text for word in _FETCHES)
     names, keys = _names_of(argument(call, "f", 0), module, call), _keys_read(call, module)
-    for saved in _all_saved(project):
+    paths, found = _all_saved(project)
+    for path in paths:
+        looks.note_use(path, by=module.path)
+    for saved in found:
         shared = names & saved.names
         is_own_name = any(_HOLE in name or (saved.path == module.path and not fetches) for name in shared)
         if is_own_name or (len(keys) >= _FEWEST_KEYS and keys <= saved.keys):
@@ -56,20 +60,26 @@ def written_by_project(call: ast.Call, module: PythonModule, project: Project) -
     return None
 
 
-def _all_saved(project: Project) -> list[Saved]:
+def _all_saved(project: Project) -> tuple[list[str], list[Saved]]:
+    """The files that save anything, and what they save."""
     key = ("saved checkpoints",)
     if key not in project.memo:
-        project.memo[key] = list(_read_saved(project))
-    return cast("list[Saved]", project.memo[key])
+        paths = [path for path in project.paths() if path.endswith(".py") and not is_test_file(path)]
+        saving = [path for path in paths if _saves(path, project)]
+        project.memo[key] = (saving, [saved for path in saving for saved in _read_saved(path, project)])
+    return cast("tuple[list[str], list[Saved]]", project.memo[key])
 
 
-def _read_saved(project: Project) -> Iterator[Saved]:
-    for path in project.paths():
-        if not path.endswith(".py") or is_test_file(path):
-            continue
-        with suppress(OSError, SourceError):
-            if project.files.holds(path, b"torch.save("):
-                yield from _saved_in(project.module_in(path))
+def _saves(path: str, project: Project) -> bool:
+    with suppress(OSError, SourceError):
+        return project.files.holds(path, b"torch.save(")
+    return False
+
+
+def _read_saved(path: str, project: Project) -> list[Saved]:
+    with suppress(OSError, SourceError):
+        return list(_saved_in(project.module_in(path, by=path)))
+    return []
 
 
 def _saved_in(module: PythonModule) -> Iterator[Saved]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
+from trl_lint import looks
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location
 from trl_lint.paths import is_test_file
@@ -50,6 +51,8 @@ class UnclampedMaskMean(Rule):
     def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
         labels = read_labels(site.call, site.module)
         emptied = emptied_rows(site.project) if labels is not None else None
+        if emptied is not None:
+            looks.note_use(emptied.path, by=site.module.path)
         shown = "" if emptied is None else ", and this project masks whole rows of labels"
         yield self.finding(
             site.location,
@@ -132,7 +135,7 @@ def _emptied_rows(project: Project) -> Iterator[Location]:
     for path in project.paths():
         with suppress(OSError, SourceError):
             if path.endswith(".py") and not is_test_file(path) and project.files.fits(path, _EMPTIED.encode()):
-                match = re.search(_EMPTIED, project.files.get(path).text)
+                match = re.search(_EMPTIED, project.files.own(path).text)
                 if match is not None:
                     yield Location(path, match.start(), match.end(), "no label of this row counts")
 

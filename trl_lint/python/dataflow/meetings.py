@@ -42,6 +42,11 @@ class Mix(NamedTuple):
         is_made_up = isinstance(self.node, ast.BinOp) and self.node not in self.place.parents
         return self.place.function(self.node.left if is_made_up else self.node)  # type: ignore[attr-defined]
 
+    @property
+    def strength(self) -> int:
+        """The place of the evidence among all kinds of it, the best first."""
+        return _STRENGTH.index(self.tier)
+
 
 _Key = tuple[ast.Call, str, int, int, Sort]
 
@@ -112,7 +117,7 @@ class Meetings:
 
     def _keep(self, key: _Key, mix: Mix) -> None:
         known = self._found.get(key)
-        if known is None or _STRENGTH.index(mix.tier) < _STRENGTH.index(known.tier):
+        if known is None or mix.strength < known.strength:
             self._found[key] = mix
 
     def meet(self, node: ast.expr, values: list[Value], *, scalars: bool = False) -> None:

@@ -63,6 +63,8 @@ NONE = Value("host", device="None")
 MODEL = Value("model")
 TENSOR = Value("tensor")
 ON_CPU = Value("cpu", rank="unsure")
+# What a tokenizer gives: fields, by names or by keys, that are all on the CPU.
+BATCH = Value("list", items=((None, ON_CPU),))
 
 
 def join(left: Value, right: Value) -> Value:
