@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.distribution._callers import weigh
 from trl_lint.checks.distribution._device import (
     edit_device,
     is_for_accelerators,
@@ -42,8 +41,12 @@ class CpuTensorIndexedByAccelerator(Rule):
 
     def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
         mix = read_meeting(site)
-        weight = weigh(mix, site.project) if mix is not None else None
-        if mix is None or weight is None:
+        if mix is None:
+            return
+        from trl_lint.checks.distribution._callers import weigh
+
+        weight = weigh(mix, site.project)
+        if weight is None:
             return
         factory = site.module.segment(site.call.func)
         yield self.finding(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.distribution._callers import weigh
 from trl_lint.checks.distribution._device import (
     edit_device,
     is_for_accelerators,
@@ -44,8 +43,12 @@ class TensorWithoutDevice(Rule):
 
     def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
         mix = read_mix(site)
-        weight = weigh(mix, site.project) if mix is not None else None
-        if mix is None or weight is None:
+        if mix is None:
+            return
+        from trl_lint.checks.distribution._callers import weigh
+
+        weight = weigh(mix, site.project)
+        if weight is None:
             return
         meeting = mix.place.location(mix.node, "the two meet here")
         yield self.finding(
@@ -59,6 +62,7 @@ class TensorWithoutDevice(Rule):
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         if not is_for_accelerators(module):
             return
+        from trl_lint.checks.distribution._callers import weigh
         from trl_lint.checks.distribution._device_imports import imported_meetings
 
         for call, mix in imported_meetings(module, project, "mix"):
