@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
@@ -17,6 +18,7 @@ from trl_lint.python.guards import call_sites, last_name
 from trl_lint.python.imports import imports_in
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
@@ -39,6 +41,9 @@ _FED = {
     "training_step": ("Trainer", "LightningModule"),
     "prediction_step": ("Trainer",),
 }
+
+# What has a device of its own, and is no tensor.
+_MODEL = regex(r"self|model|module|accelerator|policy|actor|critic|net\b", re.IGNORECASE)
 
 Place = Literal["cpu", "accelerator", "unknown"]
 
@@ -64,12 +69,13 @@ def weigh(mix: Mix, project: Project) -> Weight | None:
     That something is on an accelerator is proved by a device, by the output of a model, or by every caller that can be
     read. What rests on an assumption is no error, and the words say what is assumed.
     """
-    if mix.tier == "placed":
-        return Weight("error", f"one on `{mix.other}`" if mix.other else "one on an accelerator")
     if mix.tier == "model":
         return Weight("error", "the output of a model")
     function, name = mix.function, mix.other.partition(".")[0]
-    if function is None or name not in _parameters(function):
+    is_argument = function is not None and name in _parameters(function)
+    if mix.tier == "placed" and not (is_argument and mix.other == f"{name}.device" and not _MODEL.search(name)):
+        return Weight("error", f"one on `{mix.other}`" if mix.other else "one on an accelerator")
+    if function is None or not is_argument:
         if mix.tier == "param":
             return Weight("warning", "one that came in as an argument, which is taken to be on the accelerator")
         return Weight("warning", "a tensor, on a device that nothing here names")
