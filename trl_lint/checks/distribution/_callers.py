@@ -77,7 +77,7 @@ def weigh(mix: Mix, project: Project) -> Weight | None:
         return Weight("error", f"one on `{mix.other}`" if mix.other else "one on an accelerator")
     if function is None or not is_argument:
         if mix.tier == "param":
-            return Weight("warning", "one that came in as an argument, which is taken to be on the accelerator")
+            return Weight("warning", "one that came in as an argument, taken to be on the accelerator")
         return Weight("warning", "a tensor, on a device that nothing here names")
     if _is_fed(function, mix.place):
         # What lies beside a tensor with a device is most likely there as well, and no more than that.
@@ -90,8 +90,8 @@ def weigh(mix: Mix, project: Project) -> Weight | None:
         return Weight(
             "error", f"`{name}`, which the callers of `{function.name}` have on the accelerator", (found.site,)
         )
-    why = f"no caller of `{function.name}` here says where it is"
-    return Weight("warning", f"the argument `{name}`, which is taken to be on the accelerator because {why}")
+    why = f"no caller of `{function.name}` says where it is"
+    return Weight("warning", f"the argument `{name}`, taken to be on the accelerator because {why}")
 
 
 def _parameters(function: FunctionNode) -> list[str]:
