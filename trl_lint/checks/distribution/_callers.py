@@ -10,12 +10,10 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, cast
 
-from trl_lint import looks
 from trl_lint.checks.distribution._device import resolver_of
 from trl_lint.finding import Location, Severity
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import call_sites, last_name
-from trl_lint.python.imports import imports_in
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -27,11 +25,12 @@ if TYPE_CHECKING:
     from trl_lint.python.dataflow.places import Value
 
 _CALLERS_DEEP = 3
-# What is looked at for one finding: calls, names that are searched for in other files, files that are searched, and
-# files that are parsed. What lies beyond is not known.
+# What is looked at for one finding: calls, names that are searched for in other files, files that are searched, files
+# with such a name that are asked for an import, and files that are parsed. What lies beyond is not known.
 _MOST_SITES = 12
 _MOST_NAMES = 3
 _MOST_FILES = 1_000
+_MOST_ASKED = 50
 _MOST_PARSED = 8
 # Methods that a framework calls with what it has moved to the accelerator before, by a word in a base of their class.
 _FED = {
@@ -73,7 +72,7 @@ def weigh(mix: Mix, project: Project) -> Weight | None:
         return Weight("error", "the output of a model")
     function, name = mix.function, mix.other.partition(".")[0]
     is_argument = function is not None and name in _parameters(function)
-    if mix.tier == "placed" and not (is_argument and mix.other == f"{name}.device" and not _MODEL.search(name)):
+    if mix.tier == "placed" and not (mix.is_relative and is_argument and not _MODEL.search(name)):
         return Weight("error", f"one on `{mix.other}`" if mix.other else "one on an accelerator")
     if function is None or not is_argument:
         if mix.tier == "param":
@@ -150,11 +149,8 @@ class _Callers:
         """The other modules of the project, no tests, in which a function of a module may be called."""
         self.names -= 1
         found = _files_calling(f"{'.' if is_method else ''}{name}(", self.project) if self.names >= 0 else []
-        for path in found:
-            if path == module.path:
-                continue
-            looks.note_use(path, by=module.path)
-            if not is_method and not _may_import(path, module.path, self.project):
+        for path in found[:_MOST_ASKED]:
+            if path == module.path or (not is_method and not _may_import(path, module.path, self.project)):
                 continue
             self.parsed.add(path)
             if len(self.parsed) > _MOST_PARSED:
@@ -233,13 +229,14 @@ def _holds(project: Project, path: str, needle: str) -> bool:
 
 
 def _may_import(path: str, home: str, project: Project) -> bool:
-    """Whether a file imports from the module `home`, or from the package around it, which may offer its names."""
-    key = ("imported words", path)
-    if key not in project.memo:
-        project.memo[key] = frozenset[str]()
-        with suppress(OSError, SourceError):
-            found = imports_in(project.files.own(path).data)
-            project.memo[key] = frozenset(part for one in found for part in f"{one.module}.{one.name}".split("."))
-    words = cast("frozenset[str]", project.memo[key])
-    stem, around = os.path.basename(home).removesuffix(".py"), os.path.basename(os.path.dirname(home))
-    return stem in words or around in words or ("" in words and os.path.dirname(path) == os.path.dirname(home))
+    """Whether a file imports from the module `home`, or from a package around it, which may offer its names."""
+    parts = [
+        part for part in os.path.relpath(home, project.root).removesuffix(".py").split(os.sep) if part != "__init__"
+    ]
+    words = "|".join(map(re.escape, parts[-3:]))
+    pattern = (
+        rf"(?m)^[ \t]*(?:from[ \t]+[\w.]*\b(?:{words})\b|from[ \t]+\.+[ \t]*import\b|import[ \t]+[\w.]*\b(?:{words})\b)"
+    )
+    with suppress(OSError, SourceError):
+        return project.files.fits(path, pattern.encode("utf-8", "replace"))
+    return False

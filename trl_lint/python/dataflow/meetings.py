@@ -22,7 +22,7 @@ class Mix(NamedTuple):
 
     `remedy` is the device expression the factory should have been given, "" if none is certain. `is_certain` unless the
     factory may have been given a tensor, whose device it would have taken over. `source` is the module of the factory,
-    `place` that of the meeting.
+    `place` that of the meeting. `is_relative`: all that is said of the other is that it is where `other` is.
     """
 
     factory: ast.Call
@@ -35,6 +35,7 @@ class Mix(NamedTuple):
     sort: Sort = "mix"
     is_certain: bool = True
     is_state: bool = False
+    is_relative: bool = False
 
     @property
     def function(self) -> FunctionNode | None:
@@ -112,6 +113,7 @@ class Meetings:
             sort,
             is_certain=not stray.is_doubtful,
             is_state=stray.is_state,
+            is_relative=other.is_relative,
         )
         self._keep(key, mix)
 
