@@ -105,15 +105,23 @@ class _Reader:
         for parent in module.ancestors(node):
             for name in ("body", "orelse", "finalbody"):
                 block = getattr(parent, name, None)
-                if isinstance(block, list) and child in block:
+                index = self._index(parent, name, block, child) if isinstance(block, list) else None
+                if index is not None:
                     whole = is_called_later and isinstance(parent, ast.Module)
-                    yield from self._of_block(parent, name, block, None if whole else block.index(child))
+                    yield from self._of_block(parent, name, cast("list[ast.stmt]", block), None if whole else index)
                     if isinstance(parent, ast.Try) and name == "orelse":
                         yield from self._of_block(parent, "body", parent.body, None)
             if isinstance(parent, FUNCTIONS):
                 is_called_later = True
                 yield from self._of_function(parent, depth)
             child = parent
+
+    def _index(self, parent: ast.AST, name: str, block: list[ast.stmt], child: ast.AST) -> int | None:
+        """Which statement of a block a node is; None if it is none."""
+        key = (f"places in {name}", parent)
+        if key not in self.module.memo:
+            self.module.memo[key] = {statement: index for index, statement in enumerate(block)}
+        return cast("dict[ast.AST, int]", self.module.memo[key]).get(child)
 
     def _of_block(self, parent: ast.AST, name: str, block: list[ast.stmt], end: int | None) -> Iterator[Demand]:
         """The demands of the first statements of a block, read once for all that stands in it."""

@@ -198,14 +198,14 @@ def environment_at(module: PythonModule, node: ast.AST, project: Project, packag
         return around
     if any(demand.package == package and demand.specifier is None for demand in demands):
         return None
-    asked = sorted({f"{demand.package}{demand.specifier}" for demand in demands})
-    key = (f"demanded {asked}", module.tree)
-    if key not in module.memo:
+    # Kept with the project: an environment and its choices hold each other, and would outlive the module.
+    key = ("narrowed", module.path, *sorted({f"{demand.package}{demand.specifier}" for demand in demands}))
+    if key not in project.memo:
         from trl_lint.project.narrowed import Narrowed
 
         narrowed = Narrowed(around, demands)
-        module.memo[key] = narrowed if narrowed.is_possible else None
-    return cast("Environment | None", module.memo[key])
+        project.memo[key] = narrowed if narrowed.is_possible else None
+    return cast("Environment | None", project.memo[key])
 
 
 def demands_at(module: PythonModule, node: ast.AST, project: Project) -> tuple[Demand, ...]:

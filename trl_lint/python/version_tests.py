@@ -25,6 +25,7 @@ _RELEASE = regex(r"[0-9]+(?:\.[0-9]+)*(?:\.?(?:a|b|rc|dev|post)[0-9]+)*\Z")
 _COMPARING = regex(r"is_([a-z]+)_version\Z")
 _AVAILABLE = regex(r"is_([a-z]+)_available\Z")
 _NAMES_DEEP = 2
+_MOST_VALUES = 4
 
 
 class Asked(NamedTuple):
@@ -111,8 +112,8 @@ def _package(module: PythonModule, node: ast.expr, depth: int) -> str:
     if len(origins) == 1 and next(iter(origins)).endswith(".__version__"):  # `from trl import __version__ as v`
         return next(iter(origins)).partition(".")[0]
     values = bindings(module).get(key_of(node), []) if depth < _NAMES_DEEP else []
-    packages = {_package(module, value, depth + 1) for value in values}
-    return packages.pop() if len(packages) == 1 else ""
+    packages = {_package(module, value, depth + 1) for value in values[:_MOST_VALUES]}
+    return packages.pop() if len(packages) == 1 and len(values) <= _MOST_VALUES else ""
 
 
 def _release(module: PythonModule, node: ast.expr) -> str:

@@ -21,6 +21,7 @@ from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
+    from trl_lint.python.dataflow.device import Passed
     from trl_lint.python.dataflow.meetings import Mix
     from trl_lint.python.dataflow.places import Value
 
@@ -169,17 +170,19 @@ class _Callers:
     ) -> Iterator[tuple[Place, Location]]:
         """Where a call has what it passes for a parameter, each time the analysis of its function comes by."""
         from trl_lint.python.dataflow import callees
-        from trl_lint.python.dataflow.device import passed_at
+        from trl_lint.python.dataflow.device import passed_in
 
         caller = other.function(site)
         at = other.location(site, f"`{function.name}` is called here")
-        key = ("passed", site)
-        if key not in other.memo:
-            other.memo[key] = [] if caller is None else passed_at(other, caller, site, resolver_of(self.project))
-        runs = cast("list[tuple[list[Value], dict[str | None, Value]]]", other.memo[key])
-        if not runs or caller is None:
+        if caller is None:
             yield "unknown", at
             return
+        key = ("passed", caller)
+        if key not in other.memo:
+            other.memo[key] = passed_in(other, caller, resolver_of(self.project))
+        runs = cast("Passed", other.memo[key]).get(site, [])
+        if not runs:
+            yield "unknown", at
         is_method = isinstance(module.parents.get(function), ast.ClassDef) and isinstance(site.func, ast.Attribute)
         for arguments, keywords in runs:
             bound = callees.bound(function, site, arguments, keywords, is_method)

@@ -21,7 +21,9 @@ from trl_lint.sources import SourceError
 if TYPE_CHECKING:
     from trl_lint.project import Project
 
-_NAMES_DEEP = 6
+_NAMES_DEEP = 5
+_MOST_VALUES = 3
+_MOST_SAVED = 200
 _HOLE = "{}"
 # Calls that change where a file is, and not which file it is.
 _SAME_FILE = regex(r"(?:^|_)(?:Path|str|fspath|abspath|realpath|normpath|expanduser|open|copy|local)(?:$|_)")
@@ -66,7 +68,7 @@ def _all_saved(project: Project) -> tuple[list[str], list[Saved]]:
     if key not in project.memo:
         paths = [path for path in project.paths() if path.endswith(".py") and not is_test_file(path)]
         saving = [path for path in paths if _saves(path, project)]
-        project.memo[key] = (saving, [saved for path in saving for saved in _read_saved(path, project)])
+        project.memo[key] = (saving, [saved for path in saving for saved in _read_saved(path, project)][:_MOST_SAVED])
     return cast("tuple[list[str], list[Saved]]", project.memo[key])
 
 
@@ -119,7 +121,8 @@ def _bound(node: ast.expr, module: PythonModule, near: ast.AST) -> list[ast.expr
     """What a name is assigned in the function of a place, else anywhere in the module."""
     values = bindings(module).get(key_of(node), [])
     function = module.function(near)
-    return [value for value in values if module.function(value) is function] or values
+    found = [value for value in values if module.function(value) is function] or values
+    return found if len(found) <= _MOST_VALUES else []
 
 
 def _text(node: ast.expr) -> str | None:
@@ -143,10 +146,16 @@ def _keys_read(call: ast.Call, module: PythonModule) -> frozenset[str]:
     """The keys that a function reads of what it loads: `state = torch.load(…); state["step"], state["model"]`."""
     assign = module.parents.get(call)
     name = key_of(assign.targets[0]) if isinstance(assign, ast.Assign) else ""
-    function = module.function(call)
-    read = (
-        node.slice.value
-        for node in module.of(ast.Subscript)
-        if isinstance(node.slice, ast.Constant) and key_of(node.value) == name and module.function(node) is function
-    )
-    return frozenset(key for key in read if isinstance(key, str)) if name else frozenset()
+    return _read_by_name(module).get((module.function(call), name), frozenset()) if name else frozenset()
+
+
+def _read_by_name(module: PythonModule) -> dict[tuple[ast.AST | None, str], frozenset[str]]:
+    """The literal keys that are read in each function, by what they are read of."""
+    key = ("keys read", module.tree)
+    if key not in module.memo:
+        table: dict[tuple[ast.AST | None, str], set[str]] = {}
+        for node in module.of(ast.Subscript):
+            if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+                table.setdefault((module.function(node), key_of(node.value)), set()).add(node.slice.value)
+        module.memo[key] = {place: frozenset(keys) for place, keys in table.items()}
+    return cast("dict[tuple[ast.AST | None, str], frozenset[str]]", module.memo[key])

@@ -32,6 +32,7 @@ _LABEL = regex(
     r"(?:(?:in)?correct|right|wrong|good|bad|do|don'?t|do not|not this|instead of)\b[ \t]*(?:[:(*_—–-].*)?\Z)",
     re.IGNORECASE,
 )
+_NEAR = 1_000  # characters
 
 
 def is_example(name: str, launch: Launch) -> bool:
@@ -48,10 +49,12 @@ def is_example(name: str, launch: Launch) -> bool:
 
 def _is_labelled(launch: Launch) -> bool:
     """Whether a comment before the command, or the line before its block, is a label such as `# Incorrect`."""
-    text, start = launch.source.text, launch.command.start
-    comments = [line for line in text[:start].splitlines() if line.lstrip().startswith("#")]
+    start = launch.command.start
+    block = launch.source.text[max(0, start - _NEAR) : start]
+    comments = [line for line in block.splitlines() if line.lstrip().startswith("#")]
     if comments and _LABEL.match(comments[-1]):
         return True
-    before = launch.source.file.text[: launch.source.location(0, 0).start].rstrip().splitlines()[:-1]
+    start = launch.source.location(0, 0).start
+    before = launch.source.file.text[max(0, start - _NEAR) : start].rstrip().splitlines()[:-1]
     above = next((line for line in reversed(before[-3:]) if line.strip()), "")
     return _LABEL.match(above) is not None

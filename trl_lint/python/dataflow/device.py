@@ -89,16 +89,17 @@ def device_meetings(module: PythonModule, function: FunctionNode, resolver: Reso
     return Found([], frozenset())
 
 
-def passed_at(
-    module: PythonModule, function: FunctionNode, call: ast.Call, resolver: Resolver | None = None
-) -> list[tuple[list[Value], Keywords]]:
-    """What a call in a function is given, by position and by name, each time the analysis comes by."""
+Passed = dict[ast.Call, list[tuple[list[Value], Keywords]]]
+
+
+def passed_in(module: PythonModule, function: FunctionNode, resolver: Resolver | None = None) -> Passed:
+    """What each call in a function is given, by position and by name, each time the analysis comes by."""
     domain = DeviceDomain(module, function, MOST_CALLS_DEEP, resolver)
-    domain.watched = call
+    domain.passed = {}
     try:
         DeviceInterpreter(domain).run(function.body, domain.start())
     except RecursionError:
-        return []
+        return {}
     return domain.passed
 
 
@@ -325,8 +326,8 @@ class DeviceDomain(Following):
         func = node.func
         arguments = [self.evaluate(arg, env) for arg in node.args]
         keywords: Keywords = {keyword.arg: self.evaluate(keyword.value, env) for keyword in node.keywords}
-        if node is self.watched:
-            self.passed.append((arguments, keywords))
+        if self.passed is not None and len(self._calling) == 1:
+            self.passed.setdefault(node, []).append((arguments, keywords))
         if self._is_torch(func):
             return self.torch_call(node, dotted(func) or "", arguments, keywords, env)
         if isinstance(func, ast.Name) and func.id not in env:
