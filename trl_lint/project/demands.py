@@ -39,6 +39,7 @@ _NEEDLES = (b"require_version", b"check_min_version")
 _TELLING = regex(r"version|depend|requir|compat|environ|install|check|ensure|verify|valid|assert", re.IGNORECASE)
 # A test that lets people switch the question off.
 _OPT_OUT = regex(r"environ|getenv|_env\b|env_|DISABLE|SKIP|IGNORE")
+_MAIN = regex(r"__main__")
 # Where releases are compared at all.
 _VERSIONS = regex(r"__version__|\bversion\(|_version\(|_available\(\s*[^)\s]")
 _DEEP = 3
@@ -58,25 +59,39 @@ Bound = dict[str, object]
 
 def demands_on(module: PythonModule, node: ast.AST, project: Project) -> tuple[Demand, ...]:
     """What the code before a place of a module asks of the installed releases; empty for nearly every place."""
-    if not _may_ask(module, project):
+    key = ("asks for releases", module.tree)
+    known = module.memo.get(key)
+    if known is False:
         return ()
-    steps = module.memo.setdefault(("steps of demands", module.tree), [_MOST_STEPS])
-    return tuple(dict.fromkeys(_Reader(module, project, cast("list[int]", steps)).before(node, 0)))
+    steps = cast("list[int]", module.memo.setdefault(("steps of demands", module.tree), [_MOST_STEPS]))
+    reader = _Reader(module, project, steps)
+    if known is None:
+        known = module.memo[key] = _may_ask(module, project) and reader.asks()
+    return tuple(dict.fromkeys(reader.before(node, 0))) if known else ()
 
 
 def _may_ask(module: PythonModule, project: Project) -> bool:
     """Whether a module may ask: a call with a telling name that stands by itself, a comparison, a base from beside."""
-    known = module.memo.get(("may ask for releases", module.tree))
-    if known is None:
-        known = any(
-            isinstance(node.value, ast.Call) and _is_telling(node.value.func, module) for node in module.of(ast.Expr)
-        )
-        known = known or _VERSIONS.search(module.text) is not None
-        known = known or any(needle.decode() in module.text for needle in _NEEDLES)
-        bases = (base for cls in module.classes for base in cls.bases)
-        known = known or any(imported_file(module, base, project) is not None for base in bases)
-        module.memo["may ask for releases", module.tree] = known
-    return bool(known)
+    if _compares(module) or any(needle.decode() in module.text for needle in _NEEDLES):
+        return True
+    calls = (node.value.func for node in module.of(ast.Expr) if isinstance(node.value, ast.Call))
+    if any(_is_telling(func, module) for func in calls):
+        return True
+    bases = (base for cls in module.classes for base in cls.bases)
+    return any(imported_file(module, base, project) is not None for base in bases)
+
+
+def _compares(module: PythonModule) -> bool:
+    """Whether a module may compare releases at all."""
+    return _has(module, "comparisons of releases", _VERSIONS)
+
+
+def _has(module: PythonModule, what: str, pattern: re.Pattern[str]) -> bool:
+    """Whether a pattern is found in the text of a module, searched for once."""
+    key = (what, module.tree)
+    if key not in module.memo:
+        module.memo[key] = pattern.search(module.text) is not None
+    return bool(module.memo[key])
 
 
 def _is_telling(func: ast.expr, module: PythonModule) -> bool:
@@ -95,6 +110,16 @@ class _Reader:
 
     def _other(self, module: PythonModule) -> _Reader:
         return _Reader(module, self.project, self._steps)
+
+    def asks(self) -> bool:
+        """Whether any statement of the module asks for releases, or a base of one of its classes does."""
+        module = self.module
+        statements: tuple[ast.stmt, ...] = (
+            *module.of(ast.Expr), *module.of(ast.Assert), *module.of(ast.If), *module.of(ast.For)
+        )  # fmt: skip
+        if any(self._made_here(statement) for statement in statements):
+            return True
+        return any(self._asking(base) is not None for cls in module.classes for base in cls.bases)
 
     # -- where ----------------------------------------------------------------------------------------------------
 
@@ -217,10 +242,13 @@ class _Reader:
 
     def _tested(self, statement: ast.stmt, test: ast.expr, outcome: bool) -> Iterator[Demand]:
         """What is known of the installed releases where a test has this outcome."""
-        for asked in asked_by(self.module, test, outcome) if _VERSIONS.search(self.module.text) else ():
+        for asked in asked_by(self.module, test, outcome) if _compares(self.module) else ():
             yield Demand(asked.package, asked.specifier, self.module.location(statement))
 
     def _truth(self, test: ast.expr, bound: Bound) -> bool | None:
+        if not bound and not _has(self.module, "ways out", _OPT_OUT):
+            return None
+
         def atom(node: ast.expr) -> bool | None:
             if isinstance(node, ast.Name) and node.id in bound:
                 return None if bound[node.id] is UNKNOWN else bool(bound[node.id])
@@ -392,4 +420,4 @@ def _is_super_init(call: ast.Call) -> bool:
 
 
 def _is_script(module: PythonModule) -> bool:
-    return "__main__" in module.text
+    return _has(module, "the name of a script", _MAIN)
