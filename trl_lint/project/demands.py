@@ -10,12 +10,22 @@ hand a requirement on are followed (`check_version("trl<=0.9.6")`), and so are t
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from trl_lint.finding import Location
+from trl_lint.project.demand_words import (
+    compares,
+    ends_with_an_error,
+    is_foreign,
+    is_of_an_object,
+    is_script,
+    is_super_init,
+    is_telling,
+    is_way_out,
+    may_be_switched_off,
+)
 from trl_lint.project.modules import imported_file, imported_name
 from trl_lint.python.guards import bindings, call_sites, evaluate, functions_named, key_of
 from trl_lint.python.module import FUNCTIONS, FunctionNode, PythonModule
@@ -35,13 +45,7 @@ _MINIMUM = ("check_min_version",)
 _REQUIREMENT = regex(r"\s*([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*((?:(?:[<>=!~]=|[<>])\s*[\w.*+!-]+\s*,?\s*)*)\Z")
 _NAMED = regex(r"\s*([A-Za-z][\w-]*)\s*(?:[<>=!~]|\Z)")
 _NEEDLES = (b"require_version", b"check_min_version")
-# Calls whose name says that they look at what is installed; only those are followed into other modules.
-_TELLING = regex(r"version|depend|requir|compat|environ|install|check|ensure|verify|valid|assert", re.IGNORECASE)
-# A test that lets people switch the question off.
-_OPT_OUT = regex(r"environ|getenv|_env\b|env_|DISABLE|SKIP|IGNORE")
-_MAIN = regex(r"__main__")
-# Where releases are compared at all.
-_VERSIONS = regex(r"__version__|\bversion\(|_version\(|_available\(\s*[^)\s]")
+_LONGEST = 200
 _DEEP = 3
 _MOST_STEPS = 20_000
 
@@ -72,32 +76,13 @@ def demands_on(module: PythonModule, node: ast.AST, project: Project) -> tuple[D
 
 def _may_ask(module: PythonModule, project: Project) -> bool:
     """Whether a module may ask: a call with a telling name that stands by itself, a comparison, a base from beside."""
-    if _compares(module) or any(needle.decode() in module.text for needle in _NEEDLES):
+    if compares(module) or any(needle.decode() in module.text for needle in _NEEDLES):
         return True
     calls = (node.value.func for node in module.of(ast.Expr) if isinstance(node.value, ast.Call))
-    if any(_is_telling(func, module) for func in calls):
+    if any(is_telling(func, module) for func in calls):
         return True
     bases = (base for cls in module.classes for base in cls.bases)
     return any(imported_file(module, base, project) is not None for base in bases)
-
-
-def _compares(module: PythonModule) -> bool:
-    """Whether a module may compare releases at all."""
-    return _has(module, "comparisons of releases", _VERSIONS)
-
-
-def _has(module: PythonModule, what: str, pattern: re.Pattern[str]) -> bool:
-    """Whether a pattern is found in the text of a module, searched for once."""
-    key = (what, module.tree)
-    if key not in module.memo:
-        module.memo[key] = pattern.search(module.text) is not None
-    return bool(module.memo[key])
-
-
-def _is_telling(func: ast.expr, module: PythonModule) -> bool:
-    """Whether the name of a function, here or where it comes from, says that it looks at what is installed."""
-    names = {key_of(func), *module.names.origins(func)}
-    return any(_TELLING.search(name.rpartition(".")[2]) for name in names)
 
 
 class _Reader:
@@ -170,9 +155,9 @@ class _Reader:
     def _of_function(self, function: FunctionNode, depth: int) -> Iterator[Demand]:
         """What was asked before a function can run: by the `__init__` of its object, or by whoever calls it."""
         owner = self.module.parents.get(function)
-        if isinstance(owner, ast.ClassDef) and _is_method(function):
+        if isinstance(owner, ast.ClassDef) and is_of_an_object(function):
             yield from self.made_by_class(owner, 0)
-        if depth < _DEEP and (function.name.startswith("_") or _is_script(self.module)):
+        if depth < _DEEP and (function.name.startswith("_") or is_script(self.module)):
             yield from self._of_callers(function, depth)
 
     def _of_callers(self, function: FunctionNode, depth: int) -> tuple[Demand, ...]:
@@ -225,7 +210,7 @@ class _Reader:
             if isinstance(statement.value, ast.Call):
                 yield from self._made_by_call(statement.value, bound, depth)
         elif isinstance(statement, ast.Try):
-            if all(_is_left(handler.body) for handler in statement.handlers):
+            if all(ends_with_an_error(handler.body) for handler in statement.handlers):
                 yield from self.made_by((*statement.body, *statement.orelse), bound, depth)
         elif isinstance(statement, (ast.With, ast.AsyncWith)):
             yield from self.made_by(statement.body, bound, depth)
@@ -234,7 +219,7 @@ class _Reader:
         elif isinstance(statement, ast.Assert):
             yield from self._tested(statement, statement.test, True)
         elif isinstance(statement, ast.If):
-            if _is_left(statement.body) and not statement.orelse:
+            if ends_with_an_error(statement.body) and not statement.orelse:
                 yield from self._tested(statement, statement.test, False)
             truth = self._truth(statement.test, bound)
             if truth is not None:
@@ -242,17 +227,17 @@ class _Reader:
 
     def _tested(self, statement: ast.stmt, test: ast.expr, outcome: bool) -> Iterator[Demand]:
         """What is known of the installed releases where a test has this outcome."""
-        for asked in asked_by(self.module, test, outcome) if _compares(self.module) else ():
+        for asked in asked_by(self.module, test, outcome) if compares(self.module) else ():
             yield Demand(asked.package, asked.specifier, self.module.location(statement))
 
     def _truth(self, test: ast.expr, bound: Bound) -> bool | None:
-        if not bound and not _has(self.module, "ways out", _OPT_OUT):
+        if not bound and not may_be_switched_off(self.module):
             return None
 
         def atom(node: ast.expr) -> bool | None:
             if isinstance(node, ast.Name) and node.id in bound:
                 return None if bound[node.id] is UNKNOWN else bool(bound[node.id])
-            return False if _OPT_OUT.search(self.module.segment(node)) else None
+            return False if is_way_out(node, self.module) else None
 
         return evaluate(test, atom)
 
@@ -266,13 +251,13 @@ class _Reader:
                 yield from self.made_by(loop.body, {**bound, loop.target.id: value}, depth)
 
     def _made_by_call(self, call: ast.Call, bound: Bound, depth: int) -> Iterator[Demand]:
-        if _is_super_init(call) and (cls := self.module.class_of(call)) is not None:
+        if is_super_init(call) and (cls := self.module.class_of(call)) is not None:
             yield from self._made_by_bases(cls, depth)
         name = key_of(call.func).rpartition(".")[2]
         if depth > _DEEP or not name:
             return
         origins = self.module.names.origins(call.func)
-        outer = any(_is_foreign(origin) for origin in origins)
+        outer = any(is_foreign(origin) for origin in origins)
         if name in _REQUIRING or any(origin.endswith(_dotted(_REQUIRING)) and outer for origin in origins):
             own = None if outer else self._function(call)
             if own is None:
@@ -283,7 +268,7 @@ class _Reader:
             least = self._value(argument(call, "min_version", 0), bound)
             yield Demand("transformers", f">={least}" if isinstance(least, str) else None, self.module.location(call))
             return
-        if not outer and _is_telling(call.func, self.module):
+        if not outer and is_telling(call.func, self.module):
             yield from self._made_by_helper(call, bound, depth)
 
     def _made_by_helper(self, call: ast.Call, bound: Bound, depth: int) -> Iterator[Demand]:
@@ -316,7 +301,7 @@ class _Reader:
         text = self._value(node, bound)
         place = self.module.location(call)
         if isinstance(text, str):
-            match = _REQUIREMENT.match(text)
+            match = _REQUIREMENT.match(text[:_LONGEST])
             if match is not None and match[2].strip():
                 specifier = ",".join(part.replace(" ", "") for part in match[2].split(",") if part.strip())
                 yield Demand(match[1].lower().replace("_", "-"), specifier, place)
@@ -385,39 +370,5 @@ class _Reader:
         return (other, own[0]) if len(own) == 1 else None
 
 
-def _is_foreign(origin: str) -> bool:
-    """Whether a name comes from a library that has `require_version`, and not from the project."""
-    return origin.partition(".")[0] in ("transformers", "diffusers", "optimum", "adapters", "peft", "accelerate")
-
-
 def _dotted(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f".{name}" for name in names)
-
-
-def _is_left(block: list[ast.stmt]) -> bool:
-    """Whether a block ends the program, or the call of whoever runs it, with an error."""
-    last = block[-1]
-    is_exit = (
-        isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and key_of(last.value.func).endswith("exit")
-    )
-    return isinstance(last, ast.Raise) or is_exit
-
-
-def _is_method(function: FunctionNode) -> bool:
-    """Whether a function of a class runs on an object that is there already."""
-    marks = {key_of(decorator).rpartition(".")[2] for decorator in function.decorator_list}
-    return function.name not in ("__init__", "__new__", "__init_subclass__") and not marks & {
-        "staticmethod",
-        "classmethod",
-    }
-
-
-def _is_super_init(call: ast.Call) -> bool:
-    """`super().__init__(…)`."""
-    func = call.func
-    is_init = isinstance(func, ast.Attribute) and func.attr == "__init__" and isinstance(func.value, ast.Call)
-    return is_init and key_of(func.value.func) == "super"  # type: ignore[attr-defined]
-
-
-def _is_script(module: PythonModule) -> bool:
-    return _has(module, "the name of a script", _MAIN)
