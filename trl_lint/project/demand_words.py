@@ -13,21 +13,21 @@ from trl_lint.regexes import regex
 _TELLING = regex(r"version|depend|requir|compat|environ|install|check|ensure|verify|valid|assert", re.IGNORECASE)
 # A test that lets people switch the question off.
 _OPT_OUT = regex(r"environ|getenv|_env\b|env_|DISABLE|SKIP|IGNORE")
-_MAIN = regex(r"__main__")
+_WORDS_OUT = ("environ", "getenv", "_env", "env_", "DISABLE", "SKIP", "IGNORE")
 # Where releases are compared at all.
-_VERSIONS = regex(r"__version__|\bversion\(|_version\(|_available\(\s*[^)\s]")
+_VERSIONS = ("__version__", "version(", "_available(")
 
 
 def compares(module: PythonModule) -> bool:
     """Whether a module may compare releases at all."""
-    return _has(module, "comparisons of releases", _VERSIONS)
+    return _has(module, _VERSIONS)
 
 
-def _has(module: PythonModule, what: str, pattern: re.Pattern[str]) -> bool:
-    """Whether a pattern is found in the text of a module, searched for once."""
-    key = (what, module.tree)
+def _has(module: PythonModule, words: tuple[str, ...]) -> bool:
+    """Whether one of some words stands in the text of a module, searched for once; no expression is as fast."""
+    key = (f"words {words}", module.tree)
     if key not in module.memo:
-        module.memo[key] = pattern.search(module.text) is not None
+        module.memo[key] = any(word in module.text for word in words)
     return bool(module.memo[key])
 
 
@@ -68,12 +68,12 @@ def is_super_init(call: ast.Call) -> bool:
 
 
 def is_script(module: PythonModule) -> bool:
-    return _has(module, "the name of a script", _MAIN)
+    return _has(module, ("__main__",))
 
 
 def may_be_switched_off(module: PythonModule) -> bool:
     """Whether a module has words of a test that lets people switch a question off."""
-    return _has(module, "ways out", _OPT_OUT)
+    return _has(module, _WORDS_OUT)
 
 
 def is_way_out(test: ast.expr, module: PythonModule) -> bool:

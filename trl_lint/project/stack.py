@@ -8,13 +8,11 @@ that they accept is assumed instead of the newest of all.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from trl_lint.records import NamedTuple
-from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -176,9 +174,10 @@ def _contained(versions: tuple[Version, ...], specifiers: frozenset[str]) -> tup
 # -- one place of a file ----------------------------------------------------------------------------------------------
 
 # Without one of these, and without a base of the project that may ask, a file asks for no releases.
-_WORDS = regex(
-    r"version|depend|requir|compat|(?:check|ensure|verify|valid\w*|assert\w*|install\w*)_\w+\(", re.IGNORECASE
-)
+_WORDS = (
+    "version", "depend", "requir", "compat",
+    "check_", "ensure_", "verify_", "valid_", "validate_", "assert_", "install_", "installed_",
+)  # fmt: skip
 
 
 def choices_at(module: PythonModule, node: ast.AST, project: Project, package: str) -> Choices | None:
@@ -212,7 +211,8 @@ def demands_at(module: PythonModule, node: ast.AST, project: Project) -> tuple[D
     """What the code before a place asks of the installed releases, where the text of the file may ask at all."""
     key = ("words about releases", module.tree)
     if key not in module.memo:
-        module.memo[key] = _WORDS.search(module.text) is not None or _has_own_base(module, project)
+        text = module.text.lower()
+        module.memo[key] = any(word in text for word in _WORDS) or _has_own_base(module, project)
     if not module.memo[key]:
         return ()
     from trl_lint.project.demands import demands_on
