@@ -21,7 +21,7 @@ from accelerate import Accelerator
 
 def answer_mask(sequences: torch.Tensor, last_token: torch.Tensor) -> torch.Tensor:
     positions = torch.arange(sequences.size(1)).unsqueeze(0)
-    return positions <= last_token
+    return positions <= last_token.cuda()
 """
 FIXED = SCRIPT.replace("size(1))", "size(1), device=sequences.device)")
 FOUND = "train.py:6:17: TRL103 [*] error: "

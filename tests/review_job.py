@@ -15,7 +15,7 @@ FUNCTION = """
 
 def {name}(sequences: torch.Tensor, last_token: torch.Tensor) -> torch.Tensor:
     positions = torch.arange(sequences.size(1)).unsqueeze(0)
-    return positions <= last_token
+    return positions <= last_token.cuda()
 """
 
 

@@ -11,7 +11,7 @@ from trl_lint import looks
 from trl_lint.checks.agreement import agreed
 from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Location, Notice, Severity
+from trl_lint.finding import Finding, Location, Notice, Severity, lowered
 from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, is_larger
 from trl_lint.python.triage import triage_of
 from trl_lint.records import NamedTuple
@@ -276,11 +276,25 @@ class Checker:
     def _report_unparsed(
         self, path: str, message: str, start: int, end: int | None = None, severity: Severity = "error"
     ) -> None:
+        if severity == "error":
+            from trl_lint.project.templates import reading_of
+
+            reading = reading_of(path, start, self.project(path))
+            if reading == "template":
+                return
+            if reading == "unclear":
+                message, severity = f"{message}, unless something fills in the blank that stands there", "info"
         finding = Finding("TRL001", message, Location(path, start, start if end is None else end), severity)
         if self.settings.is_enabled("TRL001", path):
             self._add(finding)
 
     def _add(self, finding: Finding) -> None:
+        from trl_lint.paths import is_retired
+
+        path = finding.location.path
+        roots = (self.project(path).root, self.settings.root)
+        if finding.code != "TRL003" and any(is_retired(path, root) for root in roots):
+            finding = finding._replace(severity=lowered(finding.severity))
         self.found_in.setdefault(self._checking, {}).setdefault(finding)
 
 

@@ -11,10 +11,22 @@ from trl_lint.regexes import regex
 
 _TEST_FILE = regex(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^/]*_test)\.py$")
 
+# Folders of what nobody works on any more.
+_RETIRED = frozenset(("archive", "archived", "attic", "deprecated", "legacy", "obsolete", "old"))
+
 
 def is_test_file(path: str) -> bool:
     """Whether a Python file is a test, by its name or the folder it is in."""
     return _TEST_FILE.search(_slashes(path)) is not None
+
+
+@lru_cache(maxsize=1024)
+def is_retired(path: str, root: str) -> bool:
+    """Whether a file below `root` stands in a folder that is kept for the record: `archived`, `legacy`, `Old` …"""
+    if not is_below(path, root):
+        return False
+    folders = os.path.dirname(path)[len(root) :].lower().split(os.sep)
+    return not _RETIRED.isdisjoint(folders)
 
 
 class Glob(NamedTuple):

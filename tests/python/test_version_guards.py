@@ -17,6 +17,8 @@ GUARDED = {
     "version": "if Version(trl.__version__) >= Version('0.16'):\n    MARK\n",
     "else of a version": "if Version(trl.__version__) >= Version('0.16'):\n    pass\nelse:\n    MARK\n",
     "stored version": "NEW = parse(version('trl')) >= parse('1')\nif NEW:\n    MARK\n",
+    "stored twice": "v = version('trl')\nNEW = parse(v) >= parse('1')\nif NEW:\n    MARK\n",
+    "named after a release": "from .compat import TRL_V1\nif TRL_V1:\n    MARK\n",
     "available": "if is_vllm_available():\n    MARK\n",
     "type checking": "if TYPE_CHECKING:\n    MARK\n",
     "expression": "x = MARK if hasattr(trl, 'MARK') else None\n",

@@ -20,7 +20,7 @@ from trl_lint.project.launchers import (
     option_name,
     peel,
 )
-from trl_lint.project.links import linked_files
+from trl_lint.project.links import inside_project, linked_files
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing
 from trl_lint.regexes import regex
 from trl_lint.sources import Source
@@ -133,6 +133,14 @@ class Launch:
     @property
     def location(self) -> Location:
         return self.source.location(self.command.start, self.command.end)
+
+    @property
+    def is_mild(self) -> bool:
+        """Whether what is found in it weighs less: it is only shown, or run in what may be another checkout."""
+        directory = self.command.directory or ""
+        if self.source.language == "dockerfile" or not directory.startswith("/"):
+            return self.is_documentation
+        return self.is_documentation or not inside_project(f"{directory}/.here", self.source.path)
 
     def files_named(self, name: str) -> list[str]:
         """The absolute paths of the existing files that a name written in this command may mean."""

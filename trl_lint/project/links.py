@@ -20,6 +20,7 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
 
     `directory` is the working directory as far as the text tells it: absolute, relative to where the command is typed
     ("" = there), None unknown. From an absolute one there is one answer, else all likely places count, nearest first.
+    An absolute one that is no folder of the project may be where the checkout is mounted elsewhere (`cd /workspace`).
     """
     if source.language == "dockerfile":
         # Folders of the image are not folders of the host; below the working directory the layouts usually agree.
@@ -30,7 +31,12 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
         directory = None
     if os.path.isabs(name) or (directory and os.path.isabs(directory)):
         path = os.path.normpath(os.path.join(directory or "", name))
-        return [path] if looks.is_file(path) else []
+        if os.path.isabs(name) or looks.is_file(path) or inside_project(path, source.path):
+            return [path] if looks.is_file(path) else []
+        mounted = inside_mount(directory or "", source.path)
+        if mounted is None and "/" not in name:
+            return []  # every project has a `train.py`
+        directory = mounted
     directory = inside_clone(directory, source.path)
     found: list[str] = []
     found_bases = bases(source.path)
@@ -84,6 +90,19 @@ def inside_clone(directory: str | None, path: str) -> str:
     if first and first.lower() == os.path.basename(root).lower() and not looks.is_folder(os.path.join(root, first)):
         return rest
     return directory or ""
+
+
+def inside_mount(directory: str, path: str) -> str | None:
+    """A folder of another machine as seen from the root of the project: `/workspace/project/examples` -> `examples`.
+
+    None where no part of it has the name of the project.
+    """
+    from trl_lint.project import find_root
+
+    name = os.path.basename(find_root(os.path.dirname(path))).lower()
+    parts = [part for part in directory.split("/") if part]
+    at = next((index for index, part in enumerate(parts) if part.lower() == name), None)
+    return "/".join(parts[at + 1 :]) if at is not None else None
 
 
 def inside_project(name: str, path: str) -> bool:

@@ -51,6 +51,13 @@ def _file(base: str, name: str) -> str | None:
     return None
 
 
+def holds_module(dotted: str, project: Project) -> bool:
+    """Whether a file of the project, in whatever folder, is the module or the package of a dotted name."""
+    stem = os.sep + dotted.replace(".", os.sep)
+    ends = (f"{stem}.py", os.path.join(stem, "__init__.py"))
+    return any(path.endswith(ends) for path in project.paths())
+
+
 def imported_name(module: PythonModule, node: ast.expr, project: Project) -> tuple[PythonModule, str] | None:
     """The module of the project, and the name in it, that `f` or `u.f` stands for; None if nothing there is certain.
 
@@ -66,6 +73,15 @@ def imported_name(module: PythonModule, node: ast.expr, project: Project) -> tup
             found = _imported(package, ast.Name(name, ast.Load()), project) or found
         module.memo[key] = found
     return module.memo[key]  # type: ignore[return-value]
+
+
+def imported_file(module: PythonModule, node: ast.expr, project: Project) -> str | None:
+    """The file of the project that `imported_name` would parse."""
+    dotted = key_of(node)
+    if not dotted or not module.names.is_imported(dotted.partition(".")[0]):
+        return None
+    paths = (known_file(target, module.path, project) for target, _ in _readings(module, dotted))
+    return next((path for path in paths if path is not None and path != module.path), None)
 
 
 def _imported(module: PythonModule, node: ast.expr, project: Project) -> tuple[PythonModule, str] | None:

@@ -7,6 +7,7 @@ that they accept is assumed instead of the newest of all.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -16,7 +17,10 @@ from trl_lint.records import NamedTuple
 if TYPE_CHECKING:
     from packaging.version import Version
 
+    from trl_lint.project import Project
+    from trl_lint.project.demands import Demand
     from trl_lint.project.environment import Environment, Package
+    from trl_lint.python.module import PythonModule
 
 T = TypeVar("T")
 
@@ -165,3 +169,60 @@ def _contained(versions: tuple[Version, ...], specifiers: frozenset[str]) -> tup
 
     sets = [found for text in sorted(specifiers) if (found := parse_specifier(text)) is not None]
     return tuple(v for v in versions if any(found.contains(v, prereleases=True) for found in sets))
+
+
+# -- one place of a file ----------------------------------------------------------------------------------------------
+
+# Without one of these, and without a base of the project that may ask, a file asks for no releases.
+_WORDS = (
+    "version", "depend", "requir", "compat",
+    "check_", "ensure_", "verify_", "valid_", "validate_", "assert_", "install_", "installed_",
+)  # fmt: skip
+
+
+def choices_at(module: PythonModule, node: ast.AST, project: Project, package: str) -> Choices | None:
+    """The releases whose API is known that a place may run with; None as in `environment_at`."""
+    environment = environment_at(module, node, project, package)
+    return None if environment is None else environment.choices
+
+
+def environment_at(module: PythonModule, node: ast.AST, project: Project, package: str) -> Environment | None:
+    """The environment of a place of a module; None if it is never reached with any release that the pins allow.
+
+    None, too, where code asks for releases of `package` that are not known: then nothing is certain of it.
+    """
+    around = project.environment(module.path)
+    demands = demands_at(module, node, project)
+    if not demands:
+        return around
+    if any(demand.package == package and demand.specifier is None for demand in demands):
+        return None
+    # Kept with the project: an environment and its choices hold each other, and would outlive the module.
+    key = ("narrowed", module.path, *sorted({f"{demand.package}{demand.specifier}" for demand in demands}))
+    if key not in project.memo:
+        from trl_lint.project.narrowed import Narrowed
+
+        narrowed = Narrowed(around, demands)
+        project.memo[key] = narrowed if narrowed.is_possible else None
+    return cast("Environment | None", project.memo[key])
+
+
+def demands_at(module: PythonModule, node: ast.AST, project: Project) -> tuple[Demand, ...]:
+    """What the code before a place asks of the installed releases, where the text of the file may ask at all."""
+    key = ("words about releases", module.tree)
+    if key not in module.memo:
+        text = module.text.lower()
+        module.memo[key] = any(word in text for word in _WORDS) or _has_own_base(module, project)
+    if not module.memo[key]:
+        return ()
+    from trl_lint.project.demands import demands_on
+
+    return demands_on(module, node, project)
+
+
+def _has_own_base(module: PythonModule, project: Project) -> bool:
+    """Whether a class of a file has a base that is imported from the project."""
+    from trl_lint.project.modules import is_of_project
+
+    origins = {origin for cls in module.classes for base in cls.bases for origin in module.names.origins(base)}
+    return any("." in origin and is_of_project(origin, module.path, project) for origin in origins)

@@ -141,6 +141,17 @@ def _calls_by_name(module: PythonModule) -> dict[tuple[type[ast.expr], str], lis
     return cached  # type: ignore[return-value]
 
 
+def functions_named(module: PythonModule, name: str) -> list[FunctionNode]:
+    """The functions and methods of a module that have a name."""
+    cached = module.memo.get(("functions by name", module.tree))
+    if cached is None:
+        table: dict[str, list[FunctionNode]] = {}
+        for function in module.functions:
+            table.setdefault(function.name, []).append(function)
+        cached = module.memo["functions by name", module.tree] = table
+    return cached.get(name, [])  # type: ignore[attr-defined, no-any-return]
+
+
 def exclusive(module: PythonModule, one: ast.AST, other: ast.AST) -> bool:
     """Whether two places can never run in the same pass: they stand in different branches of one `if`.
 

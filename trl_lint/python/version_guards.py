@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections.abc import Sequence
 
 from trl_lint import looks
 from trl_lint.python.guards import bindings, key_of
@@ -22,7 +23,8 @@ from trl_lint.sources.text import SourceFile
 _ABOUT_RELEASES = regex(
     r"version|hasattr|getattr|available|installed|TYPE_CHECKING|find_spec|signature|getfullargspec|__code__|"
     r"\b__fields__|dataclass_fields|importlib|sys\.modules|(?i:is_(?:new|old|legacy))|_(?:ge|gt|lt|le|gte|lte|eq)_|"
-    r"(?i:\bhas_|_has_|supports?_|_supported|_exists\b|greater|at_least|min_ver)",
+    r"(?i:\bhas_|_has_|supports?_|_supported|_exists\b|greater|at_least|min_ver)|"
+    r"(?:trl|transformers|accelerate|peft|deepspeed|vllm|verl)_?(?:v?\d|new|old|legacy)",
     re.IGNORECASE,
 )
 _VERSION = regex("version", re.IGNORECASE)
@@ -142,6 +144,13 @@ def is_about_releases(module: PythonModule, test: ast.expr, words: re.Pattern[st
     """Whether a test asks for a release or for what is installed, itself or through a name it was stored in."""
     if words.search(module.segment(test)):
         return True
+    stored = _stored(module, [test])
+    compared = [value for value in stored if isinstance(value, (ast.Compare, ast.BoolOp, ast.UnaryOp))]
+    return any(words.search(module.segment(value)) for value in (*stored, *_stored(module, compared)))
+
+
+def _stored(module: PythonModule, nodes: Sequence[ast.expr]) -> list[ast.expr]:
+    """What the names in some expressions are assigned: `v = version("trl")`, then `NEW = parse(v) >= parse("1")`."""
     table = bindings(module)
-    stored = (value for node in ast.walk(test) if isinstance(node, ast.Name) for value in table.get(node.id, ()))
-    return any(words.search(module.segment(value)) for value in stored)
+    names = dict.fromkeys(node.id for value in nodes for node in ast.walk(value) if isinstance(node, ast.Name))
+    return [value for name in names for value in table.get(name, ())]

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._accelerate import AccelerateFile, read_accelerate
-from trl_lint.checks.configs._problems import Problem, entries, is_known, never, outside, takes
+from trl_lint.checks.configs._problems import Problem, entries, is_known, is_to_be_filled_in, never, outside, takes
 from trl_lint.knowledge.configs import ValueRow, is_allowed, value_rows
 from trl_lint.sources.nodes import Entry, Scalar, value_of
+from trl_lint.sources.placeholders import is_blank
 
 if TYPE_CHECKING:
     from trl_lint.project.documents import Document
@@ -22,7 +23,9 @@ def refused_values(document: Document) -> Iterator[Problem]:
     yield from _environment(file)
     for row in value_rows("accelerate"):
         entry = file.entry(row.key)
-        if entry is not None and isinstance(entry.value, Scalar) and is_known(entry.value) and file.reads(row.when):
+        if entry is None or not isinstance(entry.value, Scalar) or is_to_be_filled_in(row, entry.value):
+            continue
+        if is_known(entry.value) and file.reads(row.when):
             yield _refused(row, entry, file)
     yield from _missing(file)
 
@@ -43,7 +46,9 @@ def _environment(file: AccelerateFile) -> Iterator[Problem]:
     """Everything that is not LOCAL_MACHINE is read as a config of SageMaker, whose keys are others."""
     entry = file.entry("compute_environment")
     value = file.text("compute_environment")
-    if entry is not None and value is not None and value not in ("LOCAL_MACHINE", "None"):
+    if entry is None or value is None or is_blank(value, "compute_environment"):
+        return
+    if value not in ("LOCAL_MACHINE", "None"):
         message = (
             f"`compute_environment: {value}` is not allowed: known are LOCAL_MACHINE and AMAZON_SAGEMAKER, and with "
             "every other word accelerate reads the file as one of SageMaker's"

@@ -11,6 +11,7 @@ from trl_lint.checks.configs._problems import (
     Problem,
     entries,
     is_known,
+    is_to_be_filled_in,
     never,
     outside,
     takes,
@@ -104,7 +105,9 @@ def refused_values(document: Document) -> Iterator[Problem]:
         return
     for row in configs.value_rows("deepspeed"):
         entry = find_entry(root, row.key)
-        if entry is not None and isinstance(entry.value, Scalar) and is_known(entry.value) and _is_plain(entry.value):
+        if entry is None or not isinstance(entry.value, Scalar) or is_to_be_filled_in(row, entry.value):
+            continue
+        if is_known(entry.value) and _is_plain(entry.value):
             yield _refused_value(row, entry, entry.value)
 
 

@@ -27,6 +27,7 @@ from trl_lint.knowledge.api import facts
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.names import ABSENT, Missing
 from trl_lint.knowledge.programs import programs, successors
+from trl_lint.project.modules import holds_module
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import UNKNOWN
 from trl_lint.records import NamedTuple
@@ -128,8 +129,8 @@ def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Prob
     run = read_run(launch, project)
     if run is None:
         return
-    level = Level(rule, launch.is_documentation)
-    gone = _program_gone(run, level)
+    level = Level(rule, launch.is_mild)
+    gone = _program_gone(run, level, project)
     if gone is not None:
         yield gone
         return
@@ -140,9 +141,7 @@ def wrong_values(launch: Launch, rule: Rule, project: Project) -> Iterator[Probl
     """TRL402: values that argparse refuses."""
     run = read_run(launch, project)
     if run is not None:
-        yield from _refused(
-            run, ("surplus", "missing", "type", "choice"), Level(rule, launch.is_documentation), project
-        )
+        yield from _refused(run, ("surplus", "missing", "type", "choice"), Level(rule, launch.is_mild), project)
 
 
 def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], level: Level, project: Project) -> Iterator[Problem]:
@@ -152,7 +151,7 @@ def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], level: Level, proje
         shown = os.path.relpath(run.path, project.root).replace(os.sep, "/")
         related = (Location(run.path, 0, 0, "the flags are declared here"),)
         for fault in read_arguments(run.launch.args, run.own).faults:
-            if fault.kind in kinds:
+            if fault.kind in kinds and not _is_blank(fault, run.launch):
                 yield Problem(
                     place_of(fault, run.launch), _word(fault, run, f"`{shown}`", run.own), level.severity, related
                 )
@@ -162,10 +161,18 @@ def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], level: Level, proje
     newest = run.choices["openrlhf"].newest
     arguments = arguments_in(run, newest)
     for fault in arguments.faults if arguments is not None else ():
-        verdict = _judged(fault, run, level) if fault.kind in kinds else None
+        verdict = _judged(fault, run, level) if fault.kind in kinds and not _is_blank(fault, run.launch) else None
         if verdict is not None:
             message = _word(fault, run, verdict.where, flags_in_release(run.module, newest) or {})
             yield Problem(place_of(fault, run.launch), message, verdict.severity, verdict.related)
+
+
+def _is_blank(fault: Fault, launch: Launch) -> bool:
+    """Whether the value that a flag lacks is a variable that is empty here: `KEY=""` is a blank to fill in."""
+    if fault.kind != "missing":
+        return False
+    behind = min((word.start for word in launch.args if word.start >= fault.word.end), default=launch.command.end)
+    return "$" in launch.source.text[fault.word.end : behind]
 
 
 def _judged(fault: Fault, run: OpenRLHFRun, level: Level) -> Verdict | None:
@@ -179,7 +186,7 @@ def _judged(fault: Fault, run: OpenRLHFRun, level: Level) -> Verdict | None:
     return judged(run.choices, points, ask, level, "openrlhf")
 
 
-def _program_gone(run: OpenRLHFRun, level: Level) -> Problem | None:
+def _program_gone(run: OpenRLHFRun, level: Level, project: Project) -> Problem | None:
     """`python -m openrlhf.cli.train_ppo` where the release has no such program."""
 
     def ask(versions: dict[str, str]) -> bool | None:
@@ -189,6 +196,8 @@ def _program_gone(run: OpenRLHFRun, level: Level) -> Problem | None:
     if run.own is not None:
         if run.own:
             return None
+        if holds_module(run.module, project):
+            return None  # in a folder that the command may be run in, or that is installed
         return Problem(run.launch.location, f"there is no program `{run.module}` in this project", level.severity, ())
     if "openrlhf" not in run.choices:
         return None
@@ -196,7 +205,7 @@ def _program_gone(run: OpenRLHFRun, level: Level) -> Problem | None:
         return None
     points = {"openrlhf": frozenset(range(len(releases("openrlhf"))))}
     verdict = judged(run.choices, points, ask, level, "openrlhf")
-    if verdict is None:
+    if verdict is None or holds_module(run.module, project):
         return None
     having = [version for version in releases("openrlhf") if ask({"openrlhf": version})]
     message = f"there is no program `{run.module}` in {verdict.where}"
@@ -215,7 +224,7 @@ def contradictions(launch: Launch, assertions: Sequence[Assertion], rule: Rule, 
     run = read_run(launch, project)
     if run is None or run.module != _ASSERTING or (run.own is not None and not is_release(run.choices, "openrlhf")):
         return
-    level = Level(rule, launch.is_documentation)
+    level = Level(rule, launch.is_mild)
     for found in broken(assertions, "openrlhf", run.choices, lambda version: _values(run, version), level):
         newest = run.choices["openrlhf"].newest
         arguments = arguments_in(run, newest)

@@ -9,21 +9,18 @@ from typing import TYPE_CHECKING
 from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option
 from trl_lint.checks.drift._judging import judge
 from trl_lint.finding import SEVERITIES, Finding, Fix, Location, Severity, lowered
-from trl_lint.knowledge.configs import ValueRow, holds
+from trl_lint.knowledge.configs import ValueRow, holds, value_rows
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
-from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar
+from trl_lint.sources.placeholders import is_blank, is_marked
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
-
-# What somebody or some program still fills in: `${NUM_GPUS}`, `<number>`, `{{ n }}`, `__N__`, `%N%`.
-_PLACEHOLDER = regex(r"[$<>{}%]|\A__.*__\Z")
 
 IsFine = Callable[[str], "bool | None"]
 
@@ -153,7 +150,7 @@ def entries(node: Node | None) -> Iterator[tuple[str, Entry]]:
         return
     last = {entry.key.value: entry for entry in node.entries if isinstance(entry.key.value, str)}
     for name, entry in last.items():
-        if name != "<<" and not _PLACEHOLDER.search(name):
+        if name != "<<" and not is_marked(name):
             yield name, entry
 
 
@@ -162,7 +159,17 @@ def is_known(node: Node | None) -> bool:
     if not isinstance(node, Scalar):
         return False
     is_text = isinstance(node.value, str)
-    return not node.tag and not (is_text and _PLACEHOLDER.search(str(node.value)))
+    return not node.tag and not (is_text and is_marked(str(node.value)))
+
+
+def is_to_be_filled_in(row: ValueRow, node: Scalar) -> bool:
+    """Whether the value of a key is a blank in capitals, such as `zero_stage: ZERO_STAGE`."""
+    if not isinstance(node.value, str) or not node.value.isupper():
+        return False
+    if any(node.value in _words(other) for other in value_rows("accelerate")):
+        return False  # a word of another key
+    takes_capitals = any(word.isupper() and "_" in word for word in _words(row))
+    return is_blank(node.value, row.key, in_capitals=takes_capitals)
 
 
 def whole_number(node: Node | None) -> int | None:
@@ -187,9 +194,14 @@ def takes(row: ValueRow) -> str:
         return "it must be 1 or more"
     if row.kind == "number":
         return f"a number{''.join(f' or {word}' for word in row.allowed)} is expected"
-    package = row.enum.partition(".")[0] or "accelerate"
-    words = row.values(releases(package)[-1]) or ()
+    words = _words(row)
     if row.case == "any" and row.enum.endswith("PrecisionType"):
         words = tuple(word.lower() for word in words)
     shown = [word for word in words if not (word.isdigit() and len(words) > 4) and word[:1] != "_"]
     return f"known are {', '.join(shown)}"
+
+
+def _words(row: ValueRow) -> tuple[str, ...]:
+    """The words that a key takes in the newest release."""
+    package = row.enum.partition(".")[0] or "accelerate"
+    return row.values(releases(package)[-1]) or ()

@@ -42,6 +42,10 @@ def refused_values(run: Run, rule: Rule) -> Iterator[Refused]:
 
         verdict = judge_releases(chosen, is_refused, rule)
         if verdict is not None and (found := about[verdict.release]) is not None:
+            from trl_lint.sources.placeholders import is_blank
+
+            if is_blank(said.value, field):
+                continue
             known = ", ".join(f"`{value}`" for value in found.allowed if value.lower() not in ("true", "false"))
             message = (
                 f"`{field}` cannot be `{said.value}` in {verdict.where}: the parser takes it and the trainer stops "

@@ -31,6 +31,7 @@ from trl_lint.knowledge.api import config_keys, facts
 from trl_lint.knowledge.histories import block, releases
 from trl_lint.knowledge.names import Missing
 from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs, successors
+from trl_lint.project.modules import holds_module
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import ABSENT
 from trl_lint.records import NamedTuple
@@ -203,7 +204,7 @@ def unknown_keys(launch: Launch, rule: Rule, project: Project) -> Iterator[Unkno
     run = read_run(launch, project)
     if run is None:
         return
-    level = Level(rule, run.line.takes_more or launch.is_documentation)
+    level = Level(rule, run.line.takes_more or launch.is_mild)
     if run.own is not None:
         tree = copied(run.own.tree)
         shown = os.path.relpath(run.own.path, project.root).replace(os.sep, "/")
@@ -214,7 +215,7 @@ def unknown_keys(launch: Launch, rule: Rule, project: Project) -> Iterator[Unkno
             message = _word(override, fault, run.own.tree, f"`{shown}`", None, others)
             yield UnknownKey(place_of(override, launch), message, level.severity, related, override, fault)
         return
-    gone = _module_gone(run, level)
+    gone = _module_gone(run, level, project)
     if gone is not None:
         yield gone
         return
@@ -255,7 +256,7 @@ def _faults(run: VerlRun, version: str) -> dict[int, Fault] | None:
     return None if tree is None else dict(apply_all(tree, run.overrides))
 
 
-def _module_gone(run: VerlRun, level: Level) -> UnknownKey | None:
+def _module_gone(run: VerlRun, level: Level, project: Project) -> UnknownKey | None:
     """`python -m verl.trainer.main_generation` where the release has no such module."""
     dotted = run.module.removeprefix("verl")
     ever = block("verl", "modules")
@@ -270,7 +271,7 @@ def _module_gone(run: VerlRun, level: Level) -> UnknownKey | None:
         return None
     points = {"verl": frozenset(at for at, _ in ever.changes(dotted))}
     verdict = judged(run.choices, points, ask, level, "verl")
-    if verdict is None:
+    if verdict is None or holds_module(run.module, project):
         return None
     having = [version for version in releases("verl") if ask({"verl": version})]
     message = f"there is no module `{run.module}` in {verdict.where}; verl {ranges_of(having, releases('verl'))} has it"

@@ -19,6 +19,7 @@ from trl_lint.regexes import regex
 if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.python.dataflow.device import Found
+    from trl_lint.python.dataflow.device_following import Resolver
     from trl_lint.python.dataflow.meetings import Mix, Sort
 
 # Code that prepares data on the CPU by design; the loader or the trainer moves the batch later.
@@ -43,7 +44,10 @@ _CALLERS_AWAY = 2
 
 
 def meetings_of(site: Site, sort: Sort) -> list[Mix]:
-    """Where the tensor that a call makes is met in this way, in its own function or in one that got it from there."""
+    """Where the tensor that a call makes is met in this way, in its own function or in one that got it from there.
+
+    The best evidence comes first.
+    """
     module, factory = site.module, site.call
     function = module.function(factory)
     if function is None or not may_be_on_cpu(factory, function):
@@ -52,7 +56,8 @@ def meetings_of(site: Site, sort: Sort) -> list[Mix]:
     if not around:
         return []
     analyses = [function_meetings(module, root, site.project) for root in around]
-    return [mix for mix in certain_meetings(analyses, sort) if mix.factory is factory and not is_prepared(mix)]
+    found = [mix for mix in certain_meetings(analyses, sort) if mix.factory is factory and not is_prepared(mix)]
+    return sorted(found, key=lambda mix: mix.strength)
 
 
 def may_be_on_cpu(factory: ast.Call, function: FunctionNode) -> bool:
@@ -124,15 +129,21 @@ def function_meetings(module: PythonModule, function: FunctionNode, project: Pro
     """The meetings in a function, computed once for all its factory calls; functions it imports are followed."""
     cached = module.memo.get(("device", function))
     if cached is None:
-        from trl_lint.project.modules import imported_name
         from trl_lint.python.dataflow.device import device_meetings
 
-        def resolver(importer: PythonModule, node: ast.expr) -> tuple[PythonModule, str] | None:
-            found = imported_name(importer, node, project)
-            return found if found is not None and is_followed(found[0]) else None
-
-        cached = module.memo["device", function] = device_meetings(module, function, resolver)
+        cached = module.memo["device", function] = device_meetings(module, function, resolver_of(project))
     return cached  # type: ignore[return-value]
+
+
+def resolver_of(project: Project) -> Resolver:
+    """What finds the functions that a module imports from the project, as far as they may be believed."""
+    from trl_lint.project.modules import imported_name
+
+    def resolver(importer: PythonModule, node: ast.expr) -> tuple[PythonModule, str] | None:
+        found = imported_name(importer, node, project)
+        return found if found is not None and is_followed(found[0]) else None
+
+    return resolver
 
 
 def is_followed(module: PythonModule) -> bool:
@@ -198,16 +209,6 @@ def _is_cpu_by_design(module: PythonModule, function: FunctionNode) -> bool:
         names.append(owner.name)
         owner = module.class_of(owner)
     return any(_CPU_BY_DESIGN.search(name) for name in names)
-
-
-def describe_other(mix: Mix) -> str:
-    if mix.tier == "placed":
-        return f"one on `{mix.other}`" if mix.other else "one on an accelerator"
-    if mix.tier == "model":
-        return "the output of a model"
-    if mix.tier == "param":
-        return "one that came in as an argument"
-    return "a tensor, on a device that nothing here names"
 
 
 def edit_device(site: Site, mix: Mix) -> Fix | None:

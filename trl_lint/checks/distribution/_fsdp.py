@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from trl_lint.checks._runs import runs_of
 from trl_lint.finding import Location
+from trl_lint.paths import is_test_file
 from trl_lint.python.guards import Atom, Truth, bindings, evaluate, key_of, last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument, is_none
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -125,6 +129,33 @@ def fsdp_runs(module: PythonModule, project: Project) -> list[FsdpRun]:
     return [*_runs_in_module(module), *_runs_in_launches(module, project)]
 
 
+# FSDP asked for in Python: an argument of the training arguments, or a plugin for the Accelerator.
+_ASKS = rb"[(,]\s*(?:fsdp_plugin\s*=(?!=)(?!\s*None)|fsdp\s*=\s*(?:[\"'][a-z]|\[\s*[\"']|True\b))"
+_OF_RECIPES = ("trl-recipe", "axolotl", "llamafactory", "other")
+
+
+def project_fsdp(project: Project) -> Location | None:
+    """A place of the project that sets up FSDP for whatever run: a config, a recipe, a command, an argument."""
+    key = ("fsdp of the project",)
+    if key not in project.memo:
+        project.memo[key] = next(_set_up(project), None)
+    return cast("Location | None", project.memo[key])
+
+
+def _set_up(project: Project) -> Iterator[Location]:
+    configs = (_run_of_config(config) for config in project.documents("accelerate"))
+    yield from (run.location for run in configs if run is not None)
+    for kind in _OF_RECIPES:
+        yield from (place for document in project.documents(kind) if (place := _in_recipe(document)) is not None)
+    for launch in (*project.launches(b"--use_fsdp"), *project.launches(b"--fsdp")):
+        if "--use_fsdp" in launch.options or _is_on(launch):
+            yield _by_option(launch).location
+    for path in project.paths():
+        with suppress(OSError, SourceError):
+            if path.endswith(".py") and not is_test_file(path) and project.files.fits(path, _ASKS):
+                yield Location(path, 0, 0, "FSDP is set up here")
+
+
 def _runs_in_module(module: PythonModule) -> list[FsdpRun]:
     found = []
     for call in module.calls:
@@ -161,26 +192,43 @@ def _run_of(launch: Launch, project: Project) -> FsdpRun | None:
     """Whether a launch starts its script under FSDP, by its accelerate config or its own options."""
     if launch.launcher == "accelerate":
         if "--use_fsdp" in launch.options:
-            return FsdpRun(launch.location._replace(message="this launch uses FSDP"), None)
+            return _by_option(launch)
         config = project.run_of(launch).accelerate
         if config is not None:
             return _run_of_config(config)
     flag = launch.flag("--fsdp")
     if not isinstance(flag, Missing):
-        is_on = flag.text is not None and flag.text.strip() not in _OFF
-        return FsdpRun(launch.location._replace(message="this launch uses FSDP"), None) if is_on else None
+        return _by_option(launch) if _is_on(launch) else None
     return _run_of_recipe(launch, project) if flag is ABSENT else None
+
+
+def _by_option(launch: Launch) -> FsdpRun:
+    return FsdpRun(launch.location._replace(message="this launch uses FSDP"), None)
+
+
+def _is_on(launch: Launch) -> bool:
+    """Whether the script of a launch is told to use FSDP."""
+    flag = launch.flag("--fsdp")
+    return not isinstance(flag, Missing) and flag.text is not None and flag.text.strip() not in _OFF
 
 
 def _run_of_recipe(launch: Launch, project: Project) -> FsdpRun | None:
     """Whether the recipe a launch reads (`--config recipe.yaml`) has an `fsdp` that is on."""
-    from trl_lint.sources.nodes import find_entry
-
     document = project.run_of(launch).recipe
-    entry = find_entry(document.root, "fsdp") if document is not None else None
-    if document is None or entry is None or str(document.value("fsdp") or "") in _OFF:
+    place = _in_recipe(document) if document is not None else None
+    return FsdpRun(place, None) if place is not None else None
+
+
+def _in_recipe(document: Document) -> Location | None:
+    """Where a recipe has an `fsdp` that is on: a text, or the list of axolotl."""
+    from trl_lint.sources.nodes import Sequence, find_entry
+
+    entry = find_entry(document.root, "fsdp")
+    if entry is None:
         return None
-    return FsdpRun(document.place(entry, "this run uses FSDP"), None)
+    is_on = bool(entry.value.items) if isinstance(entry.value, Sequence) else False
+    is_on = is_on or str(document.value("fsdp") or "") not in _OFF
+    return document.place(entry, "this run uses FSDP") if is_on else None
 
 
 def _run_of_config(config: Document) -> FsdpRun | None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._device import (
-    describe_other,
     edit_device,
     is_for_accelerators,
     is_placed,
@@ -44,11 +43,17 @@ class CpuTensorIndexedByAccelerator(Rule):
         mix = read_meeting(site)
         if mix is None:
             return
+        from trl_lint.checks.distribution._callers import weigh
+
+        weight = weigh(mix, site.project)
+        if weight is None:
+            return
         factory = site.module.segment(site.call.func)
         yield self.finding(
             site.location,
-            f"`{factory}(…)` makes a tensor on the CPU, whose index is {describe_other(mix)}",
-            related=(mix.place.location(mix.node, "it is indexed here"),),
+            f"`{factory}(…)` makes a tensor on the CPU, whose index is {weight.other}",
+            severity=weight.severity,
+            related=(mix.place.location(mix.node, "it is indexed here"), *weight.related),
             fix=edit_device(site, mix),
         )
 

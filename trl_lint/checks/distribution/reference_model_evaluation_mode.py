@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.distribution._fsdp import FsdpRun, atom_for, fsdp_runs, mentions_fsdp
+from trl_lint.checks.distribution._fsdp import FsdpRun, atom_for, fsdp_runs, mentions_fsdp, project_fsdp
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location
 from trl_lint.python.guards import bindings, call_sites, key_of, last_name, reach
@@ -66,11 +66,12 @@ class ReferenceModelEvaluationMode(Rule):
         proved = (
             bool(runs) or reach(site.module, site.call, atom_for(site.module, fsdp=False), mentions_fsdp) == "excluded"
         )
+        set_up = None if proved else project_fsdp(site.project)
         yield self.finding(
             site.location,
-            word_message(site, preparation, proved),
-            severity=None if proved else "warning",
-            related=read_evidence(site, preparation, runs),
+            word_message(site, preparation, proved, set_up is not None),
+            severity=None if proved else "info" if set_up is None else "warning",
+            related=read_evidence(site, preparation, runs, set_up),
             fix=edit_placement(site, preparation, runs),
         )
 
@@ -270,22 +271,26 @@ def _singular(name: str) -> str:
 # -- words and edits -----------------------------------------------------------------------------------------------
 
 
-def word_message(site: Site, preparation: Preparation, proved: bool) -> str:
+def word_message(site: Site, preparation: Preparation, proved: bool, is_set_up: bool) -> str:
     role = read_role(preparation)
     text = " ".join(site.module.segment(preparation.model).split())
     named = f"{role} `{text}`" if len(text) <= 60 else role
     given = argument(site.call, "device_placement", _DEVICE_PLACEMENT)
     refused = isinstance(given, ast.expr) and literal(given) is False
     why = "`device_placement=False`" if refused else "`evaluation_mode=True` and no `device_placement=True`"
+    shown = ", which this run uses," if proved else ", which this project is set up for," if is_set_up else ""
+    rest = "" if proved or is_set_up else "; this project shows no run with FSDP"
     return (
-        f"{named} is prepared with {why}: under FSDP{', which this run uses,' if proved else ''} "
-        "accelerate neither moves nor shards it, so it stays on the CPU"
+        f"{named} is prepared with {why}: under FSDP{shown} accelerate neither moves nor shards it, so it stays on the "
+        f"CPU{rest}"
     )
 
 
-def read_evidence(site: Site, preparation: Preparation, runs: list[FsdpRun]) -> tuple[Location, ...]:
+def read_evidence(
+    site: Site, preparation: Preparation, runs: list[FsdpRun], set_up: Location | None
+) -> tuple[Location, ...]:
     callers = [site.module.location(caller, "evaluation mode is asked for here") for caller in preparation.callers]
-    return (*callers, *(run.location for run in runs))
+    return (*callers, *(run.location for run in runs), *([] if set_up is None else [set_up]))
 
 
 def edit_placement(site: Site, preparation: Preparation, runs: list[FsdpRun]) -> Fix | None:

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._device import (
-    describe_other,
     edit_device,
     is_for_accelerators,
     is_placed,
     meetings_of,
 )
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Severity
+from trl_lint.finding import Finding
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
 from trl_lint.python.values import UNKNOWN, argument
 
@@ -46,29 +45,37 @@ class TensorWithoutDevice(Rule):
         mix = read_mix(site)
         if mix is None:
             return
+        from trl_lint.checks.distribution._callers import weigh
+
+        weight = weigh(mix, site.project)
+        if weight is None:
+            return
         meeting = mix.place.location(mix.node, "the two meet here")
-        severity: Severity | None = "warning" if mix.tier == "sibling" else None
         yield self.finding(
             site.location,
-            f"`{site.module.segment(site.call.func)}(…)` makes a tensor on the CPU, which meets {describe_other(mix)}",
-            severity=severity,
-            related=(meeting,),
+            f"`{site.module.segment(site.call.func)}(…)` makes a tensor on the CPU, which meets {weight.other}",
+            severity=weight.severity,
+            related=(meeting, *weight.related),
             fix=edit_device(site, mix),
         )
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         if not is_for_accelerators(module):
             return
+        from trl_lint.checks.distribution._callers import weigh
         from trl_lint.checks.distribution._device_imports import imported_meetings
 
         for call, mix in imported_meetings(module, project, "mix"):
+            weight = weigh(mix, project)
+            if weight is None:
+                continue
             made = mix.source.location(mix.factory, "it is made here")
             met = mix.place.location(mix.node, "the two meet here")
             yield self.finding(
                 module.location(call),
-                f"`{module.segment(call.func)}(…)` makes a tensor on the CPU, which meets {describe_other(mix)}",
-                severity="warning" if mix.tier == "sibling" else None,
-                related=(made, met),
+                f"`{module.segment(call.func)}(…)` makes a tensor on the CPU, which meets {weight.other}",
+                severity=weight.severity,
+                related=(made, met, *weight.related),
             )
 
 

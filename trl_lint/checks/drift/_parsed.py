@@ -72,7 +72,7 @@ def _run(parser: ScriptParser, given: Given, names: Sequence[tuple[Where, str]],
     module = _module(parser, project)
     if parser.location is not None and (module is None or is_unsloth(module) or is_patched(module)):
         return Run(parser, known, [])
-    usable = partial(_usable, parser, module, known, names)
+    usable = partial(_usable, parser, module, known, names, project)
     if module is not None:
         given = partial(_unless_stored, stored(module), given)
     found: dict[str, Drift] = {}
@@ -92,10 +92,15 @@ def _module(parser: ScriptParser, project: Project) -> PythonModule | None:
 
 
 def _usable(
-    parser: ScriptParser, module: PythonModule | None, known: Choices, names: Sequence[tuple[Where, str]], package: str
+    parser: ScriptParser,
+    module: PythonModule | None,
+    known: Choices,
+    names: Sequence[tuple[Where, str]],
+    project: Project,
+    package: str,
 ) -> tuple[str, ...]:
     """The releases that the script runs with and whose dataclasses know every name that is given."""
-    left = known[package].releases if module is None else runnable(module, known, package)
+    left = known[package].releases if module is None else runnable(module, known, project, package)
     for where, name in names:
         passes = parser.passes_keys if where == "keys" else parser.passes_flags
         if passes or name in parser.fields.own or name in parser.flags or name in OF_THE_PARSER:

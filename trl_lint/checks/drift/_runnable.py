@@ -6,29 +6,41 @@ too low; what only those releases do is of no concern to the file.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._calls import accepts, arguments, known_calls
 from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.knowledge.api import ABSENT, resolve
 from trl_lint.knowledge.presence import Ask, Points, points_of_name, points_of_parameter, stretches
-from trl_lint.project.stack import Choices
+from trl_lint.project.stack import Choices, demands_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
 
+if TYPE_CHECKING:
+    from trl_lint.project import Project
 
-def runnable(module: PythonModule, known: Choices, package: str) -> tuple[str, ...]:
-    """The releases of a known package, out of those the pins allow, that the whole file runs with; oldest first."""
-    key = (f"runnable {package}", module.tree)
+
+def runnable(module: PythonModule, known: Choices, project: Project, package: str) -> tuple[str, ...]:
+    """The releases of a known package, out of those in `known`, that the whole file runs with; oldest first.
+
+    What stands behind a requirement of its own (`require_version`) tells nothing about the rest.
+    """
+    releases = known[package].releases
+    key = (f"runnable {package} {releases[0]} {releases[-1]} {len(releases)}", module.tree)
     cached = module.memo.get(key)
     if cached is None:
-        cached = module.memo[key] = _runnable(module, known, package)
+        cached = module.memo[key] = _runnable(module, known, project, package)
     return cached  # type: ignore[return-value]
 
 
-def _runnable(module: PythonModule, known: Choices, package: str) -> tuple[str, ...]:
+def _runnable(module: PythonModule, known: Choices, project: Project, package: str) -> tuple[str, ...]:
     left = known[package].releases
+
+    def is_set_apart(node: ast.AST) -> bool:
+        return is_guarded(module, node) or any(one.package == package for one in demands_at(module, node, project))
 
     def narrow(dotted: str, name: str, points: Callable[[], Points], ask: Ask) -> tuple[str, ...]:
         # Files of one environment import and pass the same things.
@@ -36,10 +48,10 @@ def _runnable(module: PythonModule, known: Choices, package: str) -> tuple[str, 
         return known.remembered(question, lambda: having(left, known, package, points(), ask))
 
     for use in imported_names(module):
-        if use.dotted.partition(".")[0] == package and not is_guarded(module, use.node):
+        if use.dotted.partition(".")[0] == package and not is_set_apart(use.node):
             left = narrow(use.dotted, "", partial(points_of_name, use.dotted), partial(_exists, use.dotted))
     for call, callee in known_calls(module):
-        if is_guarded(module, call):
+        if is_set_apart(call):
             continue
         for argument in arguments(call):
             if argument.name not in callee.own:

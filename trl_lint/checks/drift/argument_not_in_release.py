@@ -15,7 +15,7 @@ from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.drift._wording import did_you_mean, word_gone
 from trl_lint.finding import Finding, lowered
 from trl_lint.knowledge.presence import points_of_parameter
-from trl_lint.project.stack import PACKAGES, Choices
+from trl_lint.project.stack import PACKAGES, Choices, choices_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
 from trl_lint.records import NamedTuple
@@ -41,9 +41,11 @@ class ArgumentNotInRelease(AboutPackages):
     launches = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        known = project.environment(module.path).choices
         told: set[tuple[str, str]] = set()
         for call, callee in known_calls(module):
+            known = choices_at(module, call, project, callee.package)
+            if known is None:
+                continue
             found = [
                 finding
                 for argument in arguments(call)
@@ -100,7 +102,7 @@ class ArgumentNotInRelease(AboutPackages):
                 yield self.finding(
                     launch.source.location(word.start, word.start + len(name) + 2),
                     word_unknown(name, "flags", unknown),
-                    severity=lowered(unknown.severity) if launch.is_documentation else unknown.severity,
+                    severity=lowered(unknown.severity) if launch.is_mild else unknown.severity,
                     related=unknown.related,
                     pin=unknown.verdict.pin,
                 )

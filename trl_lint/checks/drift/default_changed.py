@@ -19,7 +19,7 @@ from trl_lint.finding import Finding, Location, Severity
 from trl_lint.knowledge.defaults import defaults_of
 from trl_lint.knowledge.histories import positions
 from trl_lint.knowledge.releases import allowed, newest
-from trl_lint.project.stack import Choice, Choices
+from trl_lint.project.stack import Choice, Choices, choices_at
 from trl_lint.python.module import PythonModule
 from trl_lint.regexes import regex
 
@@ -43,12 +43,14 @@ class DefaultChanged(AboutPackages):
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         if is_test(os.path.relpath(module.path, project.root)):
             return
-        known = project.environment(module.path).choices
         told: set[str] = set()
         for call, callee in known_calls(module):
+            known = choices_at(module, call, project, callee.package)
+            if known is None:
+                continue
             found = [
                 drift
-                for drift in _found(call, callee, known, module)
+                for drift in _found(call, callee, known, module, project)
                 if is_worth_it(drift, known) and is_ours(known[drift.row.package], module, call, project)
             ]
             if all(level_of(drift, known) == "info" for drift in found):  # once in a file is enough for a hint
@@ -103,11 +105,11 @@ def is_test(path: str) -> bool:
     return not _TEST_FOLDERS.isdisjoint(folders) or _TEST_FILE.match(name) is not None
 
 
-def _found(call: ast.Call, callee: Callee, known: Choices, module: PythonModule) -> list[Drift]:
+def _found(call: ast.Call, callee: Callee, known: Choices, module: PythonModule, project: Project) -> list[Drift]:
     rows = defaults_of(callee.name)
     if not rows or callee.package not in known:
         return []
-    usable = partial(runnable, module, known)
+    usable = partial(runnable, module, known, project)
     return drifts(callee.dotted, callee.own, known, usable, _reader(call, callee, rows[0].inside, module))
 
 

@@ -18,7 +18,7 @@ from trl_lint.knowledge.api import ABSENT, Missing, deprecation, resolve
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import points_of_name, points_of_parameter, stretches
 from trl_lint.knowledge.signatures import Parameter
-from trl_lint.project.stack import PACKAGES, Choice, Choices
+from trl_lint.project.stack import PACKAGES, Choice, Choices, choices_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
 
@@ -31,9 +31,11 @@ class DeprecatedInRelease(AboutPackages):
     imports = PACKAGES
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        known = project.environment(module.path).choices
-        yield from self._check_names(module, known, project)
+        yield from self._check_names(module, project)
         for call, callee in known_calls(module):
+            known = choices_at(module, call, project, callee.package)
+            if known is None:
+                continue
             for argument in arguments(call):
                 if argument.name in callee.own or is_nothing(argument):
                     continue
@@ -75,10 +77,11 @@ class DeprecatedInRelease(AboutPackages):
             fix=edit_rename(call, argument, past, dotted, known, module),
         )
 
-    def _check_names(self, module: PythonModule, known: Choices, project: Project) -> Iterator[Finding]:
+    def _check_names(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         for use in imported_names(module):
             package = use.dotted.partition(".")[0]
-            chosen = known.get(package)
+            known = choices_at(module, use.node, project, package)
+            chosen = known.get(package) if known is not None else None
             found = resolve(use.dotted, {package: chosen.newest}) if chosen is not None else ""
             if chosen is None or isinstance(found, Missing) or not found or found.endswith(":"):
                 continue

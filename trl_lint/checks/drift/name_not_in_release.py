@@ -15,7 +15,7 @@ from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.api import ABSENT, UNKNOWN, deprecation, name_timeline, resolve
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import homes, names_in, points_of_name
-from trl_lint.project.stack import PACKAGES, Choices
+from trl_lint.project.stack import PACKAGES, Choices, choices_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
 from trl_lint.records import NamedTuple
@@ -37,19 +37,22 @@ class NameNotInRelease(AboutPackages):
     imports = PACKAGES
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        known = project.environment(module.path).choices
         told: set[tuple[str, Location | None]] = set()
         for use in (*imported_names(module), *used_attributes(module)):
             package = use.dotted.partition(".")[0]
-            if package in known:
+            known = choices_at(module, use.node, project, package)
+            if known is not None and package in known:
                 finding = self._judge(use, known, module, project, told)
                 if finding is not None:
                     yield finding
-        yield from self._check_members(module, known, project)
+        yield from self._check_members(module, project)
 
-    def _check_members(self, module: PythonModule, known: Choices, project: Project) -> Iterator[Finding]:
+    def _check_members(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         told: set[tuple[str, str]] = set()
         for read in reads(module):
+            known = choices_at(module, read.node, project, read.owner.package)
+            if known is None:
+                continue
             found = judge_read(read, known, module, self)
             key = (read.owner.dotted, read.node.attr)
             if found is None or key in told or read.owner.package not in known:

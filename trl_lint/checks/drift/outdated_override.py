@@ -15,7 +15,7 @@ from trl_lint.knowledge.api import Missing, facts, follow, resolve
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import points_of_name
 from trl_lint.knowledge.releases import parse_specifier
-from trl_lint.project.stack import Choices
+from trl_lint.project.stack import Choices, choices_at
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.version_guards import is_guarded
@@ -84,11 +84,13 @@ class OutdatedOverride(AboutPackages):
     imports = ("trl", "transformers")
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        known = project.environment(module.path).choices
         for cls in module.classes:
             methods = {s.name: s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))}
             hooks = [hook for hook in HOOKS if hook.method in methods and not accepts(methods[hook.method], hook)]
             if not hooks or (trainer := trainer_of(cls, module)) is None:
+                continue
+            known = choices_at(module, methods[hooks[0].method], project, "transformers")
+            if known is None:
                 continue
             told: set[str] = set()
             for hook in hooks:

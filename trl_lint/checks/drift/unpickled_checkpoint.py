@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Fix
+from trl_lint.finding import Finding, Fix, lowered
 from trl_lint.paths import is_test_file
 from trl_lint.project.environment import judge
+from trl_lint.project.stack import environment_at
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import ABSENT, argument
@@ -39,12 +40,16 @@ class UnpickledCheckpoint(Rule):
         verdict = read_releases(site)
         if verdict is None:
             return
+        from trl_lint.checks.drift._checkpoints import written_by_project
+
+        own = written_by_project(site.call, site.module, site.project)
+        shown = "" if own is None else ". The file seems to be the project's own"
         yield self.finding(
             site.location,
             f"`weights_only` is left to its default, which is False {verdict.phrase}: whatever code the file holds is "
-            "run. From 2.6 on, a file with more than tensors is refused",
-            severity=verdict.severity,
-            related=verdict.related,
+            f"run. From 2.6 on, a file with more than tensors is refused{shown}",
+            severity=verdict.severity if own is None else lowered(verdict.severity),
+            related=verdict.related if own is None else (own, *verdict.related),
             fix=edit_weights_only(site),
         )
 
@@ -62,7 +67,8 @@ def first_load(module: PythonModule) -> ast.Call | None:
 
 def read_releases(site: Site) -> Verdict | None:
     """The releases of torch that may be in use and unpickle anything; None if the pins allow none."""
-    return judge(site.project.environment(site.module.path), _UNPICKLES, "warning")
+    environment = environment_at(site.module, site.call, site.project, "torch")
+    return None if environment is None else judge(environment, _UNPICKLES, "warning")
 
 
 def edit_weights_only(site: Site) -> Fix | None:

@@ -95,6 +95,10 @@ class GradientClippingOff(Rule):
             return
         if not is_policy_optimisation(module):
             return
+        from trl_lint.checks.numerics._scalars import moves_scalars
+
+        if moves_scalars(step, module):
+            return
         if is_accelerate_backward(site.call) and deepspeed_clips(module.path, site.project):
             return
         yield self.finding(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
 
+from trl_lint import looks
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location
 from trl_lint.paths import is_test_file
@@ -14,12 +17,21 @@ from trl_lint.python.guards import last_name
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import argument, literal
+from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
     import libcst as cst
 
+    from trl_lint.project import Project
+
 # What makes a number of the nan that a row without tokens gives.
 _MENDS = frozenset({"nan_to_num", "nan_to_num_", "where", "masked_fill", "masked_fill_", "nanmean", "nansum"})
+# All labels of one row are set to what a loss leaves out.
+_IGNORED = r"(?:-100\b|\w*\.?(?:ignore|IGNORE)_?(?:index|INDEX|id|ID|token|TOKEN)\w*)"
+_EMPTIED = (
+    rf"\b(?:\w*_)?(?:label|target)s?(?:\[\w+\])?"
+    rf"(?:\[(?::|\.\.\.)\][ \t]*=[ \t]*(?:\w+\.)*{_IGNORED}|\.fill_\((?:\w+\.)*{_IGNORED}\))"
+)
 _TESTS = (ast.If, ast.IfExp, ast.Assert, ast.While)
 
 
@@ -38,11 +50,15 @@ class UnclampedMaskMean(Rule):
 
     def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
         labels = read_labels(site.call, site.module)
+        emptied = emptied_rows(site.project) if labels is not None else None
+        if emptied is not None:
+            looks.note_use(emptied.path, by=site.module.path)
+        shown = "" if emptied is None else ", and this project masks whole rows of labels"
         yield self.finding(
             site.location,
-            f"a row of `{mask_of(site.call)}` without a single 1 has nan as its mean",
-            severity="warning" if labels is not None else "info",
-            related=() if labels is None else (labels,),
+            f"a row of `{mask_of(site.call)}` without a single 1 has nan as its mean{shown}",
+            severity="warning" if emptied is not None else "info",
+            related=tuple(place for place in (labels, emptied) if place is not None),
             fix=edit_clamp(site),
         )
 
@@ -105,6 +121,23 @@ def read_labels(call: ast.Call, module: PythonModule) -> Location | None:
                 if isinstance(part, ast.Compare) and "label" in ast.unparse(part.left):
                     return module.location(node, "the mask is made of labels")
     return None
+
+
+def emptied_rows(project: Project) -> Location | None:
+    """A place of the project that leaves a row without a label that counts: `labels[:] = IGNORE_INDEX`."""
+    key = ("rows without labels",)
+    if key not in project.memo:
+        project.memo[key] = next(_emptied_rows(project), None)
+    return cast("Location | None", project.memo[key])
+
+
+def _emptied_rows(project: Project) -> Iterator[Location]:
+    for path in project.paths():
+        with suppress(OSError, SourceError):
+            if path.endswith(".py") and not is_test_file(path) and project.files.fits(path, _EMPTIED.encode()):
+                match = re.search(_EMPTIED, project.files.own(path).text)
+                if match is not None:
+                    yield Location(path, match.start(), match.end(), "no label of this row counts")
 
 
 def edit_clamp(site: Site) -> Fix | None:

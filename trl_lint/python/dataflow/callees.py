@@ -6,6 +6,7 @@ import ast
 from typing import TypeVar
 
 from trl_lint.python.dataflow.interpreter import dotted
+from trl_lint.python.guards import functions_named
 from trl_lint.python.module import FunctionNode, PythonModule
 
 V = TypeVar("V")
@@ -22,7 +23,7 @@ def callee(module: PythonModule, func: ast.expr, caller: FunctionNode) -> Functi
         return named(module, func.id)
     if isinstance(func, ast.Attribute) and dotted(func.value) == "self":
         # An override further down, in this module or another, would be found under the same name.
-        found = _by_name(module).get(func.attr, [])
+        found = functions_named(module, func.attr)
         is_own = len(found) == 1 and module.parents.get(found[0]) is module.class_of(caller)
         return found[0] if is_own and _is_plain(found[0], module) else None
     return None
@@ -30,20 +31,10 @@ def callee(module: PythonModule, func: ast.expr, caller: FunctionNode) -> Functi
 
 def named(module: PythonModule, name: str) -> FunctionNode | None:
     """The one function at the top of a module that a name can mean there; None where that is not certain."""
-    found = _by_name(module).get(name, [])
+    found = functions_named(module, name)
     candidates = [function for function in found if module.parents.get(function) is module.tree]
     is_only = len(found) == 1 and not _is_rebound(module, name)
     return candidates[0] if candidates and is_only and _is_plain(candidates[0], module) else None
-
-
-def _by_name(module: PythonModule) -> dict[str, list[FunctionNode]]:
-    cached = module.memo.get(("functions by name", module.tree))
-    if cached is None:
-        table: dict[str, list[FunctionNode]] = {}
-        for function in module.functions:
-            table.setdefault(function.name, []).append(function)
-        cached = module.memo["functions by name", module.tree] = table
-    return cached  # type: ignore[return-value]
 
 
 def _is_rebound(module: PythonModule, name: str) -> bool:

@@ -19,10 +19,12 @@ from trl_lint.python.dataflow.device_following import (
 from trl_lint.python.dataflow.interpreter import Env, dotted
 from trl_lint.python.dataflow.meetings import Mix
 from trl_lint.python.dataflow.places import (
+    BATCH,
     CONTAINERS,
     HOST,
     MODEL,
     NONE,
+    ON_CPU,
     TENSOR,
     TENSORS,
     UNKNOWN,
@@ -40,6 +42,7 @@ from trl_lint.python.dataflow.readings import (
     is_accelerator,
     is_gathered,
     is_model_call,
+    is_preparation,
     picked,
     text_of,
 )
@@ -84,6 +87,20 @@ def device_meetings(module: PythonModule, function: FunctionNode, resolver: Reso
             continue
         return Found(domain.meetings.found(), frozenset(domain.given_from_cpu))
     return Found([], frozenset())
+
+
+Passed = dict[ast.Call, list[tuple[list[Value], Keywords]]]
+
+
+def passed_in(module: PythonModule, function: FunctionNode, resolver: Resolver | None = None) -> Passed:
+    """What each call in a function is given, by position and by name, each time the analysis comes by."""
+    domain = DeviceDomain(module, function, MOST_CALLS_DEEP, resolver)
+    domain.passed = {}
+    try:
+        DeviceInterpreter(domain).run(function.body, domain.start())
+    except RecursionError:
+        return {}
+    return domain.passed
 
 
 def is_left_in_state(module: PythonModule, init: FunctionNode, factory: ast.Call) -> bool:
@@ -219,6 +236,8 @@ class DeviceDomain(Following):
                 return MODEL
             if base.kind == "record":
                 return part(base, node.attr)
+            if base == BATCH:
+                return ON_CPU
         return self._proven(node)
 
     def _binary(self, node: ast.BinOp, env: Env[Value]) -> Value:
@@ -307,6 +326,8 @@ class DeviceDomain(Following):
         func = node.func
         arguments = [self.evaluate(arg, env) for arg in node.args]
         keywords: Keywords = {keyword.arg: self.evaluate(keyword.value, env) for keyword in node.keywords}
+        if self.passed is not None and len(self._calling) == 1:
+            self.passed.setdefault(node, []).append((arguments, keywords))
         if self._is_torch(func):
             return self.torch_call(node, dotted(func) or "", arguments, keywords, env)
         if isinstance(func, ast.Name) and func.id not in env:
@@ -317,6 +338,9 @@ class DeviceDomain(Following):
         if summary is not None:
             return summary
         self.lose(node, env)
+        if is_preparation(node):
+            is_tensor = last_name(func) in ("encode", "apply_chat_template") and "return_dict" not in keywords
+            return ON_CPU if is_tensor else BATCH
         if isinstance(func, ast.Attribute) and func.attr in ACCELERATOR_COLLECTIVES and is_accelerator(func.value):
             for given in (*arguments, *keywords.values()):
                 self.communicates(node, given)

@@ -178,7 +178,8 @@ class TorchCalls:
             return known.members[0]
         if known.kind != "place" and self._may_be_none(place):
             return TENSOR
-        return Value("placed", device=text)
+        is_relative = isinstance(place, ast.Attribute) and place.attr == "device"
+        return Value("placed", device=text, is_relative=is_relative)
 
     def _may_be_none(self, place: ast.expr) -> bool:
         """Whether a device is a parameter that is None, the CPU that is, unless the caller gives it."""
@@ -268,7 +269,7 @@ class TorchCalls:
             return UNKNOWN
         known = self.evaluate(place, env)
         if known.kind in TENSORS:  # `.to(other_tensor)`
-            return Value("placed", device=f"{dotted(place)}.device" if dotted(place) else "")
+            return Value("placed", device=f"{dotted(place)}.device" if dotted(place) else "", is_relative=True)
         return self._placed_at(place, env)
 
     # -- mixing ---------------------------------------------------------------------------------------------------

@@ -91,6 +91,7 @@ class Following(TorchCalls, Plain[Value], Domain[Value]):
         self.returned: list[Value] = []
         self.tensors = proven_tensors(function, module)
         self._calling: tuple[FunctionNode, ...] = (function,)
+        self.passed: dict[ast.Call, list[tuple[list[Value], Keywords]]] | None = None  # by call, if that is asked for
         self._is_cut = False
         self._depth = depth
         self._resolver = resolver

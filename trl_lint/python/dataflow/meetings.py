@@ -22,7 +22,7 @@ class Mix(NamedTuple):
 
     `remedy` is the device expression the factory should have been given, "" if none is certain. `is_certain` unless the
     factory may have been given a tensor, whose device it would have taken over. `source` is the module of the factory,
-    `place` that of the meeting.
+    `place` that of the meeting. `is_relative`: all that is said of the other is that it is where `other` is.
     """
 
     factory: ast.Call
@@ -35,12 +35,18 @@ class Mix(NamedTuple):
     sort: Sort = "mix"
     is_certain: bool = True
     is_state: bool = False
+    is_relative: bool = False
 
     @property
     def function(self) -> FunctionNode | None:
         """The function in which they meet. `x += y` is read as an addition that is no part of the tree; `x` is one."""
         is_made_up = isinstance(self.node, ast.BinOp) and self.node not in self.place.parents
         return self.place.function(self.node.left if is_made_up else self.node)  # type: ignore[attr-defined]
+
+    @property
+    def strength(self) -> int:
+        """The place of the evidence among all kinds of it, the best first."""
+        return _STRENGTH.index(self.tier)
 
 
 _Key = tuple[ast.Call, str, int, int, Sort]
@@ -107,12 +113,13 @@ class Meetings:
             sort,
             is_certain=not stray.is_doubtful,
             is_state=stray.is_state,
+            is_relative=other.is_relative,
         )
         self._keep(key, mix)
 
     def _keep(self, key: _Key, mix: Mix) -> None:
         known = self._found.get(key)
-        if known is None or _STRENGTH.index(mix.tier) < _STRENGTH.index(known.tier):
+        if known is None or mix.strength < known.strength:
             self._found[key] = mix
 
     def meet(self, node: ast.expr, values: list[Value], *, scalars: bool = False) -> None:

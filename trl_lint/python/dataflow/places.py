@@ -33,7 +33,8 @@ class Value(NamedTuple):
     the members of a container, with the key None where it is not known. A CPU tensor without a factory was put there on
     purpose; one that `is_partial` is there on one of several ways (what it is on another is in `items`); one that
     `is_doubtful` was made of data nobody knows, which, if it was a tensor, kept its device; one that `is_state` was
-    left in `self` by `__init__`. A `placed` one with a factory was moved from the CPU.
+    left in `self` by `__init__`. A `placed` one with a factory was moved from the CPU, and one that `is_relative` is
+    where another tensor is (`device=x.device`).
     """
 
     kind: Kind
@@ -46,6 +47,7 @@ class Value(NamedTuple):
     is_doubtful: bool = False
     is_partial: bool = False
     is_state: bool = False
+    is_relative: bool = False
     items: tuple[tuple[object, Value], ...] = ()
 
     @property
@@ -63,6 +65,8 @@ NONE = Value("host", device="None")
 MODEL = Value("model")
 TENSOR = Value("tensor")
 ON_CPU = Value("cpu", rank="unsure")
+# What a tokenizer gives: fields, by names or by keys, that are all on the CPU.
+BATCH = Value("list", items=((None, ON_CPU),))
 
 
 def join(left: Value, right: Value) -> Value:

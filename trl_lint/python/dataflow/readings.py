@@ -76,6 +76,27 @@ def is_model_call(func: ast.expr) -> bool:
     return name.endswith(_MODEL_WORDS) and not name.startswith(_MAKERS)
 
 
+# What makes tensors of text or pictures, by the name of the object or of its class.
+_PREPARING = ("tokenizer", "processor", "feature_extractor", "tok", "collator")
+
+
+def is_preparation(call: ast.Call) -> bool:
+    """Whether a call gives tensors of transformers' own preparation of data: `tokenizer(…, return_tensors="pt")`.
+
+    They are on the CPU, but for a call that names a device.
+    """
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    wanted = given.get("return_tensors")
+    if wanted is None or "device" in given or None in given or not _is_pytorch(wanted):
+        return False
+    name = dotted(call.func) or ""
+    return any(part.lower().endswith(_PREPARING) for part in name.split("."))
+
+
+def _is_pytorch(node: ast.expr) -> bool:
+    return literal(node) == "pt" or (dotted(node) or "").endswith("TensorType.PYTORCH")
+
+
 def is_accelerator(node: ast.expr) -> bool:
     """`accelerator`, `self.accelerator`."""
     return (dotted(node) or "").rpartition(".")[2] == "accelerator"

@@ -1,0 +1,27 @@
+"""What the folders of a path say about a file."""
+
+from __future__ import annotations
+
+import pytest
+
+from trl_lint.paths import is_retired
+
+
+@pytest.mark.parametrize(
+    ("path", "is_so"),
+    [
+        ("/p/examples/archived/train.py", True),
+        ("/p/Legacy/a/b/train.py", True),
+        ("/p/attic/README.md", True),
+        ("/p/archived_runs/train.py", False),
+        ("/p/src/old.py", False),
+        ("/p/train.py", False),
+        ("/elsewhere/old/train.py", False),
+    ],
+)
+def test_folders_kept_for_the_record(path: str, is_so: bool):
+    assert is_retired(path, "/p") is is_so
+
+
+def test_a_folder_above_the_project_says_nothing():
+    assert not is_retired("/home/me/old/project/train.py", "/home/me/old/project")

@@ -1,0 +1,161 @@
+"""Files that `torch.load` reads and the same project writes with `torch.save`."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+
+from trl_lint import looks
+from trl_lint.finding import Location
+from trl_lint.paths import is_test_file
+from trl_lint.python.guards import bindings, key_of, last_name
+from trl_lint.python.module import PythonModule
+from trl_lint.python.values import argument
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+from trl_lint.sources import SourceError
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+
+_NAMES_DEEP = 5
+_MOST_VALUES = 3
+_MOST_SAVED = 200
+_HOLE = "{}"
+# Calls that change where a file is, and not which file it is.
+_SAME_FILE = regex(r"(?:^|_)(?:Path|str|fspath|abspath|realpath|normpath|expanduser|open|copy|local)(?:$|_)")
+# The formats in which weights are handed around: a file of this name may come from anybody.
+_EXCHANGED = (".bin", ".safetensors", ".gguf", ".npz")
+_FEWEST_KEYS = 2
+# A module that fetches models may read such a file of one that somebody else has trained.
+_FETCHES = ("from_pretrained(", "snapshot_download", "hf_hub_download", "cached_file", "load_state_dict_from_url")
+
+
+class Saved(NamedTuple):
+    """A `torch.save`: what the name of the file looks like (`{}` for what is not known), and the keys of its dict."""
+
+    path: str
+    names: frozenset[str]
+    keys: frozenset[str]
+    place: Location
+
+
+def written_by_project(call: ast.Call, module: PythonModule, project: Project) -> Location | None:
+    """Where the project writes the file that a `torch.load` reads, as far as its name or its keys tell; else None.
+
+    A name with a part that is not known (`rank_{}.pt`) tells everywhere, a plain one (`data.pt`) in its own module, if
+    that fetches no models. A dict tells by the keys that are read of it: all of them were saved together.
+    """
+    fetches = any(word in module.text for word in _FETCHES)
+    names, keys = _names_of(argument(call, "f", 0), module, call), _keys_read(call, module)
+    paths, found = _all_saved(project)
+    for path in paths:
+        looks.note_use(path, by=module.path)
+    for saved in found:
+        shared = names & saved.names
+        is_own_name = any(_HOLE in name or (saved.path == module.path and not fetches) for name in shared)
+        if is_own_name or (len(keys) >= _FEWEST_KEYS and keys <= saved.keys):
+            return saved.place
+    return None
+
+
+def _all_saved(project: Project) -> tuple[list[str], list[Saved]]:
+    """The files that save anything, and what they save."""
+    key = ("saved checkpoints",)
+    if key not in project.memo:
+        paths = [path for path in project.paths() if path.endswith(".py") and not is_test_file(path)]
+        saving = [path for path in paths if _saves(path, project)]
+        project.memo[key] = (saving, [saved for path in saving for saved in _read_saved(path, project)][:_MOST_SAVED])
+    return cast("tuple[list[str], list[Saved]]", project.memo[key])
+
+
+def _saves(path: str, project: Project) -> bool:
+    with suppress(OSError, SourceError):
+        return project.files.holds(path, b"torch.save(")
+    return False
+
+
+def _read_saved(path: str, project: Project) -> list[Saved]:
+    with suppress(OSError, SourceError):
+        return list(_saved_in(project.module_in(path, by=path)))
+    return []
+
+
+def _saved_in(module: PythonModule) -> Iterator[Saved]:
+    for call in module.calls:
+        if "torch.save" in module.names.origins(call.func):
+            names = _names_of(argument(call, "f", 1), module, call)
+            place = module.location(call, "this project writes such a file")
+            yield Saved(module.path, names, _keys_written(argument(call, "obj", 0), module, call), place)
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+
+
+def _names_of(node: object, module: PythonModule, near: ast.AST) -> frozenset[str]:
+    found = _names(node, module, near, 0) if isinstance(node, ast.expr) else frozenset[str]()
+    return frozenset(name for name in found if name.replace(_HOLE, "") not in ("", ".pt", ".pth", ".ckpt"))
+
+
+def _names(node: ast.expr, module: PythonModule, near: ast.AST, depth: int) -> frozenset[str]:
+    """What the last part of a path may look like."""
+    text = _text(node)
+    if text is not None:
+        name = os.path.basename(text)
+        return frozenset() if name.endswith(_EXCHANGED) or name == _HOLE else frozenset({name})
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.Add)):
+        return _names(node.right, module, near, depth)
+    if isinstance(node, ast.Call) and node.args and depth < _NAMES_DEEP:
+        name = last_name(node.func)
+        if name == "join":
+            return _names(node.args[-1], module, near, depth)
+        return _names(node.args[0], module, near, depth + 1) if _SAME_FILE.search(name) else frozenset()
+    values = _bound(node, module, near) if depth < _NAMES_DEEP else []
+    return frozenset(name for value in values for name in _names(value, module, near, depth + 1))
+
+
+def _bound(node: ast.expr, module: PythonModule, near: ast.AST) -> list[ast.expr]:
+    """What a name is assigned in the function of a place, else anywhere in the module."""
+    values = bindings(module).get(key_of(node), [])
+    function = module.function(near)
+    found = [value for value in values if module.function(value) is function] or values
+    return found if len(found) <= _MOST_VALUES else []
+
+
+def _text(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    if not isinstance(node, ast.JoinedStr):
+        return None
+    return "".join(str(part.value) if isinstance(part, ast.Constant) else _HOLE for part in node.values)
+
+
+# -- keys -------------------------------------------------------------------------------------------------------------
+
+
+def _keys_written(node: object, module: PythonModule, near: ast.AST) -> frozenset[str]:
+    values = [node] if isinstance(node, ast.Dict) else _bound(node, module, near) if isinstance(node, ast.Name) else []
+    keys = [key for value in values if isinstance(value, ast.Dict) for key in value.keys]
+    return frozenset(key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str))
+
+
+def _keys_read(call: ast.Call, module: PythonModule) -> frozenset[str]:
+    """The keys that a function reads of what it loads: `state = torch.load(…); state["step"], state["model"]`."""
+    assign = module.parents.get(call)
+    name = key_of(assign.targets[0]) if isinstance(assign, ast.Assign) else ""
+    return _read_by_name(module).get((module.function(call), name), frozenset()) if name else frozenset()
+
+
+def _read_by_name(module: PythonModule) -> dict[tuple[ast.AST | None, str], frozenset[str]]:
+    """The literal keys that are read in each function, by what they are read of."""
+    key = ("keys read", module.tree)
+    if key not in module.memo:
+        table: dict[tuple[ast.AST | None, str], set[str]] = {}
+        for node in module.of(ast.Subscript):
+            if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+                table.setdefault((module.function(node), key_of(node.value)), set()).add(node.slice.value)
+        module.memo[key] = {place: frozenset(keys) for place, keys in table.items()}
+    return cast("dict[tuple[ast.AST | None, str], frozenset[str]]", module.memo[key])
