@@ -124,7 +124,7 @@ NOT_RECORDED = (
     "cache/", "looks.py", "stamps.py", "streams.py", "fixes/", "editors/", "diagnose/", "knowledge/", "cli.py",
     "review/", "commands/review.py", "commands/clean.py", "commands/diagnose.py", "commands/runs.py",
     "commands/suppressions.py", "checks/registry.py",
-    "selection.py",
+    "selection.py", "workers.py",
 )  # fmt: skip
 AROUND = {
     "os": {"stat", "lstat", "scandir", "listdir", "walk", "environ", "getenv", "access", "readlink", "open"},

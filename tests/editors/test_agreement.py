@@ -91,15 +91,17 @@ def test_the_command_line_flake8_and_the_review_agree(
     rows = [line for line in summary["body"]["body"].splitlines() if line.startswith("- ")]
     web = markdown.Web(f"https://github.com/{REPOSITORY}", hub.head)
     text = json.dumps({"version": 1, "findings": told, "errors": []})
-    commented = []
+    commented, uncommented = [], []
     for found, reported in zip(told, read_report(text.encode(), "told").findings, strict=True):
         if (comment := bodies.pop(found["fingerprint"], None)) is None:
             assert "cell" in found["start"]  # every line of every other file is in the diff
-            rows.remove(f"- {markdown._item(reported, web)}")
+            uncommented.append(reported)
             continue
         commented.append(found)
         assert comment["path"] == found["path"] and comment["body"].startswith(markdown._headline(reported))
         if "suggestion\n" not in comment["body"]:
             assert comment["line"] == found["start"]["line"] and "start_line" not in comment
-    assert not bodies and not rows
+    items = [f"- {item}" for item in markdown._items(uncommented, web)]  # one for a cause; notices follow them
+    assert not bodies and items and sorted(rows[: len(items)]) == sorted(items)
+    assert not any(row.startswith("- **TRL") for row in rows[len(items) :])
     assert sorted(set(entries([one for one in commented if one["path"].endswith(".py")]))) == shown

@@ -14,7 +14,7 @@ from samples import Project, assert_valid, finding, notebook, text_of
 
 from trl_lint.cli import main
 from trl_lint.finding import Edit, Fix, Location
-from trl_lint.reports import FORMATS, Report
+from trl_lint.reports import FORMATS, Report, visible
 from trl_lint.sources.text import Files
 
 HOSTILE = "100%, a: b\r\n::error::owned\x1b[31m\ufffe<!-- & ]]>"
@@ -82,7 +82,8 @@ def test_no_text_becomes_a_command_of_its_own():
     path = f"/p/{HOSTILE}.py"
     report = Report([finding(Location(path, 0, 1), HOSTILE)], [(path, HOSTILE)], Files({path: b"x\n"}), "/p")
     first, second = commands(text_of(report, "github"))
-    assert first[1]["file"] == f"{HOSTILE}.py" and "::error::owned" in first[2]
+    # A name that would speak to a terminal or a runner is written out, though GitHub then finds no such file.
+    assert first[1]["file"] == visible(f"{HOSTILE}.py") and "::error::owned" in first[2]
     assert second[2].count("::error::owned") == 2
 
 

@@ -15,15 +15,18 @@ from trl_lint.sources.text import SourceFile
 
 def write_diff(changed: Mapping[str, bytes], before: Mapping[str, SourceFile], report: Report, stream: TextIO) -> None:
     """The changes of all files as one patch, by path."""
-    from trl_lint.fixes.diff import painted, unified
+    from trl_lint.fixes.diff import painted, safe_line, unified
 
     for path, data in sorted(changed.items()):
         file = before[path]
         after = data.decode(file.encoding).removeprefix("\ufeff")
         lines = unified(report.path(path), file.text, after)
-        # A patch for a program stays byte for byte; one for a terminal or a log must not be obeyed by it.
-        if report.color or stream.isatty() or is_ci_log():
+        # A patch for a program stays byte for byte; one for a terminal or a log must not be obeyed by it. What looks
+        # like a log may be a pipe to `git apply`: there only lines change that a log would obey.
+        if report.color or stream.isatty():
             lines = painted(lines, Palette(report.color))
+        elif is_ci_log():
+            lines = map(safe_line, lines)
         stream.writelines(lines)
 
 

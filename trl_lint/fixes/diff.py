@@ -15,7 +15,11 @@ def unified(name: str, before: str, after: str) -> Iterator[str]:
     # Only LF ends a line of a patch; a CR before it belongs to the line.
     old, new = _lines(before), _lines(after)
     for line in difflib.unified_diff(old, new, f"a/{name}", f"b/{name}"):
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+        if line.endswith("\n"):
+            yield line
+        else:
+            yield line + "\n"
+            yield "\\ No newline at end of file\n"
 
 
 def _lines(text: str) -> list[str]:
@@ -36,3 +40,11 @@ def painted(lines: Iterator[str], palette: Palette) -> Iterator[str]:
         elif line.startswith("+"):
             shown = palette.green(shown)
         yield shown + "\n"
+
+
+def safe_line(line: str) -> str:
+    """A line of a patch as it is, or written out where a terminal or a CI runner would obey something in it."""
+    body = line.rstrip("\r\n")
+    # A byte order mark and tabs are obeyed by nobody, and without them the patch could not be applied.
+    plain = body.replace("\ufeff", "").replace("\t", " ")
+    return line if visible(plain) == plain else visible(body) + "\n"
