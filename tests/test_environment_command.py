@@ -83,6 +83,7 @@ def test_every_source(environment: Environments):
         "vllm": "pin",
     }
     assert (packages["peft"]["resolved"], packages["peft"]["allowed"]) == (None, None)
+    assert (packages["peft"]["tip"], packages["trl"]["tip"]) == (True, False)
     assert (packages["transformers"]["resolved"], packages["transformers"]["pins"]) == ("5.3.0", [])
     assert (packages["vllm"]["own"], packages["trl"]["own"]) == (True, False)
     assert packages["trl"]["allowed"] == [["1.16.0", "1.16.0"]]
@@ -197,3 +198,10 @@ def test_covered_folders():
     everything = ["/r/a/x.py", "/r/a/b/y.py", "/r/c/z.py", "/r/c/w.py", "/r/top.py"]
     assert covered(["/r/a/x.py", "/r/a/b/y.py", "/r/c/z.py"], everything, "/r") == ["/r/a/", "/r/c/z.py"]
     assert covered(everything, everything, "/r") == ["/r/"]
+
+
+def test_the_tip_of_a_repository_says_what_it_is_at_least(environment: Environments):
+    files = {"requirements.txt": "peft @ git+https://github.com/huggingface/peft\n", "train.py": "import peft\n"}
+    _, out, _ = environment(files)
+    (line,) = [line for line in out.splitlines() if line.startswith("  peft")]
+    assert line.endswith(f"unknown  unknown: the tip of its repository, at least {installable('peft')[-1]}")

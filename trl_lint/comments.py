@@ -133,8 +133,7 @@ def _sources(file: SourceFile) -> Iterator[tuple[Source, str]]:
     if language == "notebook":
         from trl_lint.sources.notebook import python_source, shell_lines
 
-        for source in shell_lines(file):
-            yield source, "shell"
+        yield from ((line, "shell") for line in shell_lines(file))
         yield python_source(file), "python"
     elif language == "markdown":
         from trl_lint.sources.markdown import fences

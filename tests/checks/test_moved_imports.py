@@ -8,7 +8,7 @@ import pytest
 
 from trl_lint.checks.drift._imports import announced_home, edit_import, shared_homes, target_of
 from trl_lint.fixes.apply import edited
-from trl_lint.project.environment import Package
+from trl_lint.project.packages import Package
 from trl_lint.project.stack import Choice
 from trl_lint.python.module import PythonModule
 from trl_lint.sources import Source, SourceFile

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -206,7 +208,8 @@ def test_a_lock_holds_what_a_requirement_excludes_only_on_purpose(tmp_path: Path
     """uv writes such a pair down where the project overrides the requirement; an extra binds nobody who did not ask."""
     locked = '[[package]]\nname = "vllm"\nversion = "0.7.2"\n\n[[package]]\nname = "{}"\nversion = "{}"\n'
     assert check(RANGE, tmp_path / "a", {"uv.lock": locked.format("torch", "2.6.0")}, "uv.lock") == []
-    assert levels(check(RANGE, tmp_path / "b", {"uv.lock": locked.format("trl", "0.18.0")}, "uv.lock")) == ["warning"]
+    files = {"uv.lock": locked.format("trl", "0.18.0"), "train.py": "args = GRPOConfig(vllm_mode=mode)\n"}
+    assert levels(check(RANGE, tmp_path / "b", files, "uv.lock")) == ["warning"]
 
 
 def test_lock_is_the_place_where_it_decides(tmp_path: Path):
@@ -238,3 +241,121 @@ def test_unpinned_beside_a_package_that_others_install(tmp_path: Path):
         "setup.py": 'from setuptools import setup\nsetup(name="tools", version="1")\n',
     }
     assert levels(check(UNPINNED, tmp_path, files)) == ["info"]
+
+
+# -- documents ------------------------------------------------------------------------------------------------------
+
+
+def test_a_pin_that_does_not_survive_says_where(tmp_path: Path):
+    text = "pip install transformers==4.48.3\npip install vllm==0.8.5\n"
+    (finding,) = check(RANGE, tmp_path, {"install.sh": text}, "install.sh")
+    assert finding.message == (
+        "this pin does not survive line 2: vllm 0.8.5 requires transformers>=4.51.1, "
+        "so pip replaces transformers==4.48.3 there"
+    )
+    assert [place.message for place in finding.related] == ["vllm is installed here"]
+
+
+def test_a_pin_that_a_requirements_file_replaces_names_the_file(tmp_path: Path):
+    files = {
+        "install.sh": "pip install transformers==4.48.3\npip install -r env/requirements.txt\n",
+        "env/requirements.txt": "numpy\nvllm==0.8.5\n",
+    }
+    (finding,) = check(RANGE, tmp_path, files, "install.sh")
+    assert finding.message.startswith("this pin does not survive line 2 of env/requirements.txt: vllm 0.8.5")
+
+
+def test_a_package_of_unknown_releases_is_replaced_only_by_another_version(tmp_path: Path):
+    """vLLM 0.8.4 asks for torchvision 0.21.0, of which no list of releases is kept."""
+    text = "pip install torchvision=={}\npip install vllm==0.8.4\n"
+    (tmp_path / "a").mkdir()
+    assert check(RANGE, tmp_path / "a", {"install.sh": text.format("0.21.0")}, "install.sh") == []
+    assert len(check(RANGE, tmp_path, {"install.sh": text.format("0.20.0")}, "install.sh")) == 1
+
+
+def test_support_is_a_warning_where_it_is_used(tmp_path: Path):
+    pins = {"requirements.txt": "trl==0.19.0\nvllm==0.8.2\n"}
+    uses = {
+        "args = GRPOConfig(use_vllm=True)": "warning",
+        "args = GRPOConfig(use_vllm = True)": "warning",
+        'args = {"use_vllm": true}': "warning",
+        "use_vllm: bool = True": "warning",
+        "use_vllm: bool | None = field(default=True)": "warning",
+        "client = VLLMClient()": "warning",
+        "args = GRPOConfig(use_vllm=False)": "info",
+        "if args.use_vllm:\n    pass": "info",
+        "use_vllm: bool = False": "info",
+    }
+    for number, (code, level) in enumerate(uses.items()):
+        assert levels(check(RANGE, tmp_path / str(number), {**pins, "train.py": code + "\n"})) == [level], code
+
+
+@pytest.mark.parametrize(
+    ("command", "level"),
+    [
+        ("python train.py --use_vllm", "warning"),
+        ("python train.py --use_vllm true --x 1", "warning"),
+        ("python train.py --use_vllm=True", "warning"),
+        ("python train.py --use_vllm \\\n    --x 1", "warning"),
+        ("trl vllm-serve --model x", "warning"),
+        ("python train.py --use_vllm False", "info"),
+        ("python train.py --use_vllm=false", "info"),
+        ("python train.py --use_vllm $USE", "info"),
+    ],
+)
+def test_support_is_used_by_a_command(command: str, level: str, tmp_path: Path):
+    files = {"requirements.txt": "trl==0.19.0\nvllm==0.8.2\n", "train.py": "import trl\n", "run.sh": command + "\n"}
+    assert levels(check(RANGE, tmp_path, files)) == [level]
+
+
+def test_a_hint_about_support_says_what_is_missing(tmp_path: Path):
+    (finding,) = check(RANGE, tmp_path, {"requirements.txt": "trl==0.19.0\nvllm==0.8.2\n"})
+    assert finding.message.endswith("; no file here sets `use_vllm`, so it may not matter")
+
+
+def test_what_is_built_from_a_repository_may_require_something_else(tmp_path: Path):
+    text = "RUN git clone -b v0.10.0 https://github.com/vllm-project/vllm && cd vllm && pip install -e .\n"
+    files = {"Dockerfile": f"FROM x\n{text}RUN pip install torch==2.4.0\n"}
+    assert check(RANGE, tmp_path, files, "Dockerfile") == []
+
+
+def test_commands_that_say_the_same_are_told_and_mended_together(tmp_path: Path):
+    text = 'if [ "$GPU" ]; then\n    pip install "vllm==0.12.0"\nelse\n    pip install "vllm==0.12.0" x\nfi\n'
+    files = {"setup.sh": f"pip install trl==0.22.2\n{text}", "train.py": "from trl import GRPOTrainer\n"}
+    (finding,) = check(KNOWN_BAD, tmp_path, files, "setup.sh")
+    places = [place.message for place in finding.related]
+    assert places == ["and here", "GRPO is used here", "trl==0.22.2 is pinned here"]
+    assert finding.fix is not None and [edit.content for edit in finding.fix.edits] == ["==0.11.2", "==0.11.2"]
+
+
+def cells(count: int) -> str:
+    source = ["if x:\n", "    !pip install vllm==0.12.0\n", "else:\n", "    !pip install trl==0.22.2\n"]
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "source": source}
+    return json.dumps({"cells": [cell] * count, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+def copies(count: int) -> str:
+    return "FROM x\n" + "".join(f"ADD {i}.txt /\nRUN pip install -r {i}.txt\n" for i in range(count))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("n.ipynb", cells),
+        ("s.sh", lambda n: "if [ $A ]; then\npip install trl==0.22.2\nelse\npip install vllm==0.12.0\nfi\n" * n),
+        ("s.sh", lambda n: "pip install transformers==4.48.3\npip install vllm==0.8.5\n" * n),
+        ("s.sh", lambda n: "".join(f"conda activate e{i}\npip install vllm==0.5.4 torch==2.1.2\n" for i in range(n))),
+        ("s.sh", lambda n: "".join(f"cd a{i} && pip install -e .\n" for i in range(n))),
+        ("Dockerfile", copies),
+        ("README.md", lambda n: "```sh\npip install vllm==0.5.4 torch==2.1.2\n```\n" * n),
+    ],
+)  # fmt: skip
+def test_documents_of_any_length_take_linear_time(name: str, text: Callable[[int], str], tmp_path: Path):
+    def seconds(count: int) -> float:
+        start = time.process_time()
+        for rule in (KNOWN_BAD, RANGE, UNPINNED, UNSATISFIABLE):
+            check(rule, tmp_path / str(count), {name: text(count)}, name)
+        return time.process_time() - start
+
+    seconds(20)
+    assert seconds(800) < 40 * max(seconds(100), 0.02)

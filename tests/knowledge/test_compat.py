@@ -11,26 +11,38 @@ import pytest
 
 from trl_lint.checks.pins.known_bad_release import rule
 from trl_lint.finding import SEVERITIES, Finding
-from trl_lint.knowledge.compat import Advisory, Settings, advisories, ranges, supports
+from trl_lint.knowledge import compat
+from trl_lint.knowledge.compat import (
+    Advisory,
+    Repair,
+    Settings,
+    advisories,
+    independents,
+    ranges,
+    repositories,
+    supports,
+)
 from trl_lint.knowledge.pages import IMPACTS
 from trl_lint.knowledge.releases import allowed, known_packages, parse_specifier
 from trl_lint.knowledge.requirements import declared, requirements_of
 from trl_lint.project import Project
 from trl_lint.project.documents import Kind
 from trl_lint.project.manifests.reader import read_manifest
+from trl_lint.project.stack import PACKAGES
 from trl_lint.settings import Settings as RunSettings
 from trl_lint.sources import Files
 
 ADVISORIES = [pytest.param(advisory, id=advisory.id) for advisory in advisories()]
 
 
-def findings(folder: Path, advisory: Advisory, pins: dict[str, str]) -> list[Finding]:
+def findings(folder: Path, advisory: Advisory, pins: dict[str, str], before: tuple[str, ...] = ()) -> list[Finding]:
     """What the rule says about these exact pins, in a project that does what the advisory is about.
 
-    Of the documents that the advisory names the project uses the first.
+    Of the documents that the advisory names the project uses the first. `before`: lines in front of its code.
     """
     (folder / "requirements.txt").write_text("".join(f"{name}=={version}\n" for name, version in pins.items()))
-    (folder / "train.py").write_text("".join(f"import {word}\n" for word in advisory.uses) or "import trl\n")
+    used = [*(f"import {word}\n" for word in advisory.uses), *(f"{switch} = True\n" for switch in advisory.switches)]
+    (folder / "train.py").write_text("".join([*before, "import trl\n", *used]))
     if advisory.documents:
         (folder / "config.json").write_text(json.dumps(document_of(advisory.documents[0])))
         option = "--config_file" if advisory.documents[0].kind == "accelerate" else "--deepspeed_config_file"
@@ -97,10 +109,58 @@ def test_advisory_is_silent_after_each_of_its_cures(advisory: Advisory, tmp_path
         assert findings(tmp_path, advisory, cured) == [], f"{name}{specifier} does not cure it"
 
 
-@pytest.mark.parametrize("advisory", [param for param in ADVISORIES if param.values[0].uses])
+ABOUT_A_USE = [param for param in ADVISORIES if param.values[0].uses or param.values[0].switches]
+
+
+@pytest.mark.parametrize("advisory", ABOUT_A_USE)
 def test_advisory_about_a_trainer_needs_its_use(advisory: Advisory, tmp_path: Path):
     pins = {name: newest_allowed(name, specifier) for name, specifier in advisory.packages.items()}
-    assert findings(tmp_path, advisory._replace(uses=()), pins) == []
+    assert findings(tmp_path, advisory._replace(uses=(), switches=()), pins) == []
+
+
+@pytest.mark.parametrize(
+    ("advisory", "repair"),
+    [
+        pytest.param(advisory, repair, id=f"{advisory.id} by {repair.package}")
+        for advisory in advisories()
+        for repair in advisory.patched_by
+    ],
+)
+def test_advisory_is_mended_by_who_is_imported_first(advisory: Advisory, repair: Repair, tmp_path: Path):
+    pins = {name: newest_allowed(name, specifier) for name, specifier in advisory.packages.items()}
+    mending = f"from {repair.package.replace('-', '_')} import FastLanguageModel\n"
+    assert repair.releases.startswith(">=") and repair.how.count(".") and repair.evidence
+    first = repair.releases.removeprefix(">=")
+    cases = {
+        "unpinned": (pins, (mending,), False),
+        "first": ({**pins, repair.package: first}, (mending,), False),
+        "older": ({**pins, repair.package: "2024.1.1"}, (mending,), True),
+        "late": (pins, ("import trl\n", mending), True),
+        "absent": (pins, (), True),
+    }
+    for name, (pinned, before, speaks) in cases.items():
+        (tmp_path / name).mkdir()
+        assert bool(findings(tmp_path / name, advisory, pinned, before)) is speaks, name
+
+
+@pytest.mark.parametrize("field", ["patched_buy", "use"])
+def test_a_misspelt_field_is_refused(field: str, monkeypatch: pytest.MonkeyPatch):
+    row = {"id": "x", "packages": {}, "title": "", "message": "", "severity": "error", "impact": "waste", "fix": {}}
+    table = {"advisory": [{**row, "evidence": [], field: []}]}
+    monkeypatch.setattr(compat, "read_table", lambda path: table)
+    with pytest.raises(ValueError, match=field):
+        advisories.__wrapped__()
+
+
+def test_independent_packages_require_nothing_of_the_stack():
+    rows = compat.read_table("compat/independent.toml")["independent"]
+    assert not {name for row in rows for name in row["requires"]} & set(PACKAGES)
+    assert all(row["evidence"] for row in rows) and not independents() & set(PACKAGES)
+
+
+def test_repositories_are_those_of_recorded_packages():
+    assert set(repositories()) <= set(known_packages())
+    assert all(place.count("/") == 1 for places in repositories().values() for place in places)
 
 
 @pytest.mark.parametrize("advisory", [param for param in ADVISORIES if param.values[0].documents])
@@ -156,7 +216,7 @@ def test_no_row_repeats_a_history():
 
 
 def test_supporting_extras_are_declared():
-    for (package, dependency), extras in supports().items():
+    for (package, dependency), support in supports().items():
         assert dependency in requirements_of(package)
         told = {
             part.extra
@@ -164,4 +224,4 @@ def test_supporting_extras_are_declared():
             if (found := declared(package, version)) is not None
             for part in found.parts.get(dependency, ())
         }
-        assert set(extras) <= told, (package, dependency)
+        assert set(support.extras) <= told, (package, dependency)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from trl_lint.knowledge.releases import newest
 from trl_lint.project import Project
 from trl_lint.project.environment import Environment, judge
 from trl_lint.settings import Settings
@@ -257,10 +258,21 @@ def test_judge_without_a_pin(tmp_path: Path):
     assert "the newest known release, because nothing pins it" in verdict.phrase
 
 
-@pytest.mark.parametrize("line", ["trl==0.9.6", "trl @ git+https://github.com/huggingface/trl.git", "trl==99.0.0"])
+@pytest.mark.parametrize(
+    "line", ["trl==0.9.6", "trl @ git+https://github.com/huggingface/trl.git@9d35a0b", "trl==99.0.0"]
+)
 def test_judge_says_nothing_without_proof(tmp_path: Path, line: str):
     found = environment(tmp_path, {"requirements.txt": line + "\n"})
     assert judge(found, {"trl": ">=0.14"}, "error") is None
+
+
+def test_judge_at_the_tip_of_a_repository(tmp_path: Path):
+    found = environment(tmp_path, {"requirements.txt": "trl @ git+https://github.com/huggingface/trl.git\n"})
+    verdict = judge(found, {"trl": ">=0.14"}, "error")
+    assert verdict is not None and verdict.severity == "warning"
+    assert verdict.phrase == f"for trl from the tip of its repository, which is at least {newest('trl')}"
+    assert judge(found, {"trl": ">=0.14"}, "info").severity == "info"  # type: ignore[union-attr]
+    assert judge(found, {"trl": "<0.14"}, "error") is None
 
 
 def test_judge_needs_every_condition(tmp_path: Path):

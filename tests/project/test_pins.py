@@ -315,6 +315,7 @@ def test_conda(tmp_path: Path):
         ("requirement", "transformers", "==4.44.0.*"),
         ("requirement", "trl", "==0.9.*"),
         ("requirement", "vllm", ">=0.7"),
+        ("url", "y", ""),
     ]
     assert found is not None and found.python == "==3.11.*"
 

@@ -44,7 +44,12 @@ def test_pins_that_contradict_each_other_stay_as_they_are(tmp_path: Path):
 
 
 def test_repository_is_unknown(tmp_path: Path):
-    assert choose(tmp_path, "trl", "trl @ git+https://github.com/huggingface/trl\n") is None
+    assert choose(tmp_path, "trl", "trl @ git+https://github.com/huggingface/trl@9d35a0b\n") is None
+
+
+def test_the_newest_release_stands_for_the_tip_of_a_repository(tmp_path: Path):
+    found = choose(tmp_path, "trl", "trl @ git+https://github.com/huggingface/trl\n")
+    assert found is not None and found.is_tip and found.releases == (str(newest("trl")),) and not found.assumed
 
 
 def test_release_newer_than_the_histories_is_unknown(tmp_path: Path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trl_lint.sources import Source, SourceFile
-from trl_lint.sources.dockerfile import run_commands
+from trl_lint.sources.dockerfile import copies_of, on_the_host, run_commands, stages
 from trl_lint.sources.shell import Command
 
 
@@ -101,3 +101,37 @@ def test_another_escape_character():
 @pytest.mark.parametrize("text", ["", "RUN", "RUN \\", "RUN <<EOF", 'CMD ["', "CMD []", "\\\n\\\n", "ENV", "ENV A"])
 def test_odd_input_is_read_without_an_exception(text: str):
     assert all(command.words for command in read(text))
+
+
+def dockerfile(text: str) -> Source:
+    return Source(SourceFile("/x/Dockerfile", text.encode()), "dockerfile")
+
+
+def test_stages_by_instruction():
+    text = "FROM a AS base\nRUN x\nFROM base AS next\nRUN y\nFROM b\nRUN z\nfrom --platform=linux/amd64 NEXT\n"
+    assert [stage for _, stage in stages(dockerfile(text))] == ["", "", "", "", "stage 2", "stage 2", ""]
+    assert [text[start:].split()[0] for start, _ in stages(dockerfile(text))][:3] == ["FROM", "RUN", "FROM"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "directory", "host"),
+    [
+        ("COPY requirements.txt /tmp/requirements.txt", "/tmp/requirements.txt", "", "requirements.txt"),
+        ("COPY a.txt b.txt /tmp/", "/tmp/a.txt", "", "a.txt"),
+        ("COPY envs/a.txt /tmp/", "a.txt", "/tmp", "envs/a.txt"),
+        ("WORKDIR /app\nCOPY . .", "sub", "/app", "sub"),
+        ("WORKDIR /app\nCOPY . .", ".", "/app", "."),
+        ("ADD . /src", "./sub", "/src", "sub"),
+        ("COPY --chown=1:1 core /opt/core/", "/opt/core/x", "", "core/x"),
+        ('COPY ["a b.txt", "c.txt", "/tmp/"]', "/tmp/c.txt", "", "c.txt"),
+        ("COPY a.txt \\\n    /tmp/", "/tmp/a.txt", "", "a.txt"),
+        ("COPY --from=base /x/a.txt /tmp/a.txt", "/tmp/a.txt", "", None),
+        ("COPY $NAME /tmp/", "/tmp/a.txt", "", None),
+        ("ADD https://x.org/a.txt /tmp/", "/tmp/a.txt", "", None),
+        ("COPY a.txt /tmp/", "/tmp/b.txt", "", None),
+        ("COPY . /app", "sub", None, None),
+        ("", "/tmp/a.txt", "", None),
+    ],
+)
+def test_where_a_name_in_the_image_comes_from(text: str, name: str, directory: str | None, host: str | None):
+    assert on_the_host(name, directory, copies_of(dockerfile(f"FROM x\n{text}\n"))) == host

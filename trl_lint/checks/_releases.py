@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location, OpenPin, Severity, lowered
+from trl_lint.project.environment import from_the_tip
 from trl_lint.project.stack import Choice
 from trl_lint.records import NamedTuple
 
@@ -32,7 +33,8 @@ def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Severit
 
     `level`: the highest there can be; of a rule it is that of its page, which is read where something is bad only. One
     level lower where only some are, and once more where nothing pins the package. Where the newest release is fine
-    it is a hint, because that is the one an installer takes.
+    it is a hint, because that is the one an installer takes. Of the tip of a repository nothing is sure enough for
+    an error.
     """
     from trl_lint.checks.drift._judging import open_pin, ranges_of
 
@@ -46,7 +48,11 @@ def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Severit
         severity = "info" if bad[-1] != chosen.newest else lowered(severity)
     if chosen.assumed:
         severity = lowered(severity)
-    if chosen.assumed:
+    if chosen.is_tip and severity == "error":
+        severity = "warning"
+    if chosen.is_tip:
+        where = from_the_tip(name)
+    elif chosen.assumed:
         where = f"{name} {chosen.newest} (assumed: nothing pins it)"
     elif len(chosen.releases) == 1:
         where = f"{name} {bad[0]}"

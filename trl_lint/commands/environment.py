@@ -128,6 +128,10 @@ def _lines(facts: Facts, width: int, report: Report) -> Iterator[str]:
     line = f"  {facts.name:<{width}}  {resolved}  {source or facts.source}"
     if facts.releases is not None and len(facts.releases) > 1:
         line += f", any of {_ranges(facts)}"
+    elif facts.is_tip:
+        from trl_lint.knowledge.releases import newest
+
+        line += f": the tip of its repository, at least {newest(facts.name)}"
     elif facts.source == "assumed":
         line += ": its pin allows any release" if facts.pins else ": the code imports it, nothing pins it"
     yield line
@@ -194,6 +198,7 @@ def _package(facts: Facts, report: Report) -> dict[str, Any]:
         "resolved": None if facts.resolved is None else str(facts.resolved),
         "source": facts.source,
         "own": facts.is_own,
+        "tip": facts.is_tip,
         "pins": pins,
     }
 

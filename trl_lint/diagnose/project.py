@@ -14,7 +14,8 @@ from trl_lint.records import NamedTuple
 if TYPE_CHECKING:
     from trl_lint.finding import Finding
     from trl_lint.project import Project
-    from trl_lint.project.environment import Environment, Package
+    from trl_lint.project.environment import Environment
+    from trl_lint.project.packages import Package
     from trl_lint.project.runs import Run
     from trl_lint.sources.text import Files
 

@@ -1,5 +1,6 @@
 """Compatibility facts from `rules/compat`: advisories (`advisories.toml`), ranges that no history knows
-(`others.toml`), and extras that tell what is supported (`extras.toml`).
+(`others.toml`), extras that tell what is supported (`extras.toml`), where packages are developed
+(`repositories.toml`), and those that bring nothing of the stack (`independent.toml`).
 
 The tables are data; their fields are explained at their heads.
 What releases declare to require is in the histories; `knowledge/requirements.py` puts the two together.
@@ -16,6 +17,11 @@ from trl_lint.knowledge.toml_tables import read_table
 from trl_lint.records import NamedTuple
 
 T = TypeVar("T")
+
+_ADVISORY = (
+    "id", "packages", "title", "message", "severity", "impact", "fix", "evidence", "uses", "switches", "patched",
+    "patched_by", "unless", "main", "documents", "otherwise",
+)  # fmt: skip
 
 
 class Range(NamedTuple):
@@ -38,6 +44,30 @@ class Settings(NamedTuple):
     values: dict[str, tuple[str | int | float | bool, ...]]
 
 
+class Repair(NamedTuple):
+    """A package that mends the fault of an advisory when it is imported first, in these releases (PEP 440).
+
+    `how` is the function that does it.
+    """
+
+    package: str
+    releases: str
+    how: str
+    evidence: tuple[str, ...]
+
+
+class Support(NamedTuple):
+    """Extras of a package whose range tells which releases of a dependency it supports.
+
+    `uses` are words, and `switches` names of options set to true, of which the code must have one for that to matter;
+    both empty where it always does.
+    """
+
+    extras: tuple[str, ...]
+    uses: tuple[str, ...]
+    switches: tuple[str, ...]
+
+
 class Advisory(NamedTuple):
     """A known-bad release or combination; see `advisories.toml` for the fields.
 
@@ -55,7 +85,9 @@ class Advisory(NamedTuple):
     fix: dict[str, str]
     evidence: tuple[str, ...]
     uses: tuple[str, ...]
+    switches: tuple[str, ...]
     patched: tuple[str, ...]
+    patched_by: tuple[Repair, ...]
     unless: dict[str, str]
     main: bool
     documents: tuple[Settings, ...]
@@ -82,6 +114,9 @@ def _read_range(row: dict[str, Any], table: dict[str, Any]) -> Range:
 
 
 def _read_advisory(row: dict[str, Any], table: dict[str, Any]) -> Advisory:
+    _refuse_others(row, _ADVISORY, f"advisory {row['id']}")
+    if row.get("patched_by") and not row.get("uses"):
+        raise TypeError(f"advisory {row['id']}: `patched_by` asks what the files that match `uses` import")
     packages: dict[str, str] = {}
     extras: dict[str, str] = {}
     for key, specifier in row["packages"].items():
@@ -100,7 +135,9 @@ def _read_advisory(row: dict[str, Any], table: dict[str, Any]) -> Advisory:
         fix=row["fix"],
         evidence=tuple(row["evidence"]),
         uses=tuple(row.get("uses", ())),
+        switches=tuple(row.get("switches", ())),
         patched=tuple(row.get("patched", ())),
+        patched_by=tuple(_read_repair(repair) for repair in row.get("patched_by", ())),
         unless=row.get("unless", {}),
         main=row.get("main", False),
         documents=tuple(
@@ -111,8 +148,22 @@ def _read_advisory(row: dict[str, Any], table: dict[str, Any]) -> Advisory:
     )
 
 
-def _read_support(row: dict[str, Any], table: dict[str, Any]) -> tuple[tuple[str, str], tuple[str, ...]]:
-    return (row["package"], row["dependency"]), tuple(row["extras"])
+def _read_repair(row: dict[str, Any]) -> Repair:
+    _refuse_others(row, ("package", "releases", "how", "evidence"), "patched_by")
+    return Repair(row["package"], row["releases"], row["how"], tuple(row["evidence"]))
+
+
+def _refuse_others(row: dict[str, Any], known: tuple[str, ...], what: str) -> None:
+    """Raises TypeError for a field that nothing reads: a misspelt condition would be none."""
+    others = sorted(row.keys() - set(known))
+    if others:
+        raise TypeError(f"{what} has no field {', '.join(map(repr, others))}")
+
+
+def _read_support(row: dict[str, Any], table: dict[str, Any]) -> tuple[tuple[str, str], Support]:
+    _refuse_others(row, ("package", "dependency", "extras", "uses", "switches"), "support")
+    found = Support(tuple(row["extras"]), tuple(row.get("uses", ())), tuple(row.get("switches", ())))
+    return (row["package"], row["dependency"]), found
 
 
 @cache
@@ -134,6 +185,23 @@ def ranges_of(package: str) -> tuple[Range, ...]:
 
 
 @cache
-def supports() -> dict[tuple[str, str], tuple[str, ...]]:
+def supports() -> dict[tuple[str, str], Support]:
     """(package, dependency) -> the extras whose range holds for everybody. Raises ValueError as the others do."""
     return dict(_read_rows("compat/extras.toml", "support", _read_support))
+
+
+@cache
+def repositories() -> dict[str, tuple[str, ...]]:
+    """Package -> the repositories that are its own, as owner/name in lower case. Raises ValueError as the others do."""
+    return dict(_read_rows("compat/repositories.toml", "repository", _read_repository))
+
+
+def _read_repository(row: dict[str, Any], table: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+    return row["package"], tuple(place.lower() for place in row["at"])
+
+
+@cache
+def independents() -> frozenset[str]:
+    """The packages, and repositories, that require nothing of the stack. Raises ValueError as the others do."""
+    rows = _read_rows("compat/independent.toml", "independent", lambda row, table: tuple(row["names"]))
+    return frozenset(name for names in rows for name in names)

@@ -4,12 +4,12 @@
 from typing import Any
 
 TABLES: dict[str, tuple[int, dict[str, Any]]] = {
-    'compat/extras.toml': (3552047132, {
+    'compat/extras.toml': (2467390869, {
         'support': [
-            {'package': 'trl', 'dependency': 'vllm', 'extras': ['vllm']},
+            {'package': 'trl', 'dependency': 'vllm', 'extras': ['vllm'], 'switches': ['use_vllm'], 'uses': ['vllm-serve', 'vllm_serve', 'VLLMClient', 'vllm_mode=', 'vllm_mode:']},
             {'package': 'trl', 'dependency': 'peft', 'extras': ['peft']},
             {'package': 'trl', 'dependency': 'deepspeed', 'extras': ['deepspeed']},
-            {'package': 'trl', 'dependency': 'liger-kernel', 'extras': ['liger']},
+            {'package': 'trl', 'dependency': 'liger-kernel', 'extras': ['liger'], 'switches': ['use_liger_kernel', 'use_liger_loss', 'use_liger']},
             {'package': 'verl', 'dependency': 'vllm', 'extras': ['vllm']},
             {'package': 'openrlhf', 'dependency': 'vllm', 'extras': ['vllm', 'vllm-latest']},
         ],

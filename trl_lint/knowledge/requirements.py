@@ -184,7 +184,8 @@ def _asks(parts: list[Part]) -> frozenset[str]:
 
 def _supported(package: str, dependency: str, parts: tuple[Part, ...], pythons: str) -> Requirement | None:
     """The range that extras state for everybody, whether they ask for the extra or not."""
-    extras = supports().get((package, dependency), ())
+    found = supports().get((package, dependency))
+    extras = found.extras if found is not None else ()
     possible = [part for part in parts if holds(part.marker, pythons) is not False]
     told = [part for extra in extras for part in possible if part.extra == extra]
     if not told or any(not part.specifier for part in told):

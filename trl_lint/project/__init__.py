@@ -30,6 +30,7 @@ T = TypeVar("T")
 
 DOCUMENT_SUFFIXES = (".yaml", ".yml", ".json")
 _OWN_SETTINGS = (".trl-lint.toml", "trl-lint.toml")
+_READMES = ("README.md", "README.rst", "README")
 _PACKAGE_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 
 # A context file above this size is data, not configuration; it is never read for its surroundings' sake.
@@ -46,13 +47,19 @@ _MOST_READ_AHEAD = 8_000_000
 def find_root(folder: str) -> str:
     """The project a folder belongs to: the nearest repository, else package, else requirements.txt, else itself.
 
-    A folder with settings of its own is a project too, so one repository can hold several that share nothing.
+    A folder with settings of its own is a project too, so one repository can hold several that share nothing. Below the
+    working directory, what was downloaded as an archive has no repository: there the outermost of the folders with a
+    README, a package or a requirements.txt counts.
     """
-    package = requirements = None
+    package = requirements = outermost = None
+    here = _working_directory()
     current = folder
     while True:
         if _holds(current, (".git", *_OWN_SETTINGS)):
             return current
+        is_below = here != "" and (current == here or current.startswith(here.rstrip(os.sep) + os.sep))
+        if is_below and _holds(current, (*_PACKAGE_FILES, "requirements.txt", *_READMES)):
+            outermost = current
         if package is None and _holds(current, _PACKAGE_FILES):
             package = current
         if requirements is None and _holds(current, ("requirements.txt",)):
@@ -61,10 +68,16 @@ def find_root(folder: str) -> str:
         if parent == current:
             break
         current = parent
-    if marked := package or requirements:
+    if marked := outermost or package or requirements:
         return marked
-    here = os.getcwd()
-    return here if folder == here or folder.startswith(here + os.sep) else folder
+    return here if here and (folder == here or folder.startswith(here + os.sep)) else folder
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
 
 
 def _holds(folder: str, names: tuple[str, ...]) -> bool:
@@ -146,9 +159,18 @@ class Project:
 
     def launches_in(self, path: str) -> list[Launch]:
         """The launch commands of one file. Raises OSError or SourceError."""
+        return self._read("launches", path, self._read_launches)
+
+    def _read_launches(self, file: SourceFile) -> list[Launch]:
         from trl_lint.project.launches import read_launches
 
-        return self._read("launches", path, read_launches)
+        found = read_launches(file)
+        for launch in found:
+            if launch.module and not launch.candidates:
+                from trl_lint.project.modules import installed_programs
+
+                launch.candidates = installed_programs(launch.module, file.path, self)
+        return found
 
     def document_in(self, path: str) -> Document | None:
         """The config document one file is, None where its bytes name nothing of ours. Raises OSError or SourceError."""

@@ -2,96 +2,29 @@
 
 Precedence, strongest first: `--target`; the version of the project itself; the lock, then the PEP 723 block (for a
 notebook: the pip cells) of the script; `uv run --with`; then folder by folder upwards the project's lock and its
-declared requirements (those that are always installed before extras, groups and side files); last the install commands
-of Dockerfiles, scripts and READMEs. A lock further up beats a nearer requirement only where it satisfies it, otherwise
+declared requirements (those that are always installed before extras, groups and side files), with what is installed
+beside them; last the install commands of Dockerfiles, scripts and READMEs. Exact pins of the commands in a folder beat
+what stands in a folder further up. A lock further up beats a nearer requirement only where it satisfies it, otherwise
 the two describe different environments, and never what a script or notebook asks for itself. Inert pins never count.
+Where something unknown is installed, a package that nothing names is unknown as well: it may be what brings it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.project.folders import Folders
-from trl_lint.project.pins import Pin, kind_of
+from trl_lint.project.packages import Package, Tier, assumed, contains, package_of
+from trl_lint.project.pins import Pin, is_manifest
 from trl_lint.records import NamedTuple
-from trl_lint.sources.requirements import normalised
+from trl_lint.sources.requirements import is_exact, normalised
 
 if TYPE_CHECKING:
-    from packaging.version import Version
-
     from trl_lint.project import Project
     from trl_lint.project.stack import Choices
-
-# More places than these tell a reader nothing new.
-_MOST_PLACES = 3
-
-Origin = Literal["target", "lock", "pin", "assumed", "unknown"]
-Answer = Literal["all", "some", "none", "unknown"]
-
-
-class Package:
-    """What is known about one package in one environment.
-
-    `allowed` are the releases the pins allow, oldest first, None if that is unknown (a repository, a version newer than
-    the list of releases). `resolved` is the locked or else the newest allowed one. `specifier` joins the alternatives
-    with ` | `. `is_own`: the project being checked is this package.
-    """
-
-    __slots__ = ("_answers", "_between", "allowed", "is_own", "name", "pins", "resolved", "source", "specifier")
-
-    def __init__(
-        self,
-        name: str,
-        pins: tuple[Pin, ...] = (),
-        allowed: tuple[Version, ...] | None = None,
-        source: Origin = "unknown",
-        specifier: str = "",
-        between: tuple[Version, ...] = (),
-        is_own: bool = False,
-    ) -> None:
-        self.name = name
-        self.pins = pins
-        self.allowed = allowed
-        self.resolved: Version | None = allowed[-1] if allowed else None
-        self.source = source
-        self.specifier = specifier
-        self.is_own = is_own
-        self._between = between
-        self._answers: dict[str, Answer] = {}
-
-    def holds(self, specifier: str) -> Answer:
-        """Whether all, some or none of the allowed releases satisfy a specifier (PEP 440)."""
-        answer = self._answers.get(specifier)
-        if answer is None:
-            answer = self._answers[specifier] = self._holds(specifier)
-        return answer
-
-    def _holds(self, specifier: str) -> Answer:
-        if self.allowed is None:
-            # A development version between two releases is settled where both of them agree.
-            verdict = _share(self._between, specifier) if self._between else "unknown"
-            return "unknown" if verdict == "some" else verdict
-        return _share(self.allowed, specifier)
-
-    @property
-    def neighbours(self) -> tuple[Version, ...]:
-        """The releases before and after a development version that was never released; empty for anything else."""
-        return self._between if self.allowed is None else ()
-
-    @property
-    def places(self) -> tuple[Location, ...]:
-        """Where it is pinned, as related places of a finding."""
-        return tuple(pin.place for pin in self.pins[:_MOST_PLACES])
-
-    def affected(self, specifier: str) -> list[str]:
-        """The allowed releases that satisfy a specifier, oldest first."""
-        return [str(version) for version in self.allowed or () if _contains(specifier, version)]
-
-    def __repr__(self) -> str:
-        return f"Package({self.name}{self.specifier}, {self.source}, resolved={self.resolved})"
 
 
 class Verdict(NamedTuple):
@@ -106,11 +39,12 @@ def judge(environment: Environment, conditions: Mapping[str, str], severity: Sev
     """Judge `{package: specifier}` conditions, all of which must hold; None if one does not, or nobody can tell.
 
     The severity is lowered once if a condition holds only for some of the allowed releases, and once more if a version
-    had to be assumed because nothing pins the package.
+    had to be assumed because nothing pins the package. Of a package from the tip of its repository, nothing is sure
+    enough for an error.
     """
     phrases: list[str] = []
     related: list[Location] = []
-    some = assumed = False
+    some = assumed = is_tip = False
     for name, specifier in conditions.items():
         package = environment.package(name)
         answer = package.holds(specifier)
@@ -118,18 +52,23 @@ def judge(environment: Environment, conditions: Mapping[str, str], severity: Sev
             return None
         some = some or answer == "some"
         assumed = assumed or package.source == "assumed"
+        is_tip = is_tip or package.is_tip
         phrases.append(describe(package, specifier))
         related += package.places
     if some:
         severity = lowered(severity)
     if assumed:
         severity = lowered(severity)
+    if is_tip and severity == "error":
+        severity = "warning"
     return Verdict(severity, " and ".join(phrases), tuple(related))
 
 
 def describe(package: Package, specifier: str) -> str:
     """Say for which releases of a package a condition holds, as part of a sentence."""
     name, allowed = package.name, package.allowed
+    if package.is_tip:
+        return f"for {from_the_tip(name)}"
     if allowed is None:
         return f"for {name} {package.specifier.removeprefix('==')}"
     if package.source == "assumed":
@@ -145,18 +84,11 @@ def describe(package: Package, specifier: str) -> str:
     return f"for {name} {affected[0]} to {affected[-1]} of the allowed releases"
 
 
-def _contains(specifier: str, version: Version) -> bool:
-    from trl_lint.knowledge.releases import parse_specifier
+def from_the_tip(name: str) -> str:
+    """A package that is installed from the main branch of its repository, in words."""
+    from trl_lint.knowledge.releases import newest
 
-    found = parse_specifier(specifier)
-    return found is not None and found.contains(version, prereleases=True)
-
-
-def _share(versions: tuple[Version, ...], specifier: str) -> Answer:
-    count = sum(_contains(specifier, version) for version in versions)
-    if count == 0:
-        return "none" if versions else "unknown"
-    return "all" if count == len(versions) else "some"
+    return f"{name} from the tip of its repository, which is at least {newest(name)}"
 
 
 class Environment:
@@ -170,7 +102,7 @@ class Environment:
         folders: Folders,
         path: str,
         targets: Mapping[str, str],
-        own: Sequence[Sequence[Pin]] = (),
+        own: Sequence[Tier] = (),
         around: Environment | None = None,
     ) -> None:
         self._folders = folders
@@ -181,6 +113,7 @@ class Environment:
         self._targets = {normalised(name): version for name, version in targets.items()}
         self._packages: dict[str, Package] = {}
         self._decided: dict[str, Package | None] = {}
+        self._is_open: bool | None = None
         self._choices: Choices | None = None
 
     @property
@@ -211,10 +144,13 @@ class Environment:
             specifiers = [f"=={own_version}"] if own_version else []
             own = package_of(name, (), specifiers, "pin", is_own=True)
             return mine if mine is not None and mine.source != "assumed" and own_version not in mine.specifier else own
-        return mine or self._decide(name) or assumed(name, ())
+        found = mine or self._decide(name)
+        if found is None and self._may_bring_anything():
+            return Package(name)
+        return found or assumed(name, ())
 
     def _decide_own(self, name: str) -> Package | None:
-        found = next((found for pins in self._own if (found := resolve(name, pins))), None)
+        found = next((found for tier in self._own if (found := tier.resolve(name))), None)
         # A script or notebook that installs for itself runs in an environment of its own, beside any lock.
         if found is None or self._installs_itself or found.source not in ("pin", "assumed"):
             return found
@@ -227,146 +163,110 @@ class Environment:
         return self._decided[name]
 
     def _decide_by_folders(self, name: str) -> Package | None:
+        exact: Package | None = None
         for folder in self._folders.upwards(self._folder):
-            for pins in self._folders.tiers(folder):
-                if found := resolve(name, pins):
+            lock, core, side = self._folders.tiers(folder)
+            for tier in (lock, core, side):
+                if found := tier.resolve(name):
+                    found = exact or (self._with_what_is_beside(found, name, folder) if tier is core else found)
                     return self._unless_locked(found, name) if found.source in ("pin", "assumed") else found
-        for pins in self._folders.commands(self._folder):
-            if found := resolve(name, pins):
+            exact = exact or _exact(name, self._folders.commands_of(folder))
+        for tier in self._folders.commands(self._folder):
+            if found := tier.resolve(name):
                 return found
         return None
+
+    def _with_what_is_beside(self, found: Package, name: str, folder: str) -> Package:
+        """What a folder declares, narrowed by what documents install together with it, each of them in its own way."""
+        if found.source not in ("pin", "assumed") or _names_releases(found):
+            return found
+        ways: list[Package] = []
+        for installation in self._folders.beside(folder):
+            other = installation.tier.resolve(name)
+            if other is None or other.source != "pin":
+                return found  # one way leaves it as it is declared
+            ways.append(_narrowed(found, other))
+        return _any_of(found, ways)
 
     def _unless_locked(self, found: Package, name: str) -> Package:
         """The version of a lock further up, where it satisfies what was found nearer."""
         for upper in self._folders.upwards(self._folder):
-            locked = resolve(name, self._folders.lock(upper))
+            locked = self._folders.tiers(upper)[0].resolve(name)
             if locked is None or not locked.allowed:
                 continue
             specifiers = {pin.specifier for pin in found.pins}
-            return locked if any(all(_contains(s, v) for v in locked.allowed) for s in specifiers) else found
+            return locked if any(all(contains(s, v) for v in locked.allowed) for s in specifiers) else found
         return found
+
+    def _may_bring_anything(self) -> bool:
+        """Whether something is installed here of which nobody knows what it requires."""
+        if self._is_open is None:
+            self._is_open = any(tier.may_bring_anything for tier in self._tiers())
+        return self._is_open
+
+    def _tiers(self) -> Iterator[Tier]:
+        yield from self._own
+        for folder in self._folders.upwards(self._folder):
+            yield from self._folders.tiers(folder)
+        yield from self._folders.commands(self._folder)
 
     def __repr__(self) -> str:
         return f"Environment({self._folder})"
 
 
-def resolve(name: str, pins: Iterable[Pin]) -> Package | None:
-    """What a set of pins of equal rank says about a package, None if it says nothing.
-
-    Differing specifiers are alternatives (another marker, another file): all they allow together is allowed. A bare
-    name beside them adds nothing, and constraints narrow every alternative.
-    """
-    mine = [pin for pin in pins if pin.package == name and pin.kind != "inert"]
-    if not mine:
+def _exact(name: str, tiers: Sequence[Tier]) -> Package | None:
+    """A package of which the commands of a folder name the release, None where they leave a choice."""
+    found = next((found for tier in tiers if (found := tier.resolve(name))), None)
+    if found is None or found.source != "pin":
         return None
-    constraints = [pin for pin in mine if pin.kind == "constraint"]
-    wanted = [pin for pin in mine if pin.kind != "constraint"] or constraints
-    if any(pin.kind == "url" for pin in wanted):
-        return Package(name, tuple(wanted), None, "unknown")
-    specifiers = _alternatives(name, wanted)
-    if len(specifiers) > 1 and _in_sequence(wanted):
-        specifiers = [",".join(specifiers) if _allowed(name, ",".join(specifiers)) else specifiers[-1]]
-    if wanted is not constraints and constraints:
-        narrowing = ",".join(dict.fromkeys(pin.specifier for pin in constraints if pin.specifier))
-        specifiers = [f"{s},{narrowing}" for s in specifiers] or ([narrowing] if narrowing else [])
-    if not specifiers:
-        return assumed(name, tuple(wanted))
-    origin: Origin = "lock" if any(pin.kind == "lock" for pin in wanted) else "pin"
-    return package_of(name, tuple(wanted), specifiers, origin)
+    return found if _names_releases(found) else None
 
 
-def _alternatives(name: str, pins: list[Pin]) -> list[str]:
-    """The differing specifiers of the pins.
-
-    Those of one list of requirements hold together, and what has no marker holds beside everything that has one.
-    """
-    always: dict[str, list[str]] = {}
-    for pin in pins:
-        if pin.kind == "requirement" and not pin.marker and pin.specifier:
-            always.setdefault(pin.location.path, []).append(pin.specifier)
-    found: list[str] = []
-    for pin in pins:
-        if pin.specifier:
-            beside = always.get(pin.location.path, []) if pin.kind == "requirement" else []
-            joined = ",".join(dict.fromkeys([*beside, pin.specifier]))
-            found.append(joined if _allowed(name, joined) else pin.specifier)
-    return list(dict.fromkeys(found))
+def _names_releases(found: Package) -> bool:
+    """Whether each alternative is one release."""
+    return all(is_exact(specifier) for specifier in found.specifier.split(" | "))
 
 
-def _in_sequence(pins: list[Pin]) -> bool:
-    """Whether the pins are commands of one script, run one after the other; those of a README are alternatives."""
-    paths = {pin.location.path for pin in pins}
-    return len(paths) == 1 and all(pin.kind == "command" for pin in pins) and kind_of(paths.pop()) != "readme"
+def _narrowed(found: Package, other: Package) -> Package:
+    """A package limited by two sets of pins that hold together; by the first alone where they contradict each other."""
+    if found.source == "assumed":
+        return other
+    both = [version for version in found.allowed or () if version in set(other.allowed or ())]
+    if not both or len(both) == len(found.allowed or ()):
+        return found
+    if len(both) == len(other.allowed or ()):
+        return other
+    pins = (*found.pins, *(pin for pin in other.pins if pin.location not in {one.location for one in found.pins}))
+    parts = [f"({part})" if " | " in part else part for part in (found.specifier, other.specifier)]
+    return Package(found.name, pins, tuple(both), "pin", ",".join(parts))
 
 
-def package_of(
-    name: str, pins: tuple[Pin, ...], specifiers: list[str], origin: Origin, is_own: bool = False
-) -> Package:
-    """A package limited to the releases its alternative specifiers allow together."""
-    together: set[Version] = set()
-    between: tuple[Version, ...] = ()
-    known = bool(specifiers)
-    for specifier in specifiers:
-        found = _allowed(name, specifier)
-        if not found:
-            known = False
-            between = _neighbours(name, specifier)
-        else:
-            together.update(found)
-    shown = " | ".join(specifiers)
-    if not known:
-        return Package(name, pins, None, "unknown", shown, between if len(specifiers) == 1 else (), is_own)
-    return Package(name, pins, tuple(sorted(together)), origin, shown, is_own=is_own)
+def _any_of(declared: Package, ways: list[Package]) -> Package:
+    """A package that is installed in several ways, which are alternatives."""
+    if not ways or any(way is declared for way in ways):
+        return declared
+    if len(ways) == 1:
+        return ways[0]
+    pins = tuple(dict.fromkeys(pin for way in ways for pin in way.pins))
+    together = tuple(sorted({version for way in ways for version in way.allowed or ()}))
+    specifier = " | ".join(dict.fromkeys(way.specifier for way in ways))
+    return Package(declared.name, pins, together, "pin", specifier)
 
 
-def assumed(name: str, pins: tuple[Pin, ...]) -> Package:
-    """A package nothing limits: pip takes the newest release, and the newest known one stands for it."""
-    from trl_lint.knowledge.releases import newest
-
-    version = newest(name)
-    return Package(name, pins, None if version is None else (version,), "unknown" if version is None else "assumed")
-
-
-def _allowed(name: str, specifier: str) -> tuple[Version, ...] | None:
-    from trl_lint.knowledge.releases import allowed, parse_version, releases
-
-    if releases(name):
-        return allowed(name, specifier)
-    # Nothing is known about the package, but an exact pin says all there is to say.
-    version = parse_version(specifier[2:]) if specifier.startswith("==") and "," not in specifier else None
-    return (version,) if version is not None else None
-
-
-def _neighbours(name: str, specifier: str) -> tuple[Version, ...]:
-    """The final releases around an exactly pinned version that was never released (`0.16.0.dev0`).
-
-    Nothing is said about a version behind the newest known release.
-    """
-    from trl_lint.knowledge.releases import installable, parse_version
-
-    exact = parse_version(specifier[2:]) if specifier.startswith("==") and "," not in specifier else None
-    if exact is None:
-        return ()
-    known = installable(name)
-    before = [version for version in known if version < exact]
-    after = [version for version in known if version > exact]
-    return (before[-1], after[0]) if before and after else ()
-
-
-def own_pins(path: str, project: Project) -> list[list[Pin]]:
+def own_pins(path: str, project: Project) -> list[Tier]:
     """The pins that belong to the file at an absolute path itself (a script, a notebook, a manifest), by rank."""
     tiers: list[list[Pin]] = []
     lock = project.manifest_around(path + ".lock") if path.endswith(".py") else None
     if lock is not None:
         tiers.append(list(lock.pins))
-    manifest = project.manifest_around(path) if kind_of(path) else None
+    manifest = project.manifest_around(path) if is_manifest(path) else None
     if manifest is not None:
         mine = [pin for pin in manifest.pins if pin.package != manifest.project]
-        tiers.append([pin for pin in mine if not pin.is_optional])
+        tiers.append([*(pin for pin in mine if not pin.is_optional), *project.folders.brought(manifest)])
         tiers.append([pin for pin in mine if pin.is_optional])
     if tiers and path.endswith(".py") and manifest is not None and manifest.kind == "pep723":
         # Looking for launches means reading the project's scripts; only files that uv runs are worth it.
-        from trl_lint.project.manifests.commands import with_pins
+        from trl_lint.project.manifests.install_commands import with_pins
 
         tiers.append([pin for launch in project.launches_of(path, b"--with") for pin in with_pins(launch)])
-    return [tier for tier in tiers if tier]
+    return [Tier(tier) for tier in tiers if tier]

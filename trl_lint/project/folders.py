@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from trl_lint import looks
-from trl_lint.project.pins import Manifest, Pin, kind_of
+from trl_lint.project.packages import Tier
+from trl_lint.project.pins import Manifest, Pin, Step, kind_of
+from trl_lint.sources.requirements import is_exact
 
-_COMMAND_KINDS = frozenset(("shell", "makefile", "dockerfile", "readme"))
+if TYPE_CHECKING:
+    from trl_lint.project.installs import Installation, Installs
+
+_COMMAND_KINDS = frozenset(("shell", "makefile", "dockerfile", "readme", "workflow"))
 SCRIPT_KINDS = frozenset(("pep723", "notebook", "script-lock"))
 DOCKER_FOLDERS = ("docker", "dockerfile", "dockerfiles", ".devcontainer")
 
@@ -19,11 +25,18 @@ class Folders:
     def __init__(self, root: str, read: Callable[[str], Manifest | None]) -> None:
         self.root = root
         self._read = read
+        self._installs: Installs | None = None
         self._manifests: dict[str, list[Manifest]] = {}
-        self._tiers: dict[str, list[list[Pin]]] = {}
+        self._tiers: dict[str, list[Tier]] = {}
         self._names: dict[str, list[str]] = {}
-        self._commands: dict[str, list[list[Pin]]] = {}
-        self._own_commands: dict[str, list[list[Pin]]] = {}
+        self._documents: dict[str, list[Manifest]] = {}
+        self._commands: dict[str, list[Tier]] = {}
+        self._own_commands: dict[str, list[Tier]] = {}
+        self._installations: dict[str, list[Installation]] = {}
+        self._by_target: dict[str, dict[str, list[Installation]]] = {}
+        self._beside: dict[str, list[Installation]] = {}
+        self._by_module: dict[str, dict[str, list[str]]] = {}
+        self._own_packages: dict[str, dict[str, str]] = {}
         self._versions: dict[tuple[str, str], str | None] = {}
 
     def upwards(self, folder: str) -> Iterator[str]:
@@ -43,6 +56,8 @@ class Folders:
             self._names[folder] = found
         return found
 
+    # -- what files declare -----------------------------------------------------------------------------------------
+
     def manifests(self, folder: str) -> list[Manifest]:
         """The locks and declared requirements of one folder."""
         found = self._manifests.get(folder)
@@ -60,7 +75,7 @@ class Folders:
                         found.append(manifest)
         return found
 
-    def tiers(self, folder: str) -> list[list[Pin]]:
+    def tiers(self, folder: str) -> list[Tier]:
         """The pins of one folder by rank: lock, always installed, optional."""
         found = self._tiers.get(folder)
         if found is None:
@@ -70,14 +85,29 @@ class Folders:
                 if manifest.is_lock:
                     continue
                 main = manifest.kind != "requirements" or os.path.basename(manifest.path).lower() == "requirements.txt"
+                # What a file lists and the projects that it installs hold together, as the pins of one command do.
+                step = Step(manifest.path, 0) if manifest.links else None
                 for pin in manifest.pins:
                     if pin.package != manifest.project:
-                        (core if main and not pin.is_optional else side).append(pin)
-            found = self._tiers[folder] = [self.lock(folder), core, side]
+                        (core if main and not pin.is_optional else side).append(pin._replace(step=step))
+                (core if main else side).extend(self.brought(manifest, step))
+            found = self._tiers[folder] = [Tier(self.lock(folder)), Tier(core), Tier(side)]
         return found
 
     def lock(self, folder: str) -> list[Pin]:
         return [pin for manifest in self.manifests(folder) if manifest.is_lock for pin in manifest.pins]
+
+    def brought(self, manifest: Manifest, step: Step | None = None) -> list[Pin]:
+        """The pins of the projects and requirements files on the disk that a manifest installs, in a step."""
+        return self._links.brought(manifest, step) if manifest.links else []
+
+    @property
+    def _links(self) -> Installs:
+        if self._installs is None:
+            from trl_lint.project.installs import Installs
+
+            self._installs = Installs(self.root, self._read, self.upwards)
+        return self._installs
 
     def own_version(self, folder: str, package: str) -> str | None:
         """The version of the package if the project builds it: "" if it is not told, None if it is another project."""
@@ -90,33 +120,118 @@ class Folders:
             versions = [manifest.version for manifest in self.manifests(upper) if manifest.project == package]
             if versions:
                 return next((version for version in versions if version), "")
-        return None
+        built = (self._built(upper).get(package) for upper in self.upwards(folder))
+        return next((version for version in built if version is not None), None)
 
-    def commands(self, folder: str) -> list[list[Pin]]:
-        """What install commands bring: per folder upwards Dockerfiles, scripts and Makefiles, then READMEs."""
+    # -- what commands install --------------------------------------------------------------------------------------
+
+    def commands(self, folder: str) -> list[Tier]:
+        """What install commands bring: per folder upwards Dockerfiles, scripts and Makefiles, READMEs, workflows."""
         found = self._commands.get(folder)
         if found is None:
-            tiers = (tier for upper in self.upwards(folder) for tier in self._commands_of(upper))
+            tiers = (tier for upper in self.upwards(folder) for tier in self.commands_of(upper))
             found = self._commands[folder] = [tier for tier in tiers if tier]
         return found
 
-    def _commands_of(self, folder: str) -> list[list[Pin]]:
+    def commands_of(self, folder: str) -> list[Tier]:
+        """What the install commands of one folder bring, in the same order."""
         found = self._own_commands.get(folder)
         if found is None:
-            found = self._own_commands[folder] = self._read_commands(folder)
+            run: list[Pin] = []
+            told: list[Pin] = []
+            tested: list[Pin] = []
+            for document in self.documents(folder):
+                if document.kind == "workflow":
+                    # What tests install beside the projects of the repository says little about its use.
+                    links = tuple(link for link in document.links if link.kind == "project")
+                    tested.extend(self.brought(document._replace(links=links)))
+                else:
+                    pins = [*document.pins, *self.brought(document)]
+                    (told if document.kind == "readme" else run).extend(pins)
+            found = self._own_commands[folder] = [Tier(run), Tier(told), Tier(tested)]
         return found
 
-    def _read_commands(self, folder: str) -> list[list[Pin]]:
-        run: list[Pin] = []
-        told: list[Pin] = []
-        paths = [os.path.join(folder, name) for name in self.names(folder)]
-        for name in DOCKER_FOLDERS:
-            if name in self.names(folder):
-                inner = os.path.join(folder, name)
-                paths += [os.path.join(inner, inner_name) for inner_name in self.names(inner)]
-        for path in paths:
-            kind = kind_of(path)
-            manifest = self._read(path) if kind in _COMMAND_KINDS else None
-            if manifest is not None:
-                (told if kind == "readme" else run).extend(manifest.pins)
-        return [run, told]
+    def documents(self, folder: str) -> list[Manifest]:
+        """The documents of one folder whose commands install something."""
+        found = self._documents.get(folder)
+        if found is None:
+            inner = [name for name in DOCKER_FOLDERS if name in self.names(folder)]
+            if ".github" in self.names(folder):
+                inner.append(os.path.join(".github", "workflows"))
+            places = [folder, *(os.path.join(folder, name) for name in inner)]
+            paths = [os.path.join(place, name) for place in places for name in self.names(place)]
+            read = (self._read(path) for path in paths if kind_of(path) in _COMMAND_KINDS)
+            found = self._documents[folder] = [manifest for manifest in read if manifest is not None]
+        return found
+
+    def is_pinned_exactly(self, folder: str, packages: Iterable[str]) -> bool:
+        """Whether the install commands of a folder name one release of one of the packages."""
+        return any(
+            is_exact(pin.specifier) for tier in self.commands_of(folder) for name in packages for pin in tier.of(name)
+        )
+
+    # -- what is installed together ---------------------------------------------------------------------------------
+
+    def beside(self, place: str) -> list[Installation]:
+        """The installations that bring the project in a folder, or the manifest at a path, with other things.
+
+        A workflow counts only where no other document installs it: what tests run with is one way of many.
+        """
+        found = self._beside.get(place)
+        if found is None:
+            uppers = self.upwards(place if looks.is_folder(place) else os.path.dirname(place))
+            every = [one for upper in uppers for one in self._targets(upper).get(place, ())]
+            told = [one for one in every if kind_of(one.path) != "workflow"]
+            found = self._beside[place] = told or every
+        return found
+
+    def importable(self, module: str, folder: str) -> list[str]:
+        """The folders in which code below a folder finds a module of this name, because a document installs it."""
+        top = module.partition(".")[0]
+        return [found for upper in self.upwards(folder) for found in self._modules(upper).get(top, ())]
+
+    def _modules(self, folder: str) -> dict[str, list[str]]:
+        """Where the modules stand that one folder's documents install, by the first part of their name."""
+        found = self._by_module.get(folder)
+        if found is None:
+            found = self._by_module[folder] = {}
+            projects = dict.fromkeys(place for one in self._installs_in(folder) for place in one.folders)
+            if projects:
+                from trl_lint.project.installs import module_folders
+
+                for place in dict.fromkeys(inner for project in projects for inner in module_folders(project)):
+                    for name in self.names(place):
+                        found.setdefault(name.removesuffix(".py"), []).append(place)
+        return found
+
+    def _built(self, folder: str) -> dict[str, str]:
+        """The packages that one folder's documents install from the disk, with their versions ("" where not told)."""
+        found = self._own_packages.get(folder)
+        if found is None:
+            found = self._own_packages[folder] = {}
+            for project in dict.fromkeys(place for one in self._installs_in(folder) for place in one.folders):
+                for manifest in self.manifests(project):
+                    if manifest.project and not found.get(manifest.project):
+                        found[manifest.project] = manifest.version
+        return found
+
+    def _installs_in(self, folder: str) -> list[Installation]:
+        found = self._installations.get(folder)
+        if found is None:
+            found = self._installations[folder] = [
+                installation
+                for document in self.documents(folder)
+                if document.links
+                for installation in self._links.installations(document)
+            ]
+        return found
+
+    def _targets(self, folder: str) -> dict[str, list[Installation]]:
+        """The installations of one folder's documents by what they install."""
+        found = self._by_target.get(folder)
+        if found is None:
+            found = self._by_target[folder] = {}
+            for installation in self._installs_in(folder):
+                for place in (*installation.folders, *installation.files):
+                    found.setdefault(place, []).append(installation)
+        return found

@@ -60,7 +60,7 @@ def pins_itself(path: str, packages: Iterable[str], project: Project) -> bool:
     from trl_lint.project.environment import own_pins
 
     names = frozenset(packages)
-    return any(pin.package in names for tier in own_pins(path, project) for pin in tier)
+    return any(pin.package in names for tier in own_pins(path, project) for pin in tier.pins)
 
 
 def _is_governed(
@@ -76,10 +76,12 @@ def _is_governed(
 
 
 def _is_pinned(folder: str, manifest: Manifest, names: frozenset[str], project: Project) -> bool:
-    """Whether manifests of a folder, but not this one, pin one of the packages."""
+    """Whether manifests of a folder, but not this one, pin one of the packages, or its commands name a release."""
     found = project.folders.manifests(folder)
-    if any(other.path == manifest.path for other in found):
+    if any(other.path == manifest.path for other in (*found, *project.folders.documents(folder))):
         return False
+    if project.folders.is_pinned_exactly(folder, names):
+        return True
     return any(pin.package in names and pin.kind != "inert" for other in found for pin in other.pins)
 
 

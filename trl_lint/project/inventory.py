@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
     from trl_lint.project import Project
-    from trl_lint.project.environment import Environment, Origin, Package
+    from trl_lint.project.environment import Environment
+    from trl_lint.project.packages import Origin, Package
     from trl_lint.project.pins import Pin
 
 _CODE = (".py", ".ipynb")
@@ -26,7 +27,8 @@ _IMPORT = regex(rb"""(?:^|["'])[ \t]*(?:import|from)[ \t]+(%s)\b""" % "|".join(P
 class Facts(NamedTuple):
     """What is known about one package in an environment; `releases` are the allowed ones, None if nobody knows them.
 
-    `resolved` is the locked or else the newest release that pip may take, None if unknown.
+    `resolved` is the locked or else the newest release that pip may take, None if unknown. `is_tip`: it comes from the
+    main branch of its repository.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Facts(NamedTuple):
     resolved: Version | None
     source: Origin
     is_own: bool
+    is_tip: bool
     pins: tuple[Pin, ...]
 
 
@@ -94,6 +97,7 @@ def _facts(package: Package) -> Facts:
         package.resolved,
         package.source,
         package.is_own,
+        package.is_tip,
         package.pins,
     )
 

@@ -22,7 +22,7 @@ def module_file(dotted: str, path: str, project: Project) -> str | None:
 
     `dotted` begins with a dot for each level of a relative import. An absolute name is looked up as Python does for a
     script, beside the file first, then where a package is usually installed from: the project's root, its `src`, and
-    the folders between.
+    the folders between; last in the projects that a README, a script or the like installs (`pip install -e ./sub`).
     """
     folder = os.path.dirname(path)
     name = dotted.lstrip(".")
@@ -30,7 +30,20 @@ def module_file(dotted: str, path: str, project: Project) -> str | None:
         folder = os.path.dirname(folder)
     if dotted.startswith("."):
         return _file(folder, name)
-    return next((found for base in _bases(path, project) if (found := _file(base, name)) is not None), None)
+    found = next((found for base in _bases(path, project) if (found := _file(base, name)) is not None), None)
+    if found is not None or not name:
+        return found
+    installed = project.folders.importable(name, os.path.dirname(path))
+    return next((found for base in installed if (found := _file(base, name)) is not None), None)
+
+
+def installed_programs(module: str, path: str, project: Project) -> tuple[str, ...]:
+    """The files that `python -m module` may run beside `path`, out of projects that a document installs."""
+    stems = [
+        os.path.join(base, *module.split(".")) for base in project.folders.importable(module, os.path.dirname(path))
+    ]
+    files = (name for stem in stems for name in (f"{stem}.py", os.path.join(stem, "__main__.py")))
+    return tuple(dict.fromkeys(name for name in files if looks.is_file(name)))
 
 
 def _bases(path: str, project: Project) -> list[str]:
@@ -127,7 +140,8 @@ def is_of_project(dotted: str, path: str, project: Project) -> bool:
     key = ("top of a module", top, os.path.dirname(path))
     if key not in project.memo:
         stems = [os.path.join(base, top) for base in _bases(path, project)]
-        project.memo[key] = any(looks.is_file(f"{stem}.py") or looks.is_folder(stem) for stem in stems)
+        here = any(looks.is_file(f"{stem}.py") or looks.is_folder(stem) for stem in stems)
+        project.memo[key] = here or bool(project.folders.importable(top, os.path.dirname(path)))
     return bool(project.memo[key])
 
 

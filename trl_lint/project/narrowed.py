@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from trl_lint.knowledge.releases import parse_specifier
 from trl_lint.project.demands import Demand
-from trl_lint.project.environment import Environment, Package, package_of
+from trl_lint.project.environment import Environment
+from trl_lint.project.packages import Package, package_of
 from trl_lint.project.pins import Pin
 
 
@@ -27,7 +28,7 @@ class Narrowed(Environment):
     def _find(self, name: str) -> Package:
         package = self._around_it.package(name)
         asked = [demand for demand in self._demands if demand.package == name and demand.specifier]
-        if not asked or package.is_own or (package.allowed is None and package.source != "assumed"):
+        if not asked or package.is_own or package.is_tip or (package.allowed is None and package.source != "assumed"):
             return package
         wanted = ",".join(dict.fromkeys(demand.specifier for demand in asked if demand.specifier))
         if parse_specifier(wanted) is None:

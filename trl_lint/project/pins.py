@@ -20,6 +20,32 @@ _PINNED = " is pinned here"
 Kind = Literal["requirement", "constraint", "lock", "extra", "group", "inert", "url", "command"]
 
 
+class Step(NamedTuple):
+    """An install command among those of its document.
+
+    path         the document
+    number       its place among the commands of the document, from 0
+    environment  the conda or virtual environment that is active there, "" if the document names none
+    branch       the branches it stands in, outermost first: a number for each decision, and which way
+    block        the block of a README it stands in, from 0: two blocks are two ways to install
+    alone        `--no-deps`: what the packages require is neither installed nor looked at
+    """
+
+    path: str
+    number: int
+    environment: str = ""
+    branch: tuple[tuple[int, int], ...] = ()
+    block: int = 0
+    alone: bool = False
+
+    def may_join(self, other: Step) -> bool:
+        """Whether all that is known of two commands lets them fill the same environment in one run."""
+        if self.path != other.path:
+            return True
+        shorter, longer = sorted((self.branch, other.branch), key=len)
+        return self.environment == other.environment and longer[: len(shorter)] == shorter
+
+
 class Pin(NamedTuple):
     """One requirement on a package.
 
@@ -28,6 +54,7 @@ class Pin(NamedTuple):
     an "inert" one stands in a table nothing uses, a "url" installs something whose version nobody can tell.
     `specifier_location` is what a fix may replace by another specifier (an empty stretch where one may be inserted);
     None where no text edit is right: lock files, the words of a shell that would read `>` as a redirection.
+    `step` is the command that installs it, None where no command is known to.
     """
 
     package: str
@@ -40,6 +67,7 @@ class Pin(NamedTuple):
     group: str = ""
     specifier_location: Location | None = None
     url: str = ""
+    step: Step | None = None
 
     @property
     def is_optional(self) -> bool:
@@ -49,6 +77,33 @@ class Pin(NamedTuple):
     def place(self) -> Location:
         """Where it is written, as a related place of a finding."""
         return self.location._replace(message=f"{self.package}{self.specifier}{_PINNED}")
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is installed without what it requires."""
+        return self.step is not None and self.step.alone
+
+
+class Link(NamedTuple):
+    """Something on the disk that a file installs: a project (`pip install -e ./sub`) or a requirements file.
+
+    `name` is written there, relative to `directory` (None where that is unknown); for `clone` see `Clone`.
+    """
+
+    name: str
+    directory: str | None
+    kind: Literal["project", "requirements", "constraints"]
+    location: Location
+    extras: frozenset[str] = frozenset()
+    step: Step | None = None
+    clone: Clone | None = None
+
+
+class Clone(NamedTuple):
+    """A repository that a document clones: its URL as pip takes it (`git+https://…@revision`), and the folder."""
+
+    url: str
+    folder: str
 
 
 def is_pin_place(location: Location) -> bool:
@@ -60,7 +115,8 @@ class Manifest(NamedTuple):
     """A file that pins packages.
 
     `python` is its `requires-python`; `problems` are requirements pip would refuse. `project` is the normalised name of
-    the package the file builds, "" if none, and `version` that package's version where the source tells it.
+    the package the file builds, "" if none, and `version` that package's version where the source tells it. `links` are
+    the projects and requirements files on the disk that it installs beside its pins.
     """
 
     path: str
@@ -70,6 +126,7 @@ class Manifest(NamedTuple):
     problems: tuple[tuple[Location, str], ...] = ()
     project: str = ""
     version: str = ""
+    links: tuple[Link, ...] = ()
 
     @property
     def is_lock(self) -> bool:
@@ -117,11 +174,16 @@ def kind_of(path: str) -> str:
         return "conda"
     if _README_NAME.match(name):
         return "readme"
+    if lower.endswith((".yml", ".yaml")) and "/.github/workflows/" in path.replace("\\", "/"):
+        return "workflow"
     if _DOCKERFILE_NAME.match(name) and not lower.endswith((".md", ".txt", ".json", ".yml", ".yaml")):
         return "dockerfile"
     return ""
 
 
 def is_manifest(path: str) -> bool:
-    """Whether a file of this name may pin packages; `manifests.reader` answers None where it does not."""
-    return kind_of(path) != ""
+    """Whether a file of this name may pin packages; `manifests.reader` answers None where it does not.
+
+    A workflow tells what is installed together, but what a test installs is no pin.
+    """
+    return kind_of(path) not in ("", "workflow")

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from trl_lint.project import Project
     from trl_lint.project.demands import Demand
-    from trl_lint.project.environment import Environment, Package
+    from trl_lint.project.environment import Environment
+    from trl_lint.project.packages import Package
     from trl_lint.python.module import PythonModule
 
 T = TypeVar("T")
@@ -32,7 +33,8 @@ class Choice(NamedTuple):
 
     `complete`: they are all that may be installed. `assumed`: nothing pins the package. `between`: they are the
     neighbours of a development version, and only what both agree on is known. `is_dated`: nothing pins the package, but
-    another one is held at an older release, so the environment may be as old as that.
+    another one is held at an older release, so the environment may be as old as that. `is_tip`: the package comes from
+    the main branch of its repository, and the newest known release stands for it: what that has lost stays lost.
     """
 
     package: Package
@@ -41,6 +43,7 @@ class Choice(NamedTuple):
     assumed: bool
     between: bool
     is_dated: bool = False
+    is_tip: bool = False
 
     @property
     def newest(self) -> str:
@@ -89,6 +92,8 @@ class Choices:
 
 def _choose(environment: Environment, name: str) -> Choice | None:
     package = environment.package(name)
+    if package.is_tip:
+        return _choose_tip(package)
     versions = package.allowed or package.neighbours
     if not versions:
         return None
@@ -101,6 +106,14 @@ def _choose(environment: Environment, name: str) -> Choice | None:
     assumed = package.source == "assumed"
     is_dated = assumed and versions[-1] == package.resolved and _has_old_neighbour(environment, name)
     return Choice(package, recorded, len(recorded) == len(versions), assumed, between, is_dated)
+
+
+def _choose_tip(package: Package) -> Choice | None:
+    from trl_lint.knowledge.releases import newest
+
+    last = newest(package.name)
+    recorded = _recorded(package.name, (last,)) if last is not None else ()
+    return Choice(package, recorded, True, False, False, is_tip=True) if recorded else None
 
 
 @lru_cache(maxsize=512)
@@ -144,7 +157,7 @@ def _narrowed(environment: Environment, name: str, package: Package) -> tuple[Ve
 
 def _accepted(other: Package, name: str, newest_only: bool) -> frozenset[str]:
     """What the allowed releases of another package require of a package; empty if one of them takes any release."""
-    is_installed = other.source == "target" or any(not pin.is_optional for pin in other.pins)
+    is_installed = other.source == "target" or any(not pin.is_optional and not pin.is_alone for pin in other.pins)
     if not other.allowed or not is_installed:
         return frozenset()
     found = set()

@@ -14,7 +14,8 @@ from trl_lint.project.stack import PACKAGES
 
 if TYPE_CHECKING:
     from trl_lint.project.documents import Document
-    from trl_lint.project.environment import Environment, Package
+    from trl_lint.project.environment import Environment
+    from trl_lint.project.packages import Package
 
 _NOT_JUDGED = "its arguments, names and defaults were not judged"
 # The packages that read a kind of config, whose keys do not name them.
@@ -32,7 +33,8 @@ def unjudged(environment: Environment, data: bytes, document: Document | None = 
     for name in PACKAGES:
         if name in readers or name.encode() in data:
             package = environment.package(name)
-            if package.allowed is None and not package.neighbours and not package.is_own:
+            is_known = package.allowed is not None or package.neighbours or package.is_own
+            if not is_known and not package.is_tip:  # the newest release stands for the tip of a repository
                 yield from _notices(package)
 
 

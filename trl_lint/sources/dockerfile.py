@@ -32,11 +32,12 @@ _SHELLS = ("bash", "sh", "zsh", "dash")
 
 
 class Instruction(NamedTuple):
-    """One instruction: its name in capitals, the text behind it as the shell sees it, its here-documents."""
+    """One instruction: its name in capitals, the text behind it as the shell sees it, here-documents, its offset."""
 
     name: str
     body: Pieces
     heredocs: tuple[tuple[int, int], ...]
+    start: int
 
 
 @read_once
@@ -75,6 +76,69 @@ def environment_variables(source: Source) -> list[tuple[str, Word]]:
     return found
 
 
+def stages(source: Source) -> list[tuple[int, str]]:
+    """The offset of each instruction with the stage it builds: "" for the first, and for those that continue it."""
+    found: list[tuple[int, str]] = []
+    names: dict[str, str] = {}
+    stage = ""
+    count = 0
+    for instruction in instructions(source.text):
+        if instruction.name == "FROM":
+            words = [word for word in instruction.body.text.split() if not word.startswith("--")]
+            base = words[0].lower() if words else ""
+            stage = names.get(base, f"stage {count}" if count else "")
+            count += 1
+            if len(words) > 2 and words[1].lower() == "as":
+                names[words[2].lower()] = stage
+        found.append((instruction.start, stage))
+    return found
+
+
+def copies_of(source: Source) -> dict[str, str]:
+    """Paths of the image, and what COPY or ADD puts there out of the folder that the image is built from."""
+    found: dict[str, str] = {}
+    here: str | None = "/"
+    for instruction in instructions(source.text):
+        words = instruction.body.text.replace("\\\n", " ").split()
+        if instruction.name == "FROM":
+            here = "/"
+        elif instruction.name == "WORKDIR":
+            target = " ".join(words).strip("\"'")
+            here = posixpath.join(here, target) if here is not None and "$" not in target else None
+        elif instruction.name in ("COPY", "ADD") and not any(word.startswith("--from") for word in words):
+            names = [word.strip("\"',[]") for word in words if not word.startswith("--")]
+            names = [name for name in names if name]
+            if len(names) > 1 and here is not None and not any("$" in name or "://" in name for name in names):
+                is_folder = names[-1].endswith(("/", ".")) or len(names) > 2
+                place = posixpath.normpath(posixpath.join(here, names[-1]))
+                for name in names[:-1]:
+                    path = posixpath.normpath(name).lstrip("/") or "."
+                    into = is_folder and _is_file(path)  # a file goes into a folder, what is in a folder becomes it
+                    found[posixpath.join(place, posixpath.basename(path)) if into else place] = path
+    return found
+
+
+def _is_file(path: str) -> bool:
+    """Whether a path looks like that of a file: its name has a suffix."""
+    return "." in posixpath.basename(path).strip(".")
+
+
+def on_the_host(name: str, directory: str | None, copies: dict[str, str]) -> str | None:
+    """The name, in the folder the image is built from, of what a name in the image was copied from; None if unknown."""
+    if directory is None and not posixpath.isabs(name):
+        return None
+    path = posixpath.normpath(posixpath.join("/", directory or "", name))
+    if path in copies:
+        return copies[path]
+    folder = posixpath.dirname(path)
+    while folder not in copies and folder != "/":
+        folder = posixpath.dirname(folder)
+    source = copies.get(folder)
+    if source is None or _is_file(source):
+        return None
+    return posixpath.normpath(posixpath.join(source, posixpath.relpath(path, folder)))
+
+
 def instructions(text: str) -> Iterator[Instruction]:
     """The instructions of a Dockerfile."""
     directive = _ESCAPE_DIRECTIVE.match(text)
@@ -97,7 +161,7 @@ def instructions(text: str) -> Iterator[Instruction]:
                 body_end = offset
                 if match[1].upper() == "RUN":
                     body.copy(text, start, body_end)
-        yield Instruction(match[1].upper(), body, tuple(heredocs))
+        yield Instruction(match[1].upper(), body, tuple(heredocs), match.start(1))
 
 
 def _join(text: str, start: int, end: int, escape: str, body: Pieces) -> int:

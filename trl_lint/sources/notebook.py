@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from typing import TYPE_CHECKING
 
 from trl_lint.finding import Edit, Location
 from trl_lint.records import NamedTuple
@@ -16,6 +17,9 @@ from trl_lint.sources import Source
 from trl_lint.sources.magics import cell_magic, magics
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, find, value_of
 from trl_lint.sources.text import LineIndex, Position, SourceError, SourceFile
+
+if TYPE_CHECKING:
+    from trl_lint.sources.python_branches import Branch
 
 # One match per character of the decoded string; a surrogate pair is one character.
 _ESCAPE = regex(
@@ -203,12 +207,16 @@ class Segment(NamedTuple):
 
 
 class NotebookSource(Source):
-    """A text made of stretches of cells. Raises SourceError on an edit that leaves its cell or touches a magic."""
+    """A text made of stretches of cells. Raises SourceError on an edit that leaves its cell or touches a magic.
 
-    __slots__ = ("_segments", "_starts")
+    `branch`: the branches of the Python around a shell line, as in `python_branches`.
+    """
 
-    def __init__(self, file: NotebookFile, language: str, segments: list[Segment]) -> None:
+    __slots__ = ("_segments", "_starts", "branch")
+
+    def __init__(self, file: NotebookFile, language: str, segments: list[Segment], branch: Branch = ()) -> None:
         super().__init__(file, language, "".join(segment.text for segment in segments))
+        self.branch = branch
         self._segments = segments
         self._starts = [segment.start for segment in segments]
 
@@ -288,12 +296,14 @@ def python_source(file: SourceFile) -> NotebookSource:
     return NotebookSource(file, "python", segments)
 
 
-def shell_lines(file: SourceFile) -> list[Source]:
+def shell_lines(file: SourceFile) -> list[NotebookSource]:
     """The shell texts of a notebook: what follows `!`, `%pip`, `%conda` (with the word itself), `%sx`; `%%bash` cells.
 
     `{name}` in them is filled in by IPython, as `$name` is by the shell: neither is known from the text.
     """
-    sources: list[Source] = []
+    from trl_lint.sources.python_branches import branches_of
+
+    sources: list[NotebookSource] = []
     for cell in _code_cells(file):
         magic = cell_magic(cell.text)
         if magic is not None and not magic.is_python:
@@ -301,7 +311,7 @@ def shell_lines(file: SourceFile) -> list[Source]:
         else:
             spans = [(found.shell_start, found.end) for found in magics(cell.text) if found.shell_start is not None]
         assert isinstance(file, NotebookFile)
-        for start, end in spans:
+        for (start, end), branch in zip(spans, branches_of(cell.text, [start for start, _ in spans]), strict=True):
             segment = Segment(0, cell.text[start:end], cell, start, end, True)
-            sources.append(NotebookSource(file, "shell", [segment]))
+            sources.append(NotebookSource(file, "shell", [segment], branch))
     return sources

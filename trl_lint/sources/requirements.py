@@ -23,6 +23,8 @@ _VERSION = regex(
     re.IGNORECASE,
 )
 _EGG = regex(r"[#&]egg=([A-Za-z0-9][A-Za-z0-9._-]*)")
+_ARCHIVE = regex(r".*\.(?:whl|zip|tgz|bz2|gz|xz)")
+_FOLDER = regex(r"(?:file:)?(?P<path>[^\[\]]+)(?:\[(?P<extras>[^\]]*)\])?")
 _REPOSITORY = regex(r"([^/@#?]+?)(?:\.git)?/?(?:@[^/@#?]+)?(?:[#?].*)?$")
 _WHEEL = regex(r"([A-Za-z0-9][A-Za-z0-9._]*?)-\d[^/]*\.whl$")
 _COMMENT = regex(r"(?:^|(?<=\s))#.*$")
@@ -70,17 +72,35 @@ class Include(NamedTuple):
     end: int
 
 
+class Folder(NamedTuple):
+    """`-e ./project[extra]` or `./project`: a project on the disk; the span is that of the place."""
+
+    path: str
+    extras: frozenset[str]
+    start: int
+    end: int
+
+
 class RequirementsText(NamedTuple):
-    """What a requirements file holds; `problems` are lines pip would refuse: (start, end, message)."""
+    """What a requirements file holds.
+
+    `problems` are lines pip would refuse: (start, end, message). `folders` are projects on the disk that it installs.
+    """
 
     requirements: list[Requirement]
     includes: list[Include]
     problems: list[tuple[int, int, str]]
+    folders: list[Folder]
 
 
 def normalised(name: str) -> str:
     """The name of a package as PEP 503 compares it."""
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def is_exact(specifier: str) -> bool:
+    """Whether a specifier names one version."""
+    return specifier.startswith("==") and not any(sign in specifier for sign in (",", "*", "==="))
 
 
 def read_requirement(text: str, start: int = 0, end: int | None = None) -> Requirement:
@@ -181,6 +201,17 @@ def package_of_url(url: str) -> str:
     return normalised(name) if _NAME.fullmatch(name) else ""
 
 
+def folder_of(text: str) -> tuple[str, frozenset[str]] | None:
+    """The folder that an argument of `-e`, or a path to install from, names, with the extras; None for other places."""
+    if "://" in text or text.startswith(("git@", "git+")):
+        return None
+    match = _FOLDER.fullmatch(text)
+    if match is None or _ARCHIVE.fullmatch(match["path"]):
+        return None
+    extras = (extra.strip() for extra in (match["extras"] or "").split(","))
+    return match["path"], frozenset(normalised(extra) for extra in extras if extra)
+
+
 def is_path_or_url(text: str) -> bool:
     """Whether pip would take a line as a place to install from instead of a requirement."""
     if "://" in text.split(" ", 1)[0] or text.startswith((".", "/", "~", "file:", "git@")):
@@ -194,7 +225,7 @@ def is_path_or_url(text: str) -> bool:
 
 def read_requirements(text: str) -> RequirementsText:
     """Read a requirements or constraints file: one requirement a logical line; a backslash continues a line."""
-    found = RequirementsText([], [], [])
+    found = RequirementsText([], [], [], [])
     for start, end in _logical_lines(text):
         _read_line(text, start, end, found)
     return found
@@ -262,9 +293,12 @@ def _read_option(stripped: str, start: int, found: RequirementsText) -> None:
 
 def _add_url(line: str, at: int, start: int, found: RequirementsText) -> None:
     url = line[at:].split(" ;", 1)[0].strip().strip("\"'")
+    end = start + at + len(url)
+    if (folder := folder_of(url)) is not None:
+        found.folders.append(Folder(*folder, start + at, end))
+        return
     package = package_of_url(url)
     if package:
-        end = start + at + len(url)
         found.requirements.append(
             Requirement(package, frozenset(), "", url, "", start + at, end, start + at, start + at)
         )

@@ -74,12 +74,14 @@ class Command:
     background   followed by `&`
     errors       the syntax around it could not be read; its words may be incomplete
     exec_form    written as a JSON array (Dockerfile): no shell sees the words
+    branch       the branches of `if` and `case` around it, outermost first: a number for each decision, and the way
     cut          where a backslash behind it failed to continue it; None where all is well
     """
 
     __slots__ = (
         "assignments",
         "background",
+        "branch",
         "cut",
         "directory",
         "end",
@@ -110,6 +112,7 @@ class Command:
         self.background = False
         self.errors = False
         self.exec_form = False
+        self.branch: tuple[tuple[int, int], ...] = ()
         self.cut: Cut | None = None
 
     def __repr__(self) -> str:

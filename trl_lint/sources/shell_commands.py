@@ -55,6 +55,7 @@ class CommandReader(WordReader):
         self.depth = depth
         self.background = False
         self.errors = False
+        self.branch: tuple[tuple[int, int], ...] = ()
         self.functions: set[str] = set()
 
     def span(self, node: Node) -> tuple[int, int]:
@@ -162,6 +163,7 @@ class CommandReader(WordReader):
         command.redirects = tuple(redirects)
         command.heredocs = tail.heredocs
         command.background = self.background
+        command.branch = self.branch
         command.errors = self.errors or tail.errors or node.has_error or self._has_placeholder(node, redirects)
         command.cut = self._cut(end)
         self.commands.append(command)

@@ -129,9 +129,12 @@ class Reader(CommandReader):
         """Read branches of which one is taken, or perhaps none where they are not complete."""
         changes = []
         ways: list[dict[str, tuple[Value | None, bool]]] = [] if is_complete else [{}]
-        for branch in branches:
+        around, place = self.branch, new_decision()
+        for number, branch in enumerate(branches):
             mark = self.state.mark()
+            self.branch = (*around, (place, number))
             self._block(branch)
+            self.branch = around
             left = {name: self._left(name) for name in self.state.changed_since(mark).names}
             changes.append(self.state.undo(mark))
             if not leaves(branch):
@@ -320,7 +323,9 @@ class Reader(CommandReader):
         return printed_path(last, directory)
 
     def nested(self, pieces: Pieces, state: State) -> Reader:
-        return Reader(pieces.text, self.original, pieces, state, None, self.depth + 10)
+        inner = Reader(pieces.text, self.original, pieces, state, None, self.depth + 10)
+        inner.branch = self.branch
+        return inner
 
     def _forget_assigned(self, text: str) -> None:
         if OPENS_ANYTHING.search(text):

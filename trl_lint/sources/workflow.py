@@ -24,31 +24,36 @@ def is_workflow(path: str) -> bool:
 
 def step_commands(source: Source) -> list[Command]:
     """The commands of all `run:` steps, in order. Raises SourceError if the file is not YAML."""
+    return [command for _, commands in jobs(source) for command in commands]
+
+
+def jobs(source: Source) -> list[tuple[str, list[Command]]]:
+    """The commands of the `run:` steps by job, in order. Raises SourceError if the file is not YAML."""
     from trl_lint.sources.yaml import read_yaml
 
-    found = []
+    found: dict[str, list[Command]] = {}
     for root in read_yaml(source):
-        for run, settings in _steps(root):
+        for job, run, settings in _steps(root):
             state = _state(settings, source.text)
             if state is not None:
                 script = _without_expressions(_script(source.text, run))
-                found.extend(read_commands(script.text, script, state, original=source.text))
-    return found
+                found.setdefault(job, []).extend(read_commands(script.text, script, state, original=source.text))
+    return list(found.items())
 
 
-def _steps(root: Node) -> Iterator[tuple[Scalar, list[Mapping]]]:
-    """Every `run:` value with what surrounds it, outermost first: workflow, job, step."""
-    jobs = find(root, "jobs")
-    if not isinstance(root, Mapping) or not isinstance(jobs, Mapping):
+def _steps(root: Node) -> Iterator[tuple[str, Scalar, list[Mapping]]]:
+    """Every `run:` value with its job's name and what surrounds it, outermost first: workflow, job, step."""
+    named = find(root, "jobs")
+    if not isinstance(root, Mapping) or not isinstance(named, Mapping):
         return
-    for entry in jobs.entries:
+    for entry in named.entries:
         steps = find(entry.value, "steps")
         if not isinstance(entry.value, Mapping) or not isinstance(steps, Sequence):
             continue
         for step in steps.items:
             run = find(step, "run")
             if isinstance(step, Mapping) and isinstance(run, Scalar) and isinstance(run.value, str) and not run.alias:
-                yield run, [root, entry.value, step]
+                yield str(entry.key.value), run, [root, entry.value, step]
 
 
 def _state(settings: list[Mapping], text: str) -> State | None:

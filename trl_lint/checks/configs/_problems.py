@@ -56,13 +56,18 @@ def never(version: str) -> bool:
     return False
 
 
-def report(rule: Rule, document: Document, project: Project, problems: Iterable[Problem]) -> Iterator[Finding]:
-    """The findings of the problems that exist in the releases in use and that no command line takes away."""
+def report(
+    rule: Rule, document: Document, project: Project, problems: Iterable[Problem], may_be_new: bool = False
+) -> Iterator[Finding]:
+    """The findings of the problems that exist in the releases in use and that no command line takes away.
+
+    `may_be_new`: a release newer than all that are known may take it, so nothing is said of the tip of a repository.
+    """
     choices: Choices | None = None
     for problem in problems:
         choices = choices if choices is not None else Choices(project.environment(document.path))
         judged = _judge(problem, choices, rule)
-        if judged is None:
+        if judged is None or (may_be_new and choices[problem.package].is_tip):
             continue
         severity, where, related = judged
         launches = accelerate_launches(document, project) if document.kind == "accelerate" else []
@@ -92,7 +97,8 @@ def _judge(problem: Problem, choices: Choices, rule: Rule) -> tuple[Severity, st
     if choices[package].package.is_own:
         return None  # a working tree may be ahead of the version it states
     if all(problem.is_fine(version) is False for version in releases(package)):
-        return problem.severity, "", ()  # no matter which release it is
+        # No matter which release it is; but what none has taken may be new on the main branch.
+        return None if choices[package].is_tip else (problem.severity, "", ())
     everywhere = {package: frozenset(range(len(positions(package))))}
     verdict = judge(choices, everywhere, lambda v: problem.is_fine(v[package]), rule, package)
     if verdict is None:

@@ -27,7 +27,7 @@ class ValueNotAllowed(Rule):
         from trl_lint.checks.configs._problems import report
 
         read = _accelerate_values.refused_values if document.kind == "accelerate" else _deepspeed.refused_values
-        yield from report(self, document, project, read(document))
+        yield from report(self, document, project, read(document), may_be_new=True)
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         for refused in refused_values(run, self):

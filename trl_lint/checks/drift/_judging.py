@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from trl_lint import looks
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Location, OpenPin, Severity, lowered
-from trl_lint.knowledge.presence import Ask, Missing, Points, missing
+from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.presence import Ask, Missing, Points, missing, stretches
+from trl_lint.project.environment import from_the_tip
 from trl_lint.project.stack import PACKAGES, Choice, Choices
 from trl_lint.python.definitions import defines, takes
 from trl_lint.records import NamedTuple
@@ -81,6 +83,8 @@ def judge(choices: Choices, points: Points, ask: Ask, rule: Rule, culprit: str) 
     chosen = concerned[main.package]
     if chosen.between and not main.every:
         return None  # a development version between two releases that differ
+    if chosen.is_tip and not _was_there(main.package, points, ask, concerned):
+        return None  # what no release has had may be new
     only_old = main.releases[-1] != chosen.newest
     if only_old and not any(sign in chosen.package.specifier for sign in ">~"):
         return None  # `trl<=0.9.6` allows the first release ever, but nobody gets it
@@ -91,6 +95,8 @@ def judge(choices: Choices, points: Points, ask: Ask, rule: Rule, culprit: str) 
         severity = lowered(severity)
     if chosen.is_dated:
         severity = lowered(severity)
+    if severity == "error" and any(one.is_tip for one in concerned.values()):
+        severity = "warning"
     if only_old:  # pip takes the newest release the pins allow, and that one has it: the floor is too low, no more
         severity = "info"
     return Verdict(
@@ -113,6 +119,8 @@ def basis_of(chosen: Choice) -> str:
         return f"{why}; {chosen.newest} is assumed"
     if package.source == "target":
         return f"for {package.name} {chosen.newest}"
+    if chosen.is_tip:
+        return f"{package.name} comes from the tip of its repository, at least {chosen.newest}"
     if chosen.between:
         return f"pinned: {package.name} {package.specifier.removeprefix('==')}"
     if len(package.allowed or ()) == 1:
@@ -143,6 +151,13 @@ def _last_stretch(bad: Sequence[str], among: Sequence[str]) -> Sequence[str]:
     return bad[start:]
 
 
+def _was_there(package: str, points: Points, ask: Ask, concerned: Mapping[str, Choice]) -> bool:
+    """Whether some release of a package had it, beside the newest releases of the others."""
+    newest = {name: chosen.newest for name, chosen in concerned.items()}
+    known = stretches(package, releases(package), points.get(package, frozenset()))
+    return any(ask({**newest, package: stretch[-1]}) is True for stretch in reversed(known))
+
+
 def _narrowest(found: Sequence[Missing]) -> Missing:
     """The package that decides: one of which only some releases lack it, else the first."""
     return next((m for m in found if not m.every), found[0])
@@ -150,6 +165,8 @@ def _narrowest(found: Sequence[Missing]) -> Missing:
 
 def _where(chosen: Choice, lacking: Missing) -> str:
     name = lacking.package
+    if chosen.is_tip:
+        return from_the_tip(name)
     if chosen.between:
         return f"{name} {chosen.package.specifier.removeprefix('==')}"
     if chosen.assumed:
@@ -189,7 +206,7 @@ def is_shadowed(chosen: Choice, path: str, project: Project, defined: str, param
     package = chosen.package
     if package.source == "target":
         return False
-    folders = _copies(package.name, path, project.root)
+    folders = _copies(package.name, path, project)
     if not folders or not package.is_own:
         return bool(folders)
     return any(_has(folder, defined, parameter, project) for folder in folders)
@@ -211,14 +228,18 @@ def _module_has(path: str, text: str, defined: str, parameter: str) -> bool:
 
 def has_own_copy(package: str, path: str, project: Project) -> bool:
     """Whether `import package` in a program started from the file at `path` may find a folder of the project."""
-    return bool(_copies(package, path, project.root))
+    return bool(_copies(package, path, project))
 
 
-def _copies(package: str, path: str, root: str) -> list[str]:
-    """Folders that `import package` may find: beside the script, above it, or one level below the project's root."""
-    places = [os.path.dirname(path)]
-    while places[-1] != root and places[-1].startswith(root.rstrip(os.sep) + os.sep):
-        places.append(os.path.dirname(places[-1]))
+def _copies(package: str, path: str, project: Project) -> list[str]:
+    """Folders that `import package` may find: beside the script, above it, one level below the project's root, or in a
+    project on the disk that some document installs."""
+    root = project.root
+    places = [os.path.dirname(path), *project.folders.importable(package, os.path.dirname(path))]
+    folder = places[0]
+    while folder != root and folder.startswith(root.rstrip(os.sep) + os.sep):
+        folder = os.path.dirname(folder)
+        places.append(folder)
     with suppress(OSError):
         places += [
             entry.path for entry in looks.entries(root) if looks.leads_to_folder(entry) and entry.name != package

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from trl_lint.checks.pins._evidence import find_evidence
-from trl_lint.checks.pins._views import View, is_moving_branch, may_be_together, requested_extras
+from trl_lint.checks.pins._views import View, may_be_together, requested_extras
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.knowledge.compat import Advisory, advisories
 from trl_lint.knowledge.releases import parse_specifier
@@ -61,8 +61,8 @@ def affects(name: str, specifier: str, advisory: Advisory, view: View) -> Proof 
         return None
     candidates = view.candidates(name)
     if candidates is None:
-        if advisory.main and is_moving_branch(package):
-            return "told"
+        if package.is_tip:
+            return "told" if advisory.main or package.holds(specifier) == "all" else None
         return "proved" if package.holds(specifier) == "all" else None
     specifiers = parse_specifier(specifier)
     if specifiers is None or not candidates or not specifiers.contains(candidates[-1], prereleases=True):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
     from trl_lint.knowledge.requirements import Requirement
-    from trl_lint.project.environment import Package
+    from trl_lint.project.packages import Package
 
 
 class Conflict(NamedTuple):
@@ -38,8 +38,10 @@ def read_conflict(provider: str, name: str, view: View) -> Conflict | None:
     other, package = view.package(provider), view.package(name)
     if other.source == "assumed":
         return None  # nothing limits the other package; TRL203 is about that
+    if any(pin.kind == "url" for pin in other.pins):
+        return None  # built from its source: what it requires may depend on where that is done
     locked = other.source == package.source == "lock"
-    if not are_together(other.pins, package.pins) or is_only_limited(other):
+    if not are_together(other.pins, package.pins, view) or is_only_limited(other):
         return None
     providers, candidates = view.candidates(provider), view.candidates(name)
     if not providers or not candidates:
@@ -58,6 +60,8 @@ def read_conflict(provider: str, name: str, view: View) -> Conflict | None:
         fits = fits or any(specifiers.contains(candidate, prereleases=True) for candidate in possible)
     version = providers[-1] if fits else next(reversed(found))
     specifier, binding = found[version].specifier, found[version].is_binding
+    if binding and all(pin.is_alone for pin in other.pins) and other.pins:
+        return None  # `--no-deps`: whoever wrote it knows what it requires
     if binding and locked:
         return None  # a resolver wrote both: it takes such a pair only where the project overrides the requirement
     if not binding and is_only_limited(package):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 from trl_lint import looks
@@ -13,12 +15,12 @@ from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
     from trl_lint.checks.pins._views import View
-    from trl_lint.knowledge.compat import Advisory, Settings
+    from trl_lint.knowledge.compat import Advisory, Repair, Settings
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
 
-_CODE_BYTES = 1_000_000
+CODE_BYTES = 1_000_000
 _PYTHON = (".py", ".ipynb")
 _CODE = (*_PYTHON, ".sh", ".slurm", ".sbatch", ".yaml", ".yml")
 
@@ -43,7 +45,7 @@ def find_evidence(advisory: Advisory, view: View) -> Evidence | None:
 
 
 def _search(advisory: Advisory, view: View) -> Evidence | None:
-    if not (advisory.uses or advisory.patched or advisory.documents):
+    if not (advisory.uses or advisory.switches or advisory.patched or advisory.documents):
         return Evidence()
     files = list(governed_files(view.manifest, advisory.packages, view.project))
     if advisory.patched and find_use(advisory.patched, _PYTHON, advisory, files, view.project) is not None:
@@ -52,9 +54,14 @@ def _search(advisory: Advisory, view: View) -> Evidence | None:
         found = next(_runs(advisory, files, view.project), None)
         if found is not None or advisory.otherwise is None:
             return found
-    if not advisory.uses:
+    if not (advisory.uses or advisory.switches):
         return Evidence()
-    place = find_use(advisory.uses, _CODE, advisory, files, view.project)
+    repairs = tuple(one for one in advisory.patched_by if view.package(one.package).holds(one.releases) != "none")
+    broken = next(iter(advisory.packages))
+    if repairs:
+        files = [path for path in files if not is_repaired(path, repairs, broken, view.project)]
+    place = find_use(advisory.uses, _CODE, advisory, files, view.project) if advisory.uses else None
+    place = place or _find_switched_on(advisory, files, view.project)
     return None if place is None else Evidence((place,))
 
 
@@ -63,15 +70,51 @@ def find_use(
 ) -> Location | None:
     """The first place where one of the words stands in the files of these kinds that do not pin for themselves."""
     for path in files:
-        place = find_word(words, path, project) if path.endswith(suffixes) else None
-        if place is not None and _takes_part(path, advisory, files, project):
+        place = find_word(words, path, project, advisory.packages) if path.endswith(suffixes) else None
+        if place is not None and takes_part(path, advisory.packages, files, project):
             return place
     return None
 
 
-def _takes_part(path: str, advisory: Advisory, files: list[str], project: Project) -> bool:
+def _find_switched_on(advisory: Advisory, files: list[str], project: Project) -> Location | None:
+    for path in files if advisory.switches else ():
+        place = find_switch(advisory.switches, path, project) if path.endswith(_CODE) else None
+        if place is not None and takes_part(path, advisory.packages, files, project):
+            return place
+    return None
+
+
+def takes_part(path: str, packages: Iterable[str], files: list[str], project: Project) -> bool:
+    """Whether a file runs with pins around it: it is the only one of `files`, or pins none of the packages itself."""
     # The only file is the script or notebook whose own pins are being judged.
-    return files == [path] or not pins_itself(path, advisory.packages, project)
+    return files == [path] or not pins_itself(path, packages, project)
+
+
+# -- repairs --------------------------------------------------------------------------------------------------------
+
+
+def is_repaired(path: str, repairs: tuple[Repair, ...], broken: str, project: Project) -> bool:
+    """Whether a Python file or notebook imports one of the packages that mend a fault before the package that fails."""
+    if not repairs or not path.endswith(_PYTHON):
+        return False
+    try:
+        if looks.is_larger(path, CODE_BYTES) or not project.files.holds(
+            path, *(repair.package.encode() for repair in repairs)
+        ):
+            return False
+        text = project.files.get(path).text
+    except (OSError, SourceError):
+        return False
+    failing = _import_of(broken).search(text)
+    found = (_import_of(repair.package).search(text) for repair in repairs)
+    return any(mending and (failing is None or mending.start() < failing.start()) for mending in found)
+
+
+@cache
+def _import_of(package: str) -> re.Pattern[str]:
+    """The import of a package, in Python or in a string of a notebook."""
+    module = re.escape(package.replace("-", "_"))
+    return re.compile(rf"""(?:^|["'])[ \t]*(?:import|from)[ \t]+{module}\b""", re.MULTILINE)
 
 
 # -- documents ----------------------------------------------------------------------------------------------------
@@ -93,7 +136,7 @@ def _runs(advisory: Advisory, files: list[str], project: Project) -> Iterator[Ev
         if path.endswith(".py") and (not advisory.uses or find_word(advisory.uses, path, project) is not None):
             for document, here in deepspeed_in_code(path, project):
                 places = read_settings(advisory.documents, document)
-                if places and _takes_part(path, advisory, files, project):
+                if places and takes_part(path, advisory.packages, files, project):
                     yield Evidence((*places, here), has_document=True)
 
 
@@ -104,7 +147,7 @@ def _is_about(advisory: Advisory, launch: Launch, files: list[str], project: Pro
         return not advisory.uses
     if advisory.uses and find_word(advisory.uses, script, project) is None:
         return False
-    return _takes_part(script, advisory, files, project)
+    return takes_part(script, advisory.packages, files, project)
 
 
 def read_settings(
@@ -133,16 +176,61 @@ def read_settings(
 # -- words --------------------------------------------------------------------------------------------------------
 
 
-def find_word(words: tuple[str, ...], path: str, project: Project) -> Location | None:
-    """The first place in a file where one of the words stands; the bytes are searched before anything is decoded."""
+def find_word(words: tuple[str, ...], path: str, project: Project, packages: Iterable[str] = ()) -> Location | None:
+    """The first place in a file where one of the words stands; the bytes are searched before anything is decoded.
+
+    The name of a class does not count where a Python file defines it itself or imports it from elsewhere than one of
+    `packages`, if any are given.
+    """
     try:
-        if looks.is_larger(path, _CODE_BYTES) or not project.files.holds(path, *(word.encode() for word in words)):
+        if looks.is_larger(path, CODE_BYTES) or not project.files.holds(path, *(word.encode() for word in words)):
             return None
         file = project.files.get(path)
         for word in words:
-            if word.encode() in file.data:
+            if word.encode() in file.data and not (packages and _is_of_another(word, file.text, path, packages)):
                 start = file.text.find(word)
                 return Location(path, start, start + len(word), f"{word} is used here")
     except (OSError, SourceError):
         pass
     return None
+
+
+def _is_of_another(word: str, text: str, path: str, packages: Iterable[str]) -> bool:
+    """Whether a word is the name of a class that a Python file has from its own project or another package."""
+    if not path.endswith(".py") or not word.isidentifier():
+        return False
+    modules = {(match["module"] or "").partition(".")[0] for match in _class_of(word).finditer(text)}
+    return bool(modules) and modules.isdisjoint(package.replace("-", "_") for package in packages)
+
+
+@cache
+def _class_of(word: str) -> re.Pattern[str]:
+    """A class statement, or an import of a name (`module` is what stands behind `from`, "" for a class)."""
+    imported = rf"from[ \t]+(?P<module>[\w.]*)[ \t]+import[ \t]+(?:\([^()]{{0,2000}}?|[^\n()]{{0,200}}?)\b{word}\b"
+    return re.compile(rf"^[ \t]*(?:{imported}|class[ \t]+{word}\b)", re.MULTILINE)
+
+
+def find_switch(switches: tuple[str, ...], path: str, project: Project) -> Location | None:
+    """The first place in a file where one of the options is switched on."""
+    try:
+        words = (switch.encode() for switch in switches)
+        if not switches or looks.is_larger(path, CODE_BYTES) or not project.files.holds(path, *words):
+            return None
+        match = _switched_on(switches).search(project.files.get(path).text)
+    except (OSError, SourceError):
+        return None
+    if match is None:
+        return None
+    return Location(path, match.start(), match.end(), f"{match['flag'] or match['name']} is on here")
+
+
+@cache
+def _switched_on(switches: tuple[str, ...]) -> re.Pattern[str]:
+    """`use_vllm=True`, `use_vllm: true`, `"use_vllm": true`, `use_vllm: bool = True`, `--use_vllm`."""
+    names = "|".join(map(re.escape, switches))
+    annotation = r"(?::[ \t]*[\w.\[\], |]{1,60})?"
+    default = r"(?:field\([ \t]*default[ \t]*=[ \t]*)?"
+    return re.compile(
+        rf"--(?P<flag>{names})\b(?![ \t=]+[\\\"']*(?i:false|no|0|\$|\{{))|"
+        rf"\b(?P<name>{names})\b\\?[\"']?[ \t]*{annotation}[ \t]*[=:][ \t]*{default}(?i:true|yes|on|1)\b"
+    )

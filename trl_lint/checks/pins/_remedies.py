@@ -12,6 +12,7 @@ from trl_lint.checks.pins._installations import failures
 from trl_lint.finding import Applicability, Edit, Fix
 from trl_lint.knowledge.compat import advisories
 from trl_lint.knowledge.requirements import requirement, requirements_of
+from trl_lint.sources.requirements import is_exact
 
 if TYPE_CHECKING:
     from trl_lint.checks.pins._views import View
@@ -26,15 +27,16 @@ def edit_specifier(pin: Pin, specifier: str, applicability: Applicability, view:
 
     Withheld for inert pins (nothing would change), locks (they are generated), everything that is not one contiguous
     stretch of text, and where no release in the range is known to leave the other pins fitting: trading one fault for
-    another is no fix.
+    another is no fix. Commands of a document that ask for the same change together or not at all.
     """
-    place = pin.specifier_location
-    if place is None or pin.kind in ("inert", "lock", "url"):
+    places = [twin.specifier_location for twin in view.twins(pin)]
+    if None in places or pin.kind in ("inert", "lock", "url"):
         return None
     wanted = fitting_specifier(pin, specifier, view, fault)
     if wanted is None:
         return None
-    return Fix(f"require {pin.package}{wanted}", applicability, (Edit(place.path, place.start, place.end, wanted),))
+    edits = tuple(Edit(place.path, place.start, place.end, wanted) for place in places if place is not None)
+    return Fix(f"require {pin.package}{wanted}", applicability, edits)
 
 
 def fitting_specifier(pin: Pin, specifier: str, view: View, fault: str) -> str | None:
@@ -70,8 +72,7 @@ def specifiers_within(pin: Pin, specifier: str) -> Iterator[str]:
     """
     from trl_lint.knowledge.releases import allowed, parse_version
 
-    exact = pin.specifier.startswith("==") and "," not in pin.specifier and "*" not in pin.specifier
-    version = parse_version(pin.specifier[2:]) if exact else None
+    version = parse_version(pin.specifier[2:]) if is_exact(pin.specifier) else None
     fitting = allowed(pin.package, specifier) if version is not None else None
     if version is None or not fitting:
         yield specifier

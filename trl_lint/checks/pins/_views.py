@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from trl_lint.finding import Location
 from trl_lint.knowledge.releases import parse_specifier
 from trl_lint.knowledge.requirements import Requirement, dependents, providers, requirement, requirements_of
-from trl_lint.project.environment import Package, resolve
 from trl_lint.project.folders import SCRIPT_KINDS
+from trl_lint.project.installs import by_environment
+from trl_lint.project.packages import Package, Tier, resolve
 from trl_lint.project.pins import Manifest, Pin, is_manifest, kind_of
-from trl_lint.regexes import regex
+from trl_lint.project.sequences import Replaced, replaced
+from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -19,28 +22,47 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.environment import Environment
 
-# A branch moves on; a tag or a commit does not.
-_MOVING = regex(r"git\+[^@]*://[^@#]*(?:@(?:main|master|HEAD))?(?:#.*)?$")
+
+def views_of(manifest: Manifest, project: Project) -> list[View]:
+    """A manifest as its rules judge it: once for each environment that its commands fill."""
+    parts = by_environment(manifest)
+    if len(parts) < 2:
+        return [View(manifest, project)]
+    return [View(part, project, is_part=True) for part in parts.values() if part.pins]
 
 
 class View:
     """The packages a manifest and its surroundings pin.
 
-    An inert pin counts only here, and only where nothing else in the manifest pins the package: it documents what the
-    authors install by hand.
+    An inert pin counts only here, and only where nothing else pins the package, in the manifest or in what installs it:
+    it documents what the authors install by hand. `is_part`: the manifest is what one environment gets of a document.
     """
 
-    def __init__(self, manifest: Manifest, project: Project) -> None:
+    def __init__(self, manifest: Manifest, project: Project, is_part: bool = False) -> None:
         self.manifest = manifest
         self.project = project
         self.evidence: dict[str, Evidence | None] = {}  # by advisory; it does not depend on what the pins allow
         self._tried: Package | None = None
-        self.environment: Environment = project.environment(manifest.path)
-        self.names = {pin.package for pin in manifest.pins}
-        self._providers: tuple[str, ...] | None = None
-        self._inert = {pin.package for pin in manifest.pins if pin.kind == "inert"}
+        self._is_part = is_part
         self._is_document = manifest.kind in ("readme", "shell", "makefile")
+        self.environment: Environment = project.environment(manifest.path)
+        if is_part:  # what the other environments get is not beside it
+            self.environment = project.environment(os.path.join(os.path.dirname(manifest.path), ""))
+        self.tier: Tier | None = None
+        if is_part or self._is_document:
+            self.tier = Tier([*manifest.pins, *project.folders.brought(manifest)])
+        self.names = {pin.package for pin in manifest.pins}
+        self.paths = {pin.location.path for pin in manifest.pins}
+        self._providers: tuple[str, ...] | None = None
+        self._twins: dict[tuple[str, str, str], list[Pin]] | None = None
+        self._inert = {pin.package for pin in manifest.pins if pin.kind == "inert"}
         self._inert -= {pin.package for pin in manifest.pins if pin.kind != "inert"}
+        self.names -= {name for name in self._inert if self._is_installed(name)}
+        self._inert &= self.names
+
+    def _is_installed(self, name: str) -> bool:
+        """Whether something says which release of a package gets installed."""
+        return self.environment.package(name).source in ("pin", "lock")
 
     def package(self, name: str) -> Package:
         """What is known about a package, as the manifest sees it."""
@@ -52,9 +74,10 @@ class View:
             if found is not None:
                 return found
         package = self.environment.package(name)
-        if self._is_document and package.source != "target":
+        if self.tier is not None and package.source != "target":
+            found = self.tier.resolve(name)
             # What a README or script installs is one way among several: only its own commands belong together.
-            return resolve(name, self.manifest.pins) or Package(name)
+            return found or (Package(name) if self._is_document else package)
         return package
 
     def with_specifier(self, pin: Pin, specifier: str) -> View | None:
@@ -63,9 +86,10 @@ class View:
         pins = [*package.pins, *(p for p in self.manifest.pins if p.kind == "constraint" and p not in package.pins)]
         if pin not in pins or package.source in ("target", "lock") or package.is_own:
             return None
-        changed = resolve(pin.package, [p._replace(specifier=specifier) if p == pin else p for p in pins])
-        mine = tuple(p._replace(specifier=specifier) if p == pin else p for p in self.manifest.pins)
-        view = View(self.manifest._replace(pins=mine), self.project)
+        twins = self.twins(pin)
+        changed = resolve(pin.package, [p._replace(specifier=specifier) if p in twins else p for p in pins])
+        mine = tuple(p._replace(specifier=specifier) if p in twins else p for p in self.manifest.pins)
+        view = View(self.manifest._replace(pins=mine), self.project, self._is_part)
         view.evidence = self.evidence
         view._tried = changed
         return view
@@ -95,6 +119,7 @@ class View:
 
         They are the ones that limit it, where any does. Those of an included file belong to that file where it is a
         manifest by its own name; a constraint belongs to whoever includes it. Where a lock decides, it is the place.
+        Commands of a document that ask for the same are told at the first of them.
         """
         if not self.manifest.is_lock and self.package(name).source == "lock":
             return []
@@ -110,7 +135,27 @@ class View:
             )
         ]
         limiting = [pin for pin in mine if pin.specifier] or mine
-        return list({pin.location: pin for pin in limiting}.values())
+        found: dict[object, Pin] = {}
+        for pin in limiting:  # a document that says the same in two commands is told once
+            found.setdefault(pin.location if pin.step is None else (pin.specifier, pin.kind), pin)
+        return list(found.values())
+
+    def replaced(self) -> list[Replaced]:
+        """The pins of a document that a later command of it replaces, as far as they stand in the document itself."""
+        if not any(pin.step is not None for pin in self.manifest.pins):
+            return []
+        tier = self.tier or Tier([*self.manifest.pins, *self.project.folders.brought(self.manifest)])
+        return [found for found in replaced(tier.pins) if found.pin.location.path == self.manifest.path]
+
+    def twins(self, pin: Pin) -> tuple[Pin, ...]:
+        """The commands of a document that ask for the same of a package, the first of them first; alone elsewhere."""
+        if pin.step is None:
+            return (pin,)
+        if self._twins is None:
+            self._twins = {}
+            for other in self.manifest.pins:
+                self._twins.setdefault((other.package, other.specifier, other.kind), []).append(other)
+        return tuple(self._twins[pin.package, pin.specifier, pin.kind])
 
     def candidates(self, name: str) -> tuple[Version, ...] | None:
         """The allowed releases of a package, less those that an exactly pinned package rules out; None if unknown."""
@@ -162,7 +207,7 @@ class View:
             verdict = True if verdict is None else verdict
             specifiers = parse_specifier(needed.specifier) if needed.is_binding else None
             pinned = bool(package.pins) and package.source in ("pin", "lock", "target") and not package.is_own
-            if specifiers is None or not pinned or not may_be_together(self.package(name).pins, package.pins):
+            if specifiers is None or not pinned or not are_together(self.package(name).pins, package.pins, self):
                 continue
             if not any(specifiers.contains(one, prereleases=True) for one in package.allowed or ()):
                 return False
@@ -178,38 +223,85 @@ def may_be_together(first: tuple[Pin, ...], second: tuple[Pin, ...]) -> bool:
     """Whether the pins of two packages can hold in one installation: not in two extras, not under two markers."""
     if not first or not second:
         return True
-    return any(_fit(one, other) for one in first for other in second)
+    return any(_fit(one, other) for one in _alike(first) for other in _alike(second))
 
 
-def are_together(first: tuple[Pin, ...], second: tuple[Pin, ...]) -> bool:
+def are_together(first: tuple[Pin, ...], second: tuple[Pin, ...], view: View) -> bool:
     """Whether the pins of two packages do hold in one installation, as far as the files tell.
 
     A script, a notebook, an extra and a group stand for themselves, and a file in another folder may be about another
-    environment. A target is beside everything.
+    environment. Requirements files beside each other are alternatives, unless something installs both. A target is
+    beside everything.
     """
     if not first or not second:
         return True
-    return any(_fit(one, other) and _are_near(one, other) for one in first for other in second)
+    return any(
+        _fit(one, other) and _are_near(one.pin, other.pin, view) for one in _alike(first) for other in _alike(second)
+    )
 
 
-def _are_near(one: Pin, other: Pin) -> bool:
+def _are_near(one: Pin, other: Pin, view: View) -> bool:
     here, there = one.location.path, other.location.path
     if here == there or "constraint" in (one.kind, other.kind):
         return True
-    alone = one.is_optional or other.is_optional or any(kind_of(path) in SCRIPT_KINDS for path in (here, there))
-    return not alone and os.path.dirname(here) == os.path.dirname(there)
+    if here in view.paths and there in view.paths:
+        return True  # the manifest includes both
+    if one.step is not None and other.step is not None:
+        return one.step.path == other.step.path  # one document brings both
+    if one.is_optional or other.is_optional or any(kind_of(path) in SCRIPT_KINDS for path in (here, there)):
+        return False
+    if {kind_of(here), kind_of(there)} == {"requirements"}:
+        return _are_installed_together(here, there, view.project)
+    return os.path.dirname(here) == os.path.dirname(there)
 
 
-def _fit(one: Pin, other: Pin) -> bool:
+def _are_installed_together(here: str, there: str, project: Project) -> bool:
+    """Whether some document installs two requirements files. One that includes the other is judged by itself."""
+    key = ("installed together", here, there)
+    if key not in project.memo:
+        project.memo[key] = any(there in one.files for one in project.folders.beside(here))
+    return bool(project.memo[key])
+
+
+class _Alike(NamedTuple):
+    """Pins that differ in their place only: one of them, and the branches that all of them stand in."""
+
+    pin: Pin
+    branches: set[tuple[tuple[int, int], ...]]
+
+
+def _alike(pins: tuple[Pin, ...]) -> list[_Alike]:
+    found: dict[object, _Alike] = {}
+    for pin in pins:
+        step = pin.step
+        where = None if step is None else (step.path, step.environment)
+        known = found.setdefault((pin.group, pin.marker, pin.kind, pin.location.path, where), _Alike(pin, set()))
+        known.branches.add(() if step is None else step.branch)
+    return list(found.values())
+
+
+def _fit(first: _Alike, second: _Alike) -> bool:
+    """Whether extras, markers and commands let two packages be there together."""
+    one, other = first.pin, second.pin
     groups = not one.group or not other.group or one.group == other.group
     markers = not one.marker or not other.marker or one.marker == other.marker
-    return groups and markers
+    if not groups or not markers or one.step is None or other.step is None or one.step.path != other.step.path:
+        return groups and markers
+    if one.step.environment != other.step.environment:
+        return False
+    # A command in a branch meets those before and behind the branch, and those further inside.
+    return _go_on(first.branches, second.branches) or _go_on(second.branches, first.branches)
 
 
-def is_moving_branch(package: Package) -> bool:
-    """Whether the package comes from the tip of a repository: newer than every release that is listed."""
-    urls = [pin.url for pin in package.pins if pin.kind == "url"]
-    return bool(urls) and all(_MOVING.match(url) for url in urls)
+def _go_on(branches: set[tuple[tuple[int, int], ...]], others: set[tuple[tuple[int, int], ...]]) -> bool:
+    """Whether one of the others is one of the branches, or stands inside of it."""
+    return any(other[:length] in branches for other in others for length in range(len(other) + 1))
+
+
+def said_again(pin: Pin, view: View) -> tuple[Location, ...]:
+    """The other commands of the document that ask for the same, as related places of a finding."""
+    others = (twin for twin in view.twins(pin) if twin.location != pin.location)
+    return tuple(twin.location._replace(message="and here") for twin in others)
 
 
 def shown(name: str, package: Package) -> str:

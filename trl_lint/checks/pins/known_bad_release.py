@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.checks.pins._advisories import Match, matching
 from trl_lint.checks.pins._remedies import edit_specifier
-from trl_lint.checks.pins._views import View, shown
+from trl_lint.checks.pins._views import View, said_again, shown, views_of
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
 from trl_lint.knowledge.compat import Advisory, advisories
@@ -28,11 +28,11 @@ class KnownBadRelease(Rule):
     def check_manifest(self, manifest: Manifest, project: Project) -> Iterator[Finding]:
         if manifest.kind == "constraints":
             return  # limits what others ask for: judged with the file that includes it
-        view = View(manifest, project)
-        for advisory in advisories():
-            if advisory.reported_at in view.names and (match := matching(advisory, view)):
-                yield from self._report(advisory, match, view)
-        yield from self._check_yanked(view)
+        for view in views_of(manifest, project):
+            for advisory in advisories():
+                if advisory.reported_at in view.names and (match := matching(advisory, view)):
+                    yield from self._report(advisory, match, view)
+            yield from self._check_yanked(view)
 
     def _report(self, advisory: Advisory, match: Match, view: View) -> Iterator[Finding]:
         name = advisory.reported_at
@@ -46,7 +46,8 @@ class KnownBadRelease(Rule):
                 related += view.package(other).places
         for pin in view.reported(name):
             fix = edit_specifier(pin, advisory.fix[name], "unsafe", view, advisory.id) if name in advisory.fix else None
-            yield self.finding(pin.location, message, severity=match.severity, related=related, fix=fix)
+            places = (*said_again(pin, view), *related)
+            yield self.finding(pin.location, message, severity=match.severity, related=places, fix=fix)
 
     def _check_yanked(self, view: View) -> Iterator[Finding]:
         """An exact pin of a release its authors have withdrawn."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.checks.pins._conflicts import read_conflict
 from trl_lint.checks.pins._remedies import edit_specifier
-from trl_lint.checks.pins._views import View
+from trl_lint.checks.pins._views import View, said_again, views_of
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
 from trl_lint.regexes import regex
@@ -36,14 +36,14 @@ class UnpinnedPackage(Rule):
         names = {pin.package for pin in manifest.pins}
         if names.isdisjoint(FAST_MOVING) or names.isdisjoint(_TRAINING):
             return
-        view = View(manifest, project)
-        for name in FAST_MOVING:
-            if name not in view.names or is_bounded(name, view):
-                continue
-            for pin in view.reported(name):
-                severity = judge_pin(pin, manifest, project)
-                if severity is not None:
-                    yield self._report(pin, severity, view)
+        for view in views_of(manifest, project):
+            for name in FAST_MOVING:
+                if name not in view.names or is_bounded(name, view):
+                    continue
+                for pin in view.reported(name):
+                    severity = judge_pin(pin, manifest, project)
+                    if severity is not None:
+                        yield self._report(pin, severity, view)
 
     def _report(self, pin: Pin, severity: Severity, view: View) -> Finding:
         package = view.package(pin.package)
@@ -55,7 +55,8 @@ class UnpinnedPackage(Rule):
         if newest is not None:
             message += f" (newest known: {newest})"
         fix = edit_specifier(pin, f"=={newest}", "unsafe", view) if newest is not None else None
-        return self.finding(pin.location, f"{message}. Pin the release you tested", severity=severity, fix=fix)
+        message = f"{message}. Pin the release you tested"
+        return self.finding(pin.location, message, severity=severity, related=said_again(pin, view), fix=fix)
 
 
 def is_bounded(name: str, view: View) -> bool:

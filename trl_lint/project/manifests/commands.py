@@ -1,4 +1,4 @@
-"""Packages that commands install: `pip install` in shell scripts, Dockerfiles, Makefiles, READMEs and notebooks.
+"""What commands install: `pip install` in shell scripts, Dockerfiles, Makefiles, workflows, READMEs and notebooks.
 
 Such commands say what one way of installing brings. They never count as malformed: what looks wrong in a README is
 often a placeholder.
@@ -6,178 +6,152 @@ often a placeholder.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.finding import Location
-from trl_lint.project.manifests.collected import pin_of
-from trl_lint.project.pins import Manifest, Pin
-from trl_lint.regexes import regex
+from trl_lint.project.manifests.activations import activated
+from trl_lint.project.manifests.clones import Clones
+from trl_lint.project.manifests.install_commands import read_installation
+from trl_lint.project.pins import Link, Manifest, Pin, Step
 from trl_lint.sources import Source, SourceFile
-from trl_lint.sources.requirements import RequirementError, is_path_or_url, package_of_url, read_requirement
 
 if TYPE_CHECKING:
-    from trl_lint.project.launches import Launch
-    from trl_lint.sources.shell import Command, Word
+    from trl_lint.sources.shell import Command
 
-_PIP = regex(r"(?:.*/)?pip(?:3(?:\.\d+)?)?")
-# Options of pip, uv pip and uv add whose value is a word of its own.
-_WITH_VALUE = regex(
-    r"""-[rcifteptCP]|--(?:
-    requirements?|constraints?|overrides?|exclude-newer|group|extra|optional|package|project|directory
-    |index|index-url|default-index|extra-index-url|index-strategy|find-links|keyring-provider|trusted-host|proxy
-    |target|prefix|root|root-user-action|src|cache-dir|log|report|progress-bar|link-mode|exists-action
-    |python|python-version|python-platform|platform|implementation|abi|torch-backend
-    |no-binary|only-binary|no-binary-package|no-build-package|no-build-isolation-package
-    |upgrade-strategy|upgrade-package|reinstall-package|refresh-package|resolution|prerelease
-    |config-settings?|global-option|build-option|timeout|retries|cert|client-cert|branch|tag|rev
-    )""",
-    re.VERBOSE,
-)
-_EDITABLE = ("-e", "--editable")
+# A text without any of them neither installs anything nor says where later commands do.
+_WORDS = ("install", "uv", "activate", "clone", "venv", "conda")
 
 
 def read(file: SourceFile, kind: str) -> Manifest | None:
-    pins = [pin for source, command in _commands(file, kind) for pin in installed_by(command, source)]
-    return Manifest(file.path, kind, tuple(pins)) if pins else None
-
-
-def _commands(file: SourceFile, kind: str) -> Iterator[tuple[Source, Command]]:
-    """The commands of a file with the source their offsets count in."""
+    document = _Document(file.path)
+    copies: dict[str, str] = {}
     if kind == "dockerfile":
-        from trl_lint.sources.dockerfile import run_commands
+        from trl_lint.sources.dockerfile import copies_of
 
-        source = Source(file, "dockerfile")
-        yield from ((source, command) for command in run_commands(source))
+        copies = copies_of(Source(file, "dockerfile"))
+    for part in _parts(file, kind):
+        document.read(part)
+    links = document.links if kind != "dockerfile" else list(_on_the_host(document.links, copies))
+    if not document.pins and not links:
+        return None
+    return Manifest(file.path, kind, tuple(document.pins), links=tuple(links))
+
+
+class _Part:
+    """Commands that follow each other in one shell, and what is known when the first of them starts.
+
+    `environment` is the one that is active there, None for that of the part before.
+    """
+
+    __slots__ = ("branch", "commands", "environment", "source")
+
+    def __init__(
+        self,
+        source: Source,
+        commands: list[Command],
+        environment: str | None = None,
+        branch: tuple[tuple[int, int], ...] = (),
+    ) -> None:
+        self.source = source
+        self.commands = commands
+        self.environment = environment
+        self.branch = branch
+
+
+def _parts(file: SourceFile, kind: str) -> Iterator[_Part]:
+    if kind == "dockerfile":
+        yield from _instructions(Source(file, "dockerfile"))
     elif kind == "makefile":
         from trl_lint.sources.makefile import recipe_commands
 
         source = Source(file, "makefile")
-        yield from ((source, command) for command in recipe_commands(source))
+        yield _Part(source, recipe_commands(source))
+    elif kind == "workflow":
+        from trl_lint.sources.workflow import jobs
+
+        source = Source(file, "yaml")
+        yield from (_Part(source, commands, job) for job, commands in jobs(source))
     else:
-        from trl_lint.sources.shell import commands
-
-        for source in _shell_sources(file, kind):
-            if "install" in source.text or "uv" in source.text:
-                yield from ((source, command) for command in commands(source))
+        yield from _shell_parts(file, kind)
 
 
-def _shell_sources(file: SourceFile, kind: str) -> Iterable[Source]:
+def _instructions(source: Source) -> Iterator[_Part]:
+    """The commands of a Dockerfile by instruction: each starts a shell of its own, in the stage it stands in."""
+    from trl_lint.sources.dockerfile import run_commands, stages
+
+    known = stages(source)
+    starts = [start for start, _ in known]
+    by_instruction: dict[int, list[Command]] = {}
+    for command in run_commands(source):
+        by_instruction.setdefault(bisect_right(starts, command.start) - 1, []).append(command)
+    for index, commands in by_instruction.items():
+        yield _Part(source, commands, known[index][1] if index >= 0 else "")
+
+
+def _shell_parts(file: SourceFile, kind: str) -> Iterator[_Part]:
+    from trl_lint.sources.shell import commands
+
     if kind == "notebook":
         from trl_lint.sources.notebook import shell_lines
 
-        return shell_lines(file)
-    if kind == "readme":
+        for line in shell_lines(file):
+            if _may_matter(line):
+                yield _Part(line, commands(line), None, line.branch)
+    elif kind == "readme":
         from trl_lint.sources.markdown import fences
 
-        return [fence for fence in fences(Source(file, "markdown")) if fence.language == "shell"]
-    return [Source(file, "shell")]
+        for fence in fences(Source(file, "markdown")):
+            if fence.language == "shell" and _may_matter(fence):
+                yield _Part(fence, commands(fence))
+    else:
+        source = Source(file, "shell")
+        if _may_matter(source):
+            yield _Part(source, commands(source))
 
 
-def installed_by(command: Command, source: Source) -> list[Pin]:
-    """The pins of an install command, none for any other command."""
-    start = _first_argument(command.words)
-    return [] if start is None else list(_pins(command.words[start:], source))
+def _may_matter(source: Source) -> bool:
+    return any(word in source.text for word in _WORDS)
 
 
-def _first_argument(words: tuple[Word, ...]) -> int | None:
-    """The index of the first argument of `pip install`, `python -m pip install`, `uv pip install` or `uv add`."""
-    for index, word in enumerate(words[:12]):
-        following = words[index + 1 : index + 4]
-        if word.text == "uv" and following and following[0].text == "add":
-            return index + 2
-        if word.text is not None and _PIP.fullmatch(word.text):
-            for offset, argument in enumerate(following, index + 1):
-                if argument.text == "install":
-                    return offset + 1
-                if argument.text is None or not argument.text.startswith("-"):
-                    return None
-    return None
+class _Document:
+    """What the commands of one document install so far, and what they changed for those that follow."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.pins: list[Pin] = []
+        self.links: list[Link] = []
+        self._environment = ""
+        self._clones = Clones()
+        self._number = 0
+        self._block = 0
+
+    def read(self, part: _Part) -> None:
+        if part.environment is not None:
+            self._environment = part.environment
+        self._clones.begin()
+        for command in part.commands:
+            self._follow(command, part)
+        self._block += 1
+
+    def _follow(self, command: Command, part: _Part) -> None:
+        directory = self._clones.follow(command)
+        change = activated(command)
+        if change is not None and not change.only_here:
+            self._environment = change.name
+        environment = change.name if change is not None else self._environment
+        step = Step(self.path, self._number, environment, (*part.branch, *command.branch), self._block)
+        pins, links = read_installation(command, directory, part.source, step)
+        if pins or links:
+            self._number += 1
+            self.pins += pins
+            self.links += [link._replace(clone=self._clones.around(link)) for link in links]
 
 
-def _pins(words: tuple[Word, ...], source: Source) -> Iterator[Pin]:
-    skip = editable = False
-    for word in words:
-        text = word.text
-        if skip:
-            skip = False
-        elif text is None:
-            continue
-        elif text in _EDITABLE:
-            editable = True
-        elif text.startswith("-"):
-            skip = _WITH_VALUE.fullmatch(text) is not None
-        else:
-            pin = pin_of_word(word, source, editable)
-            editable = False
-            if pin is not None:
-                yield pin
+def _on_the_host(links: list[Link], copies: dict[str, str]) -> Iterator[Link]:
+    """The links of a Dockerfile with the names that COPY gives their places outside of the image."""
+    from trl_lint.sources.dockerfile import on_the_host
 
-
-def pin_of_word(word: Word, source: Source, editable: bool = False) -> Pin | None:
-    """The pin a word of a command is, None if it names a path or cannot be read.
-
-    Only a word in quotes can be edited: a specifier may bring a `<` or `>`, a redirection outside of quotes.
-    """
-    text = word.text or ""
-    location = source.location(word.start, word.end)
-    if editable or is_path_or_url(text):
-        package = package_of_url(text)
-        return Pin(package, "", location, "url", text=text, url=text) if package else None
-    quoted = len(word.raw) > 2 and word.raw[0] in "\"'" and word.raw[1:-1] == text
-    plain = word.raw == text
-    if (quoted or plain) and source.text[word.start : word.end] == word.raw:
-        start = word.start + quoted
-        try:
-            requirement = read_requirement(source.text, start, start + len(text))
-        except RequirementError:
-            return None
-        return pin_of(source, requirement, "command", editable=quoted)
-    return _without_span(text, location)
-
-
-def _without_span(text: str, location: Location) -> Pin | None:
-    try:
-        requirement = read_requirement(text)
-    except RequirementError:
-        return None
-    return Pin(
-        requirement.package,
-        requirement.specifier,
-        location,
-        "url" if requirement.url else "command",
-        requirement.extras,
-        requirement.marker,
-        text,
-        url=requirement.url,
-    )
-
-
-def with_pins(launch: Launch) -> list[Pin]:
-    """The pins of `uv run --with PACKAGE … script.py`: what a launcher adds for this one run."""
-    words = launch.command.words
-    if not any(word.text == "uv" for word in words[:6]):
-        return []
-    end = launch.script.start if launch.script is not None else launch.command.end
-    pins: list[Pin] = []
-    for index, word in enumerate(words):
-        if word.start >= end or word.text is None:
-            continue
-        value: Word | None = None
-        if word.text == "--with" and index + 1 < len(words):
-            value = words[index + 1]
-        elif word.text.startswith("--with="):
-            # The option and its value are one word, which has no place of its own to edit.
-            for part in word.text[7:].split(","):
-                pin = _without_span(part, launch.source.location(word.start, word.end))
-                pins += [pin] if pin is not None else []
-        if value is not None and value.text is not None:
-            if "," in value.text and not re.search(r"[<>=!~]", value.text):
-                location = launch.source.location(value.start, value.end)
-                found = (_without_span(part, location) for part in value.text.split(","))
-                pins += [pin for pin in found if pin is not None]
-            else:
-                pin = pin_of_word(value, launch.source)
-                pins += [pin] if pin is not None else []
-    return pins
+    for link in links:
+        name = on_the_host(link.name, link.directory, copies) if link.clone is None else None
+        yield link if name is None else link._replace(name=name, directory="")

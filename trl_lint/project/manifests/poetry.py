@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from trl_lint.project.pins import Kind, Pin
+from trl_lint.project.repositories import at_revision
 from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar, value_of
@@ -13,7 +14,8 @@ from trl_lint.sources.requirements import normalised
 
 _PLAIN_VERSION = regex(r"v?\d+(?:\.\d+)*(?:[A-Za-z0-9.+-]*)")
 _RELEASE = regex(r"v?(\d+(?:\.\d+)*)")
-_ELSEWHERE = ("git", "path", "url")
+_ELSEWHERE = ("git", "path", "url", "workspace")
+_REVISIONS = ("rev", "tag", "branch")
 _Ceiling = Callable[[list[int]], list[int]]
 
 
@@ -28,7 +30,7 @@ def pin_from_poetry(source: Source, entry: Entry, kind: Kind, group: str) -> Pin
     if isinstance(entry.value, Mapping):
         table = entry.value
         version = table.get("version")
-        url = next((str(value_of(table.get(key))) for key in _ELSEWHERE if table.get(key) is not None), "")
+        url = address_of(table)
         marker = str(value_of(table.get("markers")) or value_of(table.get("python")) or "")
         optional = value_of(table.get("optional")) is True
         wanted = table.get("extras")
@@ -52,6 +54,18 @@ def pin_from_poetry(source: Source, entry: Entry, kind: Kind, group: str) -> Pin
         specifier_location=place,
         url=url,
     )
+
+
+def address_of(table: Mapping) -> str:
+    """The place a dependency table takes a package from, in pip's notation, "" if from an index.
+
+    A repository is that of a branch, a tag or a commit, where it names one; tables of Poetry and of uv look alike.
+    """
+    place = next((str(value_of(table.get(key))) for key in _ELSEWHERE if table.get(key) is not None), "")
+    if table.get("git") is None:
+        return place
+    revision = next((str(value_of(table.get(key))) for key in _REVISIONS if table.get(key) is not None), "")
+    return at_revision(place, revision)
 
 
 def pep440(constraint: str) -> str | None:

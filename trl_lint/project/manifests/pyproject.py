@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from trl_lint.project.manifests.collected import Collected
 from trl_lint.project.manifests.own_version import find_version, version_in_file
-from trl_lint.project.manifests.poetry import pin_from_poetry
-from trl_lint.project.pins import Kind, Manifest, Pin
+from trl_lint.project.manifests.poetry import address_of, pin_from_poetry
+from trl_lint.project.pins import Kind, Link, Manifest, Pin
 from trl_lint.sources import Files, Source, SourceFile
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, find, value_of
 from trl_lint.sources.requirements import normalised
@@ -22,14 +23,16 @@ def read(file: SourceFile, files: Files) -> Manifest | None:
     collected = Collected(source)
     collect_lists(root, collected)
     _collect_poetry(root, collected)
-    pins = mark_sources(collected, find(root, "tool.uv.sources"))
+    sources = find(root, "tool.uv.sources")
+    pins = mark_sources(collected, sources)
     project, version = _project(root, os.path.dirname(file.path), files)
     python = value_of(find(root, "project.requires-python"))
     if not pins and not collected.problems and not project:
         return None
     problems = tuple(collected.problems)
     requires = python if isinstance(python, str) else None
-    return Manifest(file.path, "pyproject", tuple(pins), requires, problems, project, version)
+    links = tuple(_links(sources, find(root, "tool.poetry.dependencies"), pins))
+    return Manifest(file.path, "pyproject", tuple(pins), requires, problems, project, version, links)
 
 
 def overrides(file: SourceFile) -> frozenset[str]:
@@ -106,20 +109,37 @@ def _collect_poetry(root: Mapping, collected: Collected) -> None:
 def mark_sources(collected: Collected, sources: Node | None) -> list[Pin]:
     """The pins, those that `[tool.uv.sources]` takes from elsewhere as what they are: not a release."""
     elsewhere = {
-        normalised(name)
+        normalised(name): parts
         for name, node in _entries(sources)
-        if any(isinstance(part, Mapping) and any(part.get(key) for key in _ELSEWHERE) for part in _parts(node))
+        if (parts := [part for part in _parts(node) if any(part.get(key) for key in _ELSEWHERE)])
     }
     return [
-        pin._replace(kind="url", specifier="", specifier_location=None, url="tool.uv.sources")
+        pin._replace(kind="url", specifier="", specifier_location=None, url=_address(elsewhere[pin.package]))
         if pin.package in elsewhere
         else pin
         for pin in collected.pins
     ]
 
 
-def _parts(node: Node) -> list[Node]:
-    return node.items if isinstance(node, Sequence) else [node]
+def _address(parts: list[Mapping]) -> str:
+    """Where a package is taken from; of several places, under different markers, nobody knows which counts."""
+    return address_of(parts[0]) if len(parts) == 1 else "tool.uv.sources"
+
+
+def _links(sources: Node | None, poetry: Node | None, pins: list[Pin]) -> Iterator[Link]:
+    """The projects on the disk that the requirements of a table are taken from."""
+    always = {pin.package for pin in pins if not pin.is_optional}
+    for name, node in (*_entries(sources), *_entries(poetry)):
+        parts = _parts(node)
+        path = value_of(parts[0].get("path")) if len(parts) == 1 else None
+        if isinstance(path, str) and normalised(name) in always:
+            location = next(pin.location for pin in pins if pin.package == normalised(name))
+            yield Link(path, "", "project", location)
+
+
+def _parts(node: Node) -> list[Mapping]:
+    items = node.items if isinstance(node, Sequence) else [node]
+    return [item for item in items if isinstance(item, Mapping)]
 
 
 def _entries(node: Node | None) -> list[tuple[str, Node]]:

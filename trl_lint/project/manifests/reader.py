@@ -62,8 +62,9 @@ def _may_hold_pins(kind: str, data: bytes) -> bool:
         return kind in ("requirements", "constraints")  # its reader says what is wrong with it
     if kind == "pep723":
         return b"# /// script" in data and _SCRIPT_BLOCK.search(data) is not None
-    if kind in ("shell", "makefile", "readme", "dockerfile", "notebook"):
-        return b"pip" in data and b"install" in data
+    if kind in ("shell", "makefile", "readme", "dockerfile", "notebook", "workflow"):
+        installs = b"install" in data and any(name in data for name in (b"pip", b"poetry", b"pdm"))
+        return installs or b"uv add" in data or b"uv sync" in data
     if kind == "setup.py":
         return b"setup" in data
     if kind == "conda":

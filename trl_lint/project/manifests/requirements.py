@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from trl_lint.project.manifests.collected import pin_of
-from trl_lint.project.pins import Kind, Manifest, Pin
+from trl_lint.project.pins import Kind, Link, Manifest, Pin
 from trl_lint.regexes import regex
 from trl_lint.sources import Files, Source, SourceError, SourceFile
 from trl_lint.sources.requirements import RequirementsText, read_requirements
@@ -29,11 +29,13 @@ def read(file: SourceFile, files: Files, kind: str) -> Manifest | None:
         return None
     source = Source(file, "requirements")
     pins: list[Pin] = []
-    _collect(source, text, files, "constraint" if kind == "constraints" else "requirement", pins, {file.path}, 0)
+    links: list[Link] = []
+    declared: Kind = "constraint" if kind == "constraints" else "requirement"
+    _collect(source, text, files, declared, pins, links, {file.path}, 0)
     problems = tuple((source.location(start, end), message) for start, end, message in text.problems)
-    if not pins and not problems:
+    if not pins and not problems and not links:
         return None
-    return Manifest(file.path, kind, tuple(pins), problems=problems)
+    return Manifest(file.path, kind, tuple(pins), problems=problems, links=tuple(links))
 
 
 def looks_like_requirements(file: SourceFile, text: RequirementsText) -> bool:
@@ -52,9 +54,21 @@ def looks_like_requirements(file: SourceFile, text: RequirementsText) -> bool:
 
 
 def _collect(
-    source: Source, text: RequirementsText, files: Files, kind: Kind, pins: list[Pin], seen: set[str], depth: int
+    source: Source,
+    text: RequirementsText,
+    files: Files,
+    kind: Kind,
+    pins: list[Pin],
+    links: list[Link],
+    seen: set[str],
+    depth: int,
 ) -> None:
     pins.extend(pin_of(source, requirement, kind) for requirement in text.requirements)
+    for folder in text.folders:
+        place = source.location(folder.start, folder.end)
+        # pip looks for it from where it is started; most people start it beside the file.
+        path = os.path.join(os.path.dirname(source.path), folder.path)
+        links.append(Link(path, "", "project", place, folder.extras))
     if depth == MAX_DEPTH:
         return
     for include in text.includes:
@@ -69,4 +83,4 @@ def _collect(
         except (OSError, SourceError):
             continue  # made by a build step, perhaps; a broken file is reported where it is checked itself
         inner: Kind = "constraint" if include.is_constraint else kind
-        _collect(Source(file, "requirements"), included, files, inner, pins, seen, depth + 1)
+        _collect(Source(file, "requirements"), included, files, inner, pins, links, seen, depth + 1)
