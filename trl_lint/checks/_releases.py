@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from trl_lint.finding import Location, OpenPin, Severity, lowered
+from trl_lint.finding import Location, OpenPin, Severity
 from trl_lint.project.stack import Choice
 from trl_lint.records import NamedTuple
+from trl_lint.verdict import graded, is_out_of_reach
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
@@ -30,9 +31,7 @@ class ReleaseVerdict(NamedTuple):
 def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Severity | Rule) -> ReleaseVerdict | None:
     """Judge the releases of a package that may be in use; None where none is bad.
 
-    `level`: the highest there can be; of a rule it is that of its page, which is read where something is bad only. One
-    level lower where only some are, and once more where nothing pins the package. Where the newest release is fine
-    it is a hint, because that is the one an installer takes.
+    `level`: the highest there can be; of a rule it is that of its page, which is read where something is bad only.
     """
     from trl_lint.checks.drift._judging import open_pin, ranges_of
 
@@ -40,12 +39,16 @@ def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Severit
     if not bad or (chosen.between and len(bad) < len(chosen.releases)):
         return None
     name = chosen.package.name
-    severity = level if isinstance(level, str) else level.page.severity
-    everywhere = len(bad) == len(chosen.releases)
-    if not everywhere:
-        severity = "info" if bad[-1] != chosen.newest else lowered(severity)
-    if chosen.assumed:
-        severity = lowered(severity)
+    only_old = bad[-1] != chosen.newest
+    if only_old and is_out_of_reach(chosen.package.specifier):
+        return None
+    severity = graded(
+        level if isinstance(level, str) else level.page.severity,
+        everywhere=len(bad) == len(chosen.releases),
+        only_old=only_old,
+        assumed=chosen.assumed,
+        dated=chosen.is_dated,
+    )
     if chosen.assumed:
         where = f"{name} {chosen.newest} (assumed: nothing pins it)"
     elif len(chosen.releases) == 1:

@@ -13,11 +13,12 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from trl_lint.finding import Location, Severity, lowered
+from trl_lint.finding import Location, Severity
 from trl_lint.project.folders import Folders
 from trl_lint.project.pins import Pin, kind_of
 from trl_lint.records import NamedTuple
 from trl_lint.sources.requirements import normalised
+from trl_lint.verdict import graded, is_out_of_reach
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -105,25 +106,28 @@ class Verdict(NamedTuple):
 def judge(environment: Environment, conditions: Mapping[str, str], severity: Severity) -> Verdict | None:
     """Judge `{package: specifier}` conditions, all of which must hold; None if one does not, or nobody can tell.
 
-    The severity is lowered once if a condition holds only for some of the allowed releases, and once more if a version
-    had to be assumed because nothing pins the package.
+    `severity`: the highest there can be.
     """
+    from trl_lint.project.stack import has_old_neighbour
+
     phrases: list[str] = []
     related: list[Location] = []
-    some = assumed = False
+    some = only_old = assumed = dated = False
     for name, specifier in conditions.items():
         package = environment.package(name)
         answer = package.holds(specifier)
         if answer in ("none", "unknown"):
             return None
         some = some or answer == "some"
+        is_old = package.resolved is not None and not _contains(specifier, package.resolved)
+        if is_old and is_out_of_reach(package.specifier):
+            return None
+        only_old = only_old or is_old
         assumed = assumed or package.source == "assumed"
+        dated = dated or (package.source == "assumed" and has_old_neighbour(environment, name))
         phrases.append(describe(package, specifier))
         related += package.places
-    if some:
-        severity = lowered(severity)
-    if assumed:
-        severity = lowered(severity)
+    severity = graded(severity, everywhere=not some, only_old=only_old, assumed=assumed, dated=dated)
     return Verdict(severity, " and ".join(phrases), tuple(related))
 
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, cast
 
 from trl_lint import looks
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Location, OpenPin, Severity, lowered
+from trl_lint.finding import Location, OpenPin, Severity
 from trl_lint.knowledge.presence import Ask, Missing, Points, missing
 from trl_lint.project.stack import PACKAGES, Choice, Choices
 from trl_lint.python.definitions import defines, takes
 from trl_lint.records import NamedTuple
+from trl_lint.verdict import graded, is_out_of_reach
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -82,17 +83,15 @@ def judge(choices: Choices, points: Points, ask: Ask, rule: Rule, culprit: str) 
     if chosen.between and not main.every:
         return None  # a development version between two releases that differ
     only_old = main.releases[-1] != chosen.newest
-    if only_old and not any(sign in chosen.package.specifier for sign in ">~"):
-        return None  # `trl<=0.9.6` allows the first release ever, but nobody gets it
-    severity = rule.page.severity
-    if not everywhere:
-        severity = lowered(severity)
-    if chosen.assumed:
-        severity = lowered(severity)
-    if chosen.is_dated:
-        severity = lowered(severity)
-    if only_old:  # pip takes the newest release the pins allow, and that one has it: the floor is too low, no more
-        severity = "info"
+    if only_old and is_out_of_reach(chosen.package.specifier):
+        return None
+    severity = graded(
+        rule.page.severity,
+        everywhere=everywhere,
+        only_old=only_old,
+        assumed=chosen.assumed,
+        dated=chosen.is_dated,
+    )
     return Verdict(
         severity,
         _where(chosen, main),
