@@ -33,7 +33,7 @@ _TOKEN_ENGINE = regex(r"vllm|sglang", re.I)
 _DEFAULT_DEVICE = regex(rb"set_default_device|set_default_tensor_type")
 # Words of accelerators, or the names under which a language model gets its batch: nobody trains one on the CPU.
 _ACCELERATOR = regex(
-    rb"cuda|accelerat|\bdevice\b|deepspeed|distributed|(?<![a-z])(?:npu|xpu)|\b(?:input_ids|attention_mask)\b"
+    rb"cuda|accelerat|\bdevice\b|deepspeed|distributed|(?<![a-z])(?:npu|xpu)|\b(?:input_ids|attention_mask|prediction_step)\b"
 )
 
 # A file without a factory of its own still has to import torch, or a project module, to hold tensors.
