@@ -140,10 +140,10 @@ def test_every_form_has_a_case(page: Page):
     missing = []
     for unit in units(page):
         quoted = [match.span() for passage in passages for match in pattern(passage).finditer(unit.text)]
-        if unit.is_form and not quoted:
+        code = [(start, end, unit.text[start:end]) for start, end in forms(unit)]
+        if unit.is_form and not quoted and not (code and all(words in told for _, _, words in code)):
             missing.append(unit.text)
-        for start, end in forms(unit):
-            words = unit.text[start:end]
+        for start, end, words in code:
             if words not in told and not any(a <= start and end <= b for a, b in quoted):
                 missing.append(f"{words} in: {unit.text[max(0, start - 40) : end + 40]}")
     assert not missing, "\n".join(missing)
