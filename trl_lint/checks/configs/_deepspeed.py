@@ -30,11 +30,6 @@ def read_deepspeed(document: Document) -> Mapping | None:
     return document.root if document.source.language == "json" and isinstance(document.root, Mapping) else None
 
 
-def _on(root: Mapping, path: str) -> bool:
-    node = find(root, path)
-    return is_known(node) and value_of(node) is True
-
-
 def _stage(root: Mapping) -> int | None:
     """The ZeRO stage; 0 where the block has none, None where it is not known."""
     node = find(root, "zero_optimization.stage")
@@ -130,7 +125,7 @@ def contradictions(document: Document) -> Iterator[Problem]:
     if root is None:
         return
     yield from _batch(root, document)
-    yield from _precision(root, document)
+    yield from _precision(root)
     yield from _offloading(root, document)
     yield from _by_stage(root)
     yield from _written_twice(root, document)
@@ -155,12 +150,9 @@ def _batch(root: Mapping, document: Document) -> Iterator[Problem]:
         yield Problem(entry, message, "deepspeed", never, related=tuple(related))
 
 
-def _precision(root: Mapping, document: Document) -> Iterator[Problem]:
+def _precision(root: Mapping) -> Iterator[Problem]:
+    """What the blocks of the two precisions ask for; that both are enabled is the matter of TRL602."""
     name = "bf16" if root.get("bf16") is not None else "bfloat16"
-    place, other = find_entry(root, f"{name}.enabled"), find_entry(root, "fp16.enabled")
-    if place is not None and other is not None and _on(root, f"{name}.enabled") and _on(root, "fp16.enabled"):
-        message = f"`fp16` and `{name}` are both enabled (AssertionError: modes cannot be simultaneously enabled)"
-        yield Problem(place, message, "deepspeed", never, related=(document.place(other, "the other one"),))
     entry, needed = (
         find_entry(root, f"{name}.bf16_optimizer_states"),
         find(root, f"{name}.bf16_master_weights_and_grads"),
