@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
 from documents import Block, blocks, headings, lay_out
@@ -72,10 +72,10 @@ def pattern(passage: str) -> re.Pattern[str]:
 
 
 class Unit(NamedTuple):
-    """A row, a bullet or a paragraph of a page; `is_form`: it is one of a list of forms, so it must have a case."""
+    """A row, a bullet or a paragraph of a page. A "form" is one of a list of them, so it must have a case."""
 
     text: str
-    is_form: bool
+    kind: Literal["form", "prose", "silence"]
 
 
 def units(page: Page) -> list[Unit]:
@@ -90,21 +90,21 @@ def _units(section: str) -> Iterator[Unit]:
     lead = ""
     for part in re.split(r"\n\s*\n", section.strip()):
         if part.startswith("|"):
-            yield from (Unit(plain(row), True) for row in part.splitlines()[2:])
+            yield from (Unit(plain(row), "form") for row in part.splitlines()[2:])
         elif part.startswith("* "):
             is_silent = _SILENT.search(_SENTENCE.split(lead)[-1])
             for item in map(plain, re.split(r"^\* ", part, flags=re.MULTILINE)[1:]):
-                yield Unit(item, not is_silent and not _SILENT.match(item))
+                yield Unit(item, "silence" if is_silent or _SILENT.match(item) else "form")
         elif not part.startswith("#"):
             lead = plain(part)
-            yield Unit(lead, False)
+            yield Unit(lead, "prose")
 
 
 def forms(unit: Unit) -> list[tuple[int, int]]:
     """The stretches of code in a unit that stand for something the rule looks at."""
     spans = [span.span() for span in _SPAN.finditer(unit.text)]
-    if unit.is_form:
-        return spans
+    if unit.kind != "prose":
+        return spans if unit.kind == "form" else []
     ends = [found.start() for found in _SENTENCE.finditer(_SPAN.sub(lambda span: "`" * len(span[0]), unit.text))]
     promising, start = [], 0
     for end in (*ends, len(unit.text)):
@@ -141,7 +141,7 @@ def test_every_form_has_a_case(page: Page):
     for unit in units(page):
         quoted = [match.span() for passage in passages for match in pattern(passage).finditer(unit.text)]
         code = [(start, end, unit.text[start:end]) for start, end in forms(unit)]
-        if unit.is_form and not quoted and not (code and all(words in told for _, _, words in code)):
+        if unit.kind == "form" and not quoted and not (code and all(words in told for _, _, words in code)):
             missing.append(unit.text)
         for start, end, words in code:
             if words not in told and not any(a <= start and end <= b for a, b in quoted):
