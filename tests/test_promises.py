@@ -21,12 +21,13 @@ from trl_lint.knowledge.pages import Page, all_pages
 FOLDER = Path(__file__).resolve().parent / "promises"
 REST = "Not forms"
 # TRL003 tells of faults of the tool, and no file is meant to show it.
-PAGES = {page.code: page for page in all_pages() if page.code != "TRL003" and (FOLDER / f"{page.code}.md").exists()}
+PAGES = {page.code: page for page in all_pages() if page.code != "TRL003"}
 
 # Sentences, and lists below them, that say where a rule is silent.
 _SILENT = re.compile(
-    r"\b(?:silent|silence|nothing is (?:said|claimed)|(?:says?|said) nothing|nor|left alone|leaves? .* alone|(?:is|are) "
-    r"(?:fine|unknown|never reported|not (?:judged|counted|looked at|reported))|no (?:fault|exception)|allowed by)\b",
+    r"\b(?:silent|silence|nothing is (?:said|claimed)|(?:says?|said) nothing|nor|left alone|leaves? .* alone"
+    r"|(?:is|are) (?:fine|unknown|never reported|not (?:judged|counted|looked at|reported))"
+    r"|no (?:fault|exception)|allowed by)\b",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.:;]) (?=[A-Z`*])")
@@ -35,7 +36,7 @@ _LEVEL = re.compile(r"^level: (error|warning|info)$", re.MULTILINE)
 
 
 class Promise(NamedTuple):
-    """A passage of a page, and a project in which the rule must speak because of it; `level` is "" where any will do."""
+    """A passage of a page, and a project in which the rule must speak because of it; `level`: "" where any will do."""
 
     page: Page
     passage: str
