@@ -236,7 +236,7 @@ def test_declared_vllm_ranges():
 def test_histories_stay_small():
     folder = os.path.join(rules_dir(), "api")
     sizes = {name: os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder) if name.endswith(".txt")}
-    assert sum(sizes.values()) <= 1_300_000, sizes
+    assert sum(sizes.values()) <= 1_320_000, sizes
 
 
 @pytest.mark.parametrize("package", ["trl", "peft", "accelerate"])

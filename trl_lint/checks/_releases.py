@@ -42,9 +42,10 @@ def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Severit
     only_old = bad[-1] != chosen.newest
     if only_old and is_out_of_reach(chosen.package.specifier):
         return None
+    everywhere = len(bad) == len(chosen.releases)
     severity = graded(
         level if isinstance(level, str) else level.page.severity,
-        everywhere=len(bad) == len(chosen.releases),
+        everywhere=everywhere,
         only_old=only_old,
         assumed=chosen.assumed,
         dated=chosen.is_dated,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import get_close_matches
+from math import prod
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._problems import (
@@ -133,21 +134,29 @@ def contradictions(document: Document) -> Iterator[Problem]:
 
 def _batch(root: Mapping, document: Document) -> Iterator[Problem]:
     """train_batch_size = micro batch × accumulation × processes: what must hold for any number of processes."""
-    batch, entry = whole_number(root.get("train_batch_size")), root.entry("train_batch_size")
-    if batch is None or batch < 1 or entry is None or isinstance(root.get("elasticity"), Mapping):
-        return
-    factors, related = 1, []
-    for name in ("train_micro_batch_size_per_gpu", "gradient_accumulation_steps"):
-        factor, other = whole_number(root.get(name)), root.entry(name)
-        if factor is not None and factor > 0 and other is not None:
-            factors *= factor
-            related.append(document.place(other, "counts in"))
-    if factors > 1 and batch % factors:
+    entry, factors = root.entry("train_batch_size"), batch_factors(root)
+    batch, product = whole_number(root.get("train_batch_size")), prod(factors.values())
+    if entry is not None and is_no_multiple(root):
+        related = [document.place(other, "counts in") for name in factors if (other := root.entry(name)) is not None]
         message = (
-            f"`train_batch_size` {batch} is no multiple of {factors}, the micro batch times the accumulation steps: no "
+            f"`train_batch_size` {batch} is no multiple of {product}, the micro batch times the accumulation steps: no "
             "number of processes fits (AssertionError: Check batch related parameters)"
         )
         yield Problem(entry, message, "deepspeed", never, related=tuple(related))
+
+
+def batch_factors(root: Mapping) -> dict[str, int]:
+    """What `train_batch_size` is a product of, as far as the file says."""
+    names = ("train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+    return {name: number for name in names if (number := whole_number(root.get(name))) is not None and number > 0}
+
+
+def is_no_multiple(root: Mapping) -> bool:
+    """Whether the batch sizes of a file contradict each other for any number of processes."""
+    batch = whole_number(root.get("train_batch_size"))
+    if batch is None or batch < 1 or isinstance(root.get("elasticity"), Mapping):
+        return False
+    return batch % prod(batch_factors(root).values()) != 0
 
 
 def _precision(root: Mapping) -> Iterator[Problem]:

@@ -131,7 +131,8 @@ class Fp16ForRl(Rule):
         )
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
-        if bool_flag(launch, "--fp16") is not True:
+        # OpenRLHF and verl have no such flag, which is the matter of TRL401.
+        if bool_flag(launch, "--fp16") is not True or (launch.module or "").startswith(("openrlhf.", "verl.")):
             return
         place = flag_location(launch, "--fp16")
         kind = kind_of_launch(launch, project)

@@ -150,7 +150,7 @@ class GradientClippingOff(Rule):
         if entry is None or not isinstance(entry.value, Scalar) or not is_off(entry.value.value):
             return
         if document.kind == "deepspeed":
-            if not is_rl_project(document.source.path, project):
+            if not is_rl_project(document.source.path, project) or is_refused(document, project):
                 return
         elif kind_of_recipe(document) == "other":
             return
@@ -178,6 +178,18 @@ class GradientClippingOff(Rule):
         start, end = value.start, value.end  # type: ignore[union-attr]
         place: Location = launch.source.location(start, end)
         yield self.finding(place, word_off(f"--max_grad_norm {value.text}"), severity="warning")  # type: ignore[union-attr]
+
+
+def is_refused(document: Document, project: Project) -> bool:
+    """Whether a run stops at the value, because its arguments have another one: TRL404 tells of that pair."""
+    from trl_lint.checks.configs._deepspeed_match import is_compared, mismatches
+
+    for run in project.runs_with(document.path):
+        if run.deepspeed is not None and run.deepspeed.path == document.path and is_compared(run):
+            newest = run.choices[run.config.partition(".")[0]].newest
+            if any(pair.key == "gradient_clipping" for pair in mismatches(run, newest)):
+                return True
+    return False
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------

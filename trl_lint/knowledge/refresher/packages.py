@@ -117,7 +117,8 @@ PACKAGES = {
         Package(
             "deepspeed",
             "0.9",
-            r"deepspeed/(__init__|constants|utils/(__init__|exceptions|groups)|compression/constants|runtime/(__init__|config|config_utils|constants"
+            r"deepspeed/(__init__|constants|utils/(__init__|exceptions|groups)"
+            r"|runtime/(__init__|config|config_utils|constants"
             r"|precision_config|engine|bf16_optimizer|fp16/\w+|zero/\w+|swap_tensor/\w+config|activation_checkpointing/config"
             r"|data_pipeline/(config|constants)|tensor_parallel/config|lr_schedules|hybrid_engine)"
             r"|comm/config|monitor/config|compile/config|profiling/config|profiling/constants|inference/config"
@@ -139,7 +140,8 @@ PACKAGES = {
             "0.4",
             r"vllm/(__init__|version|envs|sampling_params|pooling_params|outputs|config|config/\w+|lora/request"
             r"|engine/(arg_utils|llm_engine|async_llm_engine)|entrypoints/(__init__|llm|utils)|entrypoints/llm/\w+"
-            r"|entrypoints/openai/cli_args|distributed/(__init__|utils|communication_op|parallel_state|device_communicators/pynccl)"
+            r"|entrypoints/openai/cli_args"
+            r"|distributed/(__init__|utils|communication_op|parallel_state|device_communicators/pynccl)"
             r"|distributed/weight_transfer/\w+|inputs/__init__|inputs/data|multimodal/__init__)\.py",
             depth=2,
             tables=r"vllm(\.(sampling_params|pooling_params|outputs|lora\.request|engine\.\w+|entrypoints(\.\w+)*|inputs"
