@@ -8,7 +8,9 @@ accelerate config goes the same way, for the two values that it takes over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._deepspeed import is_no_multiple
@@ -16,8 +18,11 @@ from trl_lint.project.effective import Setting, of_document
 from trl_lint.python.guards import last_name
 from trl_lint.python.values import Missing
 from trl_lint.records import NamedTuple
+from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
+    from trl_lint.project import Project
+    from trl_lint.project.documents import Document
     from trl_lint.project.runs import Run
 
 # Key of the DeepSpeed config -> field of the training arguments.
@@ -60,6 +65,26 @@ def is_compared(run: Run) -> bool:
     """Whether the trainer of a run certainly compares the arguments with its other configs; its releases are known."""
     package, _, config = run.config.rpartition(".")
     return config in _TRAINERS and _builds_trainer(run) and package.partition(".")[0] in run.choices
+
+
+def runs_compared_with(document: Document, project: Project) -> Iterator[Run]:
+    """The runs whose trainer compares its arguments with a DeepSpeed config; unstarted scripts too."""
+    from trl_lint.project.runs import bare_run
+
+    name = os.path.basename(document.path).encode()
+    started = {run.launch.script_path for run in project.runs()}
+    scripts = [path for path in project.paths() if path.endswith(".py") and path not in started]
+    for path in scripts:
+        with suppress(OSError, SourceError):
+            if project.files.holds(path, name):
+                yield from _using(document, [bare_run(path, project)])
+    yield from _using(document, project.runs())
+
+
+def _using(document: Document, runs: Iterable[Run]) -> Iterator[Run]:
+    for run in runs:
+        if run.deepspeed is not None and run.deepspeed.path == document.path and is_compared(run):
+            yield run
 
 
 def _builds_trainer(run: Run) -> bool:

@@ -182,14 +182,13 @@ class GradientClippingOff(Rule):
 
 def is_refused(document: Document, project: Project) -> bool:
     """Whether a run stops at the value, because its arguments have another one: TRL404 tells of that pair."""
-    from trl_lint.checks.configs._deepspeed_match import is_compared, mismatches
+    from trl_lint.checks.configs._deepspeed_match import mismatches, runs_compared_with
 
-    for run in project.runs_with(document.path):
-        if run.deepspeed is not None and run.deepspeed.path == document.path and is_compared(run):
-            newest = run.choices[run.config.partition(".")[0]].newest
-            if any(pair.key == "gradient_clipping" for pair in mismatches(run, newest)):
-                return True
-    return False
+    return any(
+        pair.key == "gradient_clipping"
+        for run in runs_compared_with(document, project)
+        for pair in mismatches(run, run.choices[run.config.partition(".")[0]].newest)
+    )
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
