@@ -18,8 +18,8 @@ class Package(NamedTuple):
     names.
     `tables`: modules whose names are written. `defined`: modules whose classes and functions are written.
     `messages`: modules whose messages are written. `hooks`: modules of classes whose underscore methods are written
-    too, because projects override them. `partial`: modules that take too many names from files nobody reads to list
-    them: what such a table lacks is unknown.
+    too, because projects override them. `partial`: modules whose names from files that nobody reads are not listed,
+    because they are too many or often another's (forks of verl): what such a table lacks is unknown.
     """
 
     name: str
@@ -157,6 +157,7 @@ PACKAGES = {
             r"verl/trainer/.*\.ya?ml|verl/(__init__|protocol|trainer/.*|utils/config|workers/config/.*)\.py",
             unlisted=("verl",),
             tables="verl",
+            partial="verl",
             defined="$^",
             messages=r"verl\.(trainer\.(main_ppo|ppo\.ray_trainer|config.*)|utils\.config|workers\.config.*)",
         ),
