@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from trl_lint import looks
 from trl_lint.checks.configs._deepspeed import is_no_multiple
 from trl_lint.project.effective import Setting, of_document
 from trl_lint.python.guards import last_name
@@ -77,6 +78,7 @@ def runs_compared_with(document: Document, project: Project) -> Iterator[Run]:
     for path in scripts:
         with suppress(OSError, SourceError):
             if project.files.holds(path, name):
+                looks.note_use(path, by=document.path)
                 yield from _using(document, [bare_run(path, project)])
     yield from _using(document, project.runs())
 
