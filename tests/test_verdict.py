@@ -9,7 +9,7 @@ import pytest
 from fixture_cases import run_json
 
 from trl_lint.finding import Severity
-from trl_lint.verdict import graded, is_out_of_reach
+from trl_lint.verdict import graded, has_floor
 
 Wrong = Literal["every release", "some, the newest among them", "older ones only"]
 Why = Literal["pinned", "assumed", "dated"]
@@ -38,10 +38,10 @@ def test_levels(wrong: Wrong, why: Why):
 
 @pytest.mark.parametrize(
     ("specifier", "expected"),
-    [("<=0.9.6", True), ("", True), ("!=0.9", True), (">=0.9", False), ("~=0.9", False), ("==0.9 | ==0.11", False)],
+    [("<=0.9.6", False), ("", False), ("!=0.9", False), (">=0.9", True), ("~=0.9", True), ("==0.9 | ==0.11", False)],
 )
-def test_releases_that_nobody_gets(specifier: str, expected: bool):
-    assert is_out_of_reach(specifier) is expected
+def test_pins_with_a_lower_bound(specifier: str, expected: bool):
+    assert has_floor(specifier) is expected
 
 
 class Row(NamedTuple):

@@ -18,9 +18,9 @@ def graded(
 
     `assumed`: nothing pins the package, so the newest release stands for it. `dated`: another package of the stack is
     held at an older release besides, so the environment may be as old as that. `only_old`: an installer takes the
-    newest release, and that one is fine; the lower bound of the pin is too low, no more. Of a key, a flag
-    or a word that only older releases refuse in a config file, a recipe or a command not even that is told: it was
-    written for the release that runs it.
+    newest release, and that one is fine; the lower bound of the pin is too low, no more. Of a key, a flag or a word
+    that only older releases refuse in a config file, a recipe or a command not even that is told: it was written for
+    the release that runs it.
     """
     if only_old:
         return "info"
@@ -30,6 +30,9 @@ def graded(
     return level
 
 
-def is_out_of_reach(specifier: str) -> bool:
-    """Whether nobody gets the old releases of a pin: `trl<=0.9.6` allows the first release ever."""
-    return not any(sign in specifier for sign in (">", "~", "=="))
+def has_floor(specifier: str) -> bool:
+    """Whether a pin has a lower bound, so that what is wrong with older releases alone is a fault of it.
+
+    `trl<=0.9.6` allows the first release ever, but nobody gets it. Exact pins in several files have a reason each.
+    """
+    return any(sign in specifier for sign in ">~")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trl_lint.finding import Location, OpenPin, Severity
 from trl_lint.project.stack import Choice
 from trl_lint.records import NamedTuple
-from trl_lint.verdict import graded, is_out_of_reach
+from trl_lint.verdict import graded, has_floor
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
@@ -40,7 +40,7 @@ def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Severit
         return None
     name = chosen.package.name
     only_old = bad[-1] != chosen.newest
-    if only_old and is_out_of_reach(chosen.package.specifier):
+    if only_old and not has_floor(chosen.package.specifier):
         return None
     everywhere = len(bad) == len(chosen.releases)
     severity = graded(

@@ -18,7 +18,7 @@ from trl_lint.project.folders import Folders
 from trl_lint.project.pins import Pin, kind_of
 from trl_lint.records import NamedTuple
 from trl_lint.sources.requirements import normalised
-from trl_lint.verdict import graded, is_out_of_reach
+from trl_lint.verdict import graded, has_floor
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -120,7 +120,7 @@ def judge(environment: Environment, conditions: Mapping[str, str], severity: Sev
             return None
         some = some or answer == "some"
         is_old = package.resolved is not None and not _contains(specifier, package.resolved)
-        if is_old and is_out_of_reach(package.specifier):
+        if is_old and not has_floor(package.specifier):
             return None
         only_old = only_old or is_old
         assumed = assumed or package.source == "assumed"

@@ -14,7 +14,7 @@ from trl_lint.knowledge.presence import Ask, Missing, Points, missing
 from trl_lint.project.stack import PACKAGES, Choice, Choices
 from trl_lint.python.definitions import defines, takes
 from trl_lint.records import NamedTuple
-from trl_lint.verdict import graded, is_out_of_reach
+from trl_lint.verdict import graded, has_floor
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -83,7 +83,7 @@ def judge(choices: Choices, points: Points, ask: Ask, rule: Rule, culprit: str) 
     if chosen.between and not main.every:
         return None  # a development version between two releases that differ
     only_old = main.releases[-1] != chosen.newest
-    if only_old and is_out_of_reach(chosen.package.specifier):
+    if only_old and not has_floor(chosen.package.specifier):
         return None
     severity = graded(
         rule.page.severity,
