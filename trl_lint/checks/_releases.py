@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from trl_lint.finding import Location, OpenPin, Severity
 from trl_lint.project.stack import Choice
 from trl_lint.records import NamedTuple
-from trl_lint.verdict import graded, has_floor
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
@@ -33,11 +32,12 @@ def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Severit
 
     `level`: the highest there can be; of a rule it is that of its page, which is read where something is bad only.
     """
-    from trl_lint.checks.drift._judging import open_pin, ranges_of
-
     bad = [version for version in chosen.releases if is_bad(version)]
     if not bad or (chosen.between and len(bad) < len(chosen.releases)):
         return None
+    from trl_lint.checks.drift._judging import open_pin, ranges_of
+    from trl_lint.verdict import graded, has_floor
+
     name = chosen.package.name
     only_old = bad[-1] != chosen.newest
     if only_old and not has_floor(chosen.package.specifier):

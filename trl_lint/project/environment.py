@@ -18,7 +18,6 @@ from trl_lint.project.folders import Folders
 from trl_lint.project.pins import Pin, kind_of
 from trl_lint.records import NamedTuple
 from trl_lint.sources.requirements import normalised
-from trl_lint.verdict import graded, has_floor
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -109,6 +108,7 @@ def judge(environment: Environment, conditions: Mapping[str, str], severity: Sev
     `severity`: the highest there can be.
     """
     from trl_lint.project.stack import has_old_neighbour
+    from trl_lint.verdict import graded, has_floor
 
     phrases: list[str] = []
     related: list[Location] = []

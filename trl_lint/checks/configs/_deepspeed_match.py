@@ -14,9 +14,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from trl_lint import looks
-from trl_lint.checks.configs._deepspeed import is_no_multiple
+from trl_lint.checks._trainers import is_compared
 from trl_lint.project.effective import Setting, of_document
-from trl_lint.python.guards import last_name
 from trl_lint.python.values import Missing
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
@@ -42,16 +41,6 @@ _INLINE = {"gradient_accumulation_steps": "gradient_accumulation_steps", "gradie
 _PRECISION = {"fp16": "fp16_full_eval", "bf16": "bf16_full_eval"}
 
 
-# Configs whose trainers are a `transformers.Trainer`. PPO, and RLOO up to 0.21, drive DeepSpeed themselves.
-_TRAINERS = frozenset(
-    {
-        "BCOConfig", "CPOConfig", "DPOConfig", "DistillationConfig", "GKDConfig", "GRPOConfig", "KTOConfig",
-        "NashMDConfig", "ORPOConfig", "OnlineDPOConfig", "PRMConfig", "RewardConfig", "SFTConfig",
-        "Seq2SeqTrainingArguments", "TrainingArguments", "XPOConfig",
-    }
-)  # fmt: skip
-
-
 class Pair(NamedTuple):
     """Two settings that must agree and do not: the key with its setting, and the fields that give the other value."""
 
@@ -60,12 +49,6 @@ class Pair(NamedTuple):
     field: str
     ours: tuple[tuple[str, Setting], ...]
     value: object
-
-
-def is_compared(run: Run) -> bool:
-    """Whether the trainer of a run certainly compares the arguments with its other configs; its releases are known."""
-    package, _, config = run.config.rpartition(".")
-    return config in _TRAINERS and _builds_trainer(run) and package.partition(".")[0] in run.choices
 
 
 def runs_compared_with(document: Document, project: Project) -> Iterator[Run]:
@@ -89,14 +72,6 @@ def _using(document: Document, runs: Iterable[Run]) -> Iterator[Run]:
             yield run
 
 
-def _builds_trainer(run: Run) -> bool:
-    """Whether the run certainly trains with a trainer and not in a loop of its own."""
-    if run.parser is not None and run.parser.kind == "trl-command":
-        return True
-    calls = run.script.module.calls if run.script is not None else ()
-    return any(last_name(call.func).endswith("Trainer") for call in calls)
-
-
 def mismatches(run: Run, release: str) -> Iterator[Pair]:
     """The pairs of a run that differ with a release of the package of its config."""
     package = run.config.partition(".")[0]
@@ -115,11 +90,17 @@ def mismatches(run: Run, release: str) -> Iterator[Pair]:
         ours = _precision(run, field, versions) if field in _PRECISION else run.effective(field, versions)
         if isinstance(ours, Setting) and ours.is_known and _differ(theirs, ours, prefix != ""):
             yield Pair(key, theirs, field, ((field, ours),), ours.value)
-    # That the batch sizes of the file do not fit each other is told about the file alone (TRL403).
-    if not prefix and not (document.mapping is not None and is_no_multiple(document.mapping)):
+    if not prefix and not _is_told_alone(document):
         theirs = of_document(document, "train_batch_size", "accelerate")
         if isinstance(theirs, Setting) and isinstance(theirs.value, int):
             yield from _whole_batch(run, theirs, versions)
+
+
+def _is_told_alone(document: Document) -> bool:
+    """Whether the batch sizes of the file do not even fit each other, which is told about the file alone (TRL403)."""
+    from trl_lint.checks.configs._deepspeed import is_no_multiple
+
+    return document.mapping is not None and is_no_multiple(document.mapping)
 
 
 def _precision(run: Run, field: str, versions: dict[str, str]) -> Setting | Missing:

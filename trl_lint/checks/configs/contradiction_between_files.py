@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks._releases import judge_releases
+from trl_lint.checks._trainers import is_compared
 from trl_lint.checks.configs._trainer_contradictions import contradictions_in
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location, lowered
@@ -53,8 +54,6 @@ class ContradictionBetweenFiles(Rule):
     def check_run(self, run: Run) -> Iterator[Finding]:
         for found in contradictions_in(run, self):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
-        from trl_lint.checks.configs._deepspeed_match import is_compared
-
         if not is_compared(run):
             return
         chosen = run.choices[run.config.partition(".")[0]]

@@ -14,7 +14,6 @@ from trl_lint.knowledge.presence import Ask, Missing, Points, missing
 from trl_lint.project.stack import PACKAGES, Choice, Choices
 from trl_lint.python.definitions import defines, takes
 from trl_lint.records import NamedTuple
-from trl_lint.verdict import graded, has_floor
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -79,6 +78,8 @@ def judge(choices: Choices, points: Points, ask: Ask, rule: Rule, culprit: str) 
         everywhere, main = False, _narrowest(found)
     if main is None:
         return None
+    from trl_lint.verdict import graded, has_floor
+
     chosen = concerned[main.package]
     if chosen.between and not main.every:
         return None  # a development version between two releases that differ
