@@ -9,6 +9,7 @@
 #             bench-peers, bench-growth and bench-logs measure one thing and keep it, bench-report writes it down:
 #             see benchmarks/README.md
 # make links  how many of the files that launch commands name are found in TREES="folder folder …"
+# make overlaps  what two rules say about one defect in TREES="folder folder …"
 # make torture  check and repair everything there is, whole and broken: the standard library, edited fixtures and
 #             TREES="folder folder …"; slow
 #
@@ -22,7 +23,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint docs bench bench-peers bench-growth bench-logs bench-report oracle links torture clean
+.PHONY: demo test lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps torture clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(INSTALLED)
@@ -80,6 +81,10 @@ bench-report: $(INSTALLED)
 links: $(INSTALLED)
 	@test -n "$(TREES)" || { echo 'make links TREES="folder folder …"' >&2; exit 1; }
 	@$(BIN)/python benchmarks/links.py $(TREES)
+
+overlaps: $(INSTALLED)
+	@test -n "$(TREES)" || { echo 'make overlaps TREES="folder folder …"' >&2; exit 1; }
+	@$(BIN)/python -m benchmarks.overlaps $(TREES)
 
 torture: $(INSTALLED)
 	@failed=0; \

@@ -95,6 +95,23 @@ def test_findings_come_and_go(project: Path, cached: Cached, checked: list[str])
         assert cached().out == before
 
 
+def test_config_that_a_script_uses_is_judged_again(project: Path, cached: Cached) -> None:
+    """Whether its clipping of 0 stops the run (TRL404) or goes unseen (TRL601) stands in the script."""
+    script = (
+        'from trl import GRPOConfig, GRPOTrainer\n\nargs = GRPOConfig(deepspeed="ds.json"{})\n'
+        'GRPOTrainer(model="m", args=args, reward_funcs=len, train_dataset=d).train()\n'
+    )
+    (project / "ds.json").write_text('{"zero_optimization": {"stage": 2}, "gradient_clipping": 0}', "utf-8")
+    (project / "trained.py").write_text(script.format(""), "utf-8")
+    for name in FILES:
+        (project / name).write_text("trl==1.16.0\n" if name.endswith(".txt") else "x = 1\n", "utf-8")
+    before = cached.fresh().out
+    (project / "trained.py").write_text(script.format(", max_grad_norm=0.0"), "utf-8")
+    assert "TRL404" in before and "TRL601" not in before
+    after = cached()
+    assert after == cached.plain() and after.out.count("TRL601") == 2
+
+
 @pytest.mark.parametrize(
     "added",
     [

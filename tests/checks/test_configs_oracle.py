@@ -9,6 +9,7 @@ import pytest
 import tomli
 
 from trl_lint.checks.configs import contradiction_in_file, unknown_key, value_not_allowed
+from trl_lint.checks.numerics import fp16_for_rl
 from trl_lint.finding import Finding
 from trl_lint.knowledge.api import releases
 from trl_lint.project import Project
@@ -17,7 +18,7 @@ from trl_lint.sources import Files
 
 ORACLE = tomli.loads((Path(__file__).parent.parent / "oracle" / "accelerate_deepspeed.toml").read_text("utf-8"))
 CONFIGS = [pytest.param(config, id=config["name"]) for config in ORACLE["config"]]
-RULES = (unknown_key.rule, value_not_allowed.rule, contradiction_in_file.rule)
+RULES = (unknown_key.rule, value_not_allowed.rule, contradiction_in_file.rule, fp16_for_rl.rule)
 # What DeepSpeed refuses and trl-lint leaves alone: who else fills these values in cannot be seen in the file.
 NOT_CLAIMED = {"no batch", "raw batch auto", "two names of one field", "duplicate key"}
 

@@ -233,10 +233,35 @@ def test_declared_vllm_ranges():
     assert api.requirements("trl", "1.16.0")["vllm[vllm]"] == "<=0.31.0,>=0.22.0"
 
 
+@pytest.mark.parametrize(
+    ("module", "name", "has", "lacks"),
+    [
+        ("vllm.sampling_params", "GuidedDecodingParams", "0.11.2", "0.12.0"),
+        ("vllm.inputs", "DataPrompt", "0.19.0", "0.4.2"),
+        ("vllm", "ModelRegistry", "0.4.1", "0.4.0.post1"),
+        ("transformers.utils", "send_example_telemetry", "4.56.2", "4.57.0"),
+        ("transformers.configuration_utils", "layer_type_validation", "4.53.0", "4.52.4"),
+        ("transformers.generation", "BeamSearchScorer", "4.56.2", "4.57.0"),
+        ("deepspeed.utils", "set_z3_leaf_modules", "0.13.0", "0.12.6"),
+        ("deepspeed.runtime.config", "ONEBIT_LAMB_OPTIMIZER", "0.19.6", "0.19.7"),
+        ("peft.tuners.lora", "EetqLoraLinear", "0.11.0", "0.10.0"),
+    ],
+)
+def test_what_modules_with_imports_from_elsewhere_have(module: str, name: str, has: str, lacks: str):
+    """Read in the archives of both releases."""
+    assert api.exports(module, name, has)
+    assert api.exports(module, name, lacks) is api.ABSENT
+
+
+@pytest.mark.parametrize("name", ["CPUAdamBuilder", "Whatever"])
+def test_deepspeed_makes_the_names_of_its_builders(name: str):
+    assert api.exports("deepspeed.ops.op_builder", name, "0.18.0") is api.UNKNOWN
+
+
 def test_histories_stay_small():
     folder = os.path.join(rules_dir(), "api")
     sizes = {name: os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder) if name.endswith(".txt")}
-    assert sum(sizes.values()) <= 1_300_000, sizes
+    assert sum(sizes.values()) <= 1_320_000, sizes
 
 
 @pytest.mark.parametrize("package", ["trl", "peft", "accelerate"])

@@ -150,3 +150,110 @@ def test_module_served_under_an_old_name_is_unknown(recorded):
     recorded("transformers", {"5.0": {"transformers/__init__.py": root, "transformers/tokenization_new.py": ""}})
     assert api.exports("transformers.tokenization_utils", "AddedToken", "5.0") is api.UNKNOWN
     assert api.exports("transformers.deepspeed", "HfDeepSpeedConfig", "5.0") is api.ABSENT
+
+
+# -- names from files that nobody reads -------------------------------------------------------------------------------
+
+UNREAD = {"unlisted": ("vllm.model_executor",), "wanted": r"vllm/(?!model_executor).*\.py"}
+
+
+def test_import_from_an_unread_module_opens_a_module_for_that_name_only(recorded):
+    first = {
+        "vllm/sampling_params.py": "class GuidedDecodingParams: ...\nclass SamplingParams: ...",
+        "vllm/model_executor/utils.py": "",
+    }
+    second = {
+        "vllm/sampling_params.py": "from vllm.model_executor.utils import pad\nclass SamplingParams: ...",
+        "vllm/model_executor/utils.py": "",
+    }
+    recorded("vllm", {"0.11.0": first, "0.12.0": second}, **UNREAD)
+    assert api.exports("vllm.sampling_params", "GuidedDecodingParams", "0.11.0")
+    assert api.exports("vllm.sampling_params", "GuidedDecodingParams", "0.12.0") is api.ABSENT
+    assert api.exports("vllm.sampling_params", "SamplingParams", "0.12.0")
+    assert api.exports("vllm.sampling_params", "pad", "0.12.0") is api.UNKNOWN  # imported for its own use
+
+
+def test_name_that_moved_to_an_unread_module_is_still_there(recorded):
+    second = {
+        "vllm/inputs.py": "from vllm.model_executor.inputs import TextPrompt",
+        "vllm/model_executor/inputs.py": "",
+    }
+    recorded("vllm", {"0.18.0": {"vllm/inputs.py": "class TextPrompt: ..."}, "0.19.0": second}, **UNREAD)
+    assert api.exports("vllm.inputs", "TextPrompt", "0.19.0") == "vllm.inputs:TextPrompt"
+
+
+def test_package_lists_what_it_takes_from_unread_modules(recorded):
+    files = {
+        "vllm/__init__.py": "from vllm.model_executor.models import ModelRegistry",
+        "vllm/model_executor/models.py": "",
+    }
+    recorded("vllm", {"0.12.0": files, "0.13.0": {**files, "vllm/__init__.py": ""}}, **UNREAD)
+    assert api.exports("vllm", "ModelRegistry", "0.12.0") == "vllm:ModelRegistry"
+    assert api.exports("vllm", "ModelRegistry", "0.13.0") is api.ABSENT
+    assert api.exports("vllm", "Nothing", "0.12.0") is api.ABSENT
+
+
+def test_partial_table_lists_none_of_them_and_stays_open(recorded):
+    files = {
+        "transformers/__init__.py": "from .trainer import Trainer\nfrom .models.bert import BertModel",
+        "transformers/trainer.py": "class Trainer: ...",
+        "transformers/models/bert.py": "",
+    }
+    wanted = r"transformers/(__init__|trainer)\.py"
+    text = recorded(
+        "transformers", {"4.40": files}, wanted=wanted, unlisted=("transformers.models",), partial="transformers"
+    )
+    assert "BertModel" not in text
+    assert api.exports("transformers", "BertModel", "4.40") is api.UNKNOWN
+
+
+def test_star_import_from_an_unread_module_opens_all(recorded):
+    files = {"vllm/distributed.py": "from vllm.model_executor.ops import *", "vllm/model_executor/ops.py": ""}
+    recorded("vllm", {"0.12.0": files}, **UNREAD)
+    assert api.exports("vllm.distributed", "all_reduce", "0.12.0") is api.UNKNOWN
+
+
+# -- names that are served and not bound ------------------------------------------------------------------------------
+
+
+def served(recorded, source, name):
+    recorded("peft", {"1.0": {"peft/tuners.py": source}})
+    return api.exports("peft.tuners", name, "1.0")
+
+
+BY_NAME = """
+    LATER = {"Eetq": ".eetq"}
+    def __getattr__(name):
+        if (name == "Linear4bit") and is_bnb_4bit_available():
+            from .bnb import Linear4bit
+            return Linear4bit
+        elif name in ("A", "B") or name in LATER:
+            return globals()[name]
+        raise AttributeError(name)
+"""
+
+
+def test_getattr_that_compares_names_serves_these(recorded):
+    assert all(served(recorded, BY_NAME, name) for name in ("Linear4bit", "A", "B", "Eetq"))
+    assert served(recorded, BY_NAME, "Linear8bitLt") is api.ABSENT
+
+
+def test_getattr_that_answers_for_any_name_opens_all(recorded):
+    for body in ("return name", "if name in found():\n        return 1", "if name != 'x':\n        return 1"):
+        assert served(recorded, f"def __getattr__(name):\n    {body}", "Anything") is api.UNKNOWN
+
+
+def test_names_that_are_worked_out_open_all(recorded):
+    for line in (
+        "globals()[name] = 1",
+        "this_module.__dict__[name] = builder(name)",
+        "globals().update(found)",
+        "setattr(sys.modules[__name__], name, 1)",
+    ):
+        assert served(recorded, f"for name in names:\n    {line}", "CPUAdamBuilder") is api.UNKNOWN
+
+
+def test_global_of_a_function_is_a_name_of_the_module(recorded):
+    source = "def init():\n    global dist\n    dist = 1"
+    assert served(recorded, source, "dist") == "peft.tuners:dist"
+    assert served(recorded, source, "disk") is api.ABSENT

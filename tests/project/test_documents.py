@@ -51,6 +51,17 @@ def test_deepspeed_json() -> None:
     assert kind(json.dumps({**without, "gradient_accumulation_steps": 1}), "ds.json") == "deepspeed"
 
 
+@pytest.mark.parametrize("engine", ["optimizer", "scheduler", "fp16", "bf16"])
+def test_deepspeed_json_without_zero(engine: str) -> None:
+    """What its tree is taken for, the search of its bytes before does not rule out."""
+    text = json.dumps({"train_batch_size": 8, engine: {}, "steps_per_print": 10})
+    assert kind(text, "ds.json") == "deepspeed"
+
+
+def test_axolotl_with_its_data_elsewhere() -> None:
+    assert kind("base_model: m\nsequence_len: 2048\nadapter: lora\nlora_r: 8\n") == "axolotl"
+
+
 def test_accelerate_json() -> None:
     text = json.dumps({"compute_environment": "LOCAL_MACHINE", "distributed_type": "FSDP", "num_processes": 2})
     assert kind(text, "fsdp.json") == "accelerate"

@@ -245,9 +245,17 @@ def test_judge_all_releases(tmp_path: Path):
 
 
 def test_judge_some_releases(tmp_path: Path):
-    verdict = judge(environment(tmp_path, {"requirements.txt": "trl>=0.14,<0.19\n"}), {"trl": ">=0.15,<0.18"}, "error")
+    verdict = judge(environment(tmp_path, {"requirements.txt": "trl>=0.14,<0.18\n"}), {"trl": ">=0.15,<0.18"}, "error")
     assert verdict is not None
     assert verdict.severity == "warning"
+    assert verdict.phrase == "for trl 0.15.0 to 0.17.0 of the allowed releases"
+
+
+def test_judge_older_releases_only(tmp_path: Path):
+    """pip takes 0.18.2, which is fine: the lower bound is too low, and no more."""
+    verdict = judge(environment(tmp_path, {"requirements.txt": "trl>=0.14,<0.19\n"}), {"trl": ">=0.15,<0.18"}, "error")
+    assert verdict is not None
+    assert verdict.severity == "info"
     assert verdict.phrase == "for trl 0.15.0 to 0.17.0 of the allowed releases"
 
 

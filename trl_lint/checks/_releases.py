@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from trl_lint.finding import Location, OpenPin, Severity, lowered
+from trl_lint.finding import Location, OpenPin, Severity
 from trl_lint.project.environment import from_the_tip
 from trl_lint.project.stack import Choice
 from trl_lint.records import NamedTuple
@@ -31,25 +31,27 @@ class ReleaseVerdict(NamedTuple):
 def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Severity | Rule) -> ReleaseVerdict | None:
     """Judge the releases of a package that may be in use; None where none is bad.
 
-    `level`: the highest there can be; of a rule it is that of its page, which is read where something is bad only. One
-    level lower where only some are, and once more where nothing pins the package. Where the newest release is fine
-    it is a hint, because that is the one an installer takes. Of the tip of a repository nothing is sure enough for
-    an error.
+    `level`: the highest there can be; of a rule it is that of its page, which is read where something is bad only.
     """
-    from trl_lint.checks.drift._judging import open_pin, ranges_of
-
     bad = [version for version in chosen.releases if is_bad(version)]
     if not bad or (chosen.between and len(bad) < len(chosen.releases)):
         return None
+    from trl_lint.checks.drift._judging import open_pin, ranges_of
+    from trl_lint.verdict import graded, has_floor
+
     name = chosen.package.name
-    severity = level if isinstance(level, str) else level.page.severity
+    only_old = bad[-1] != chosen.newest
+    if only_old and not has_floor(chosen.package.specifier):
+        return None
     everywhere = len(bad) == len(chosen.releases)
-    if not everywhere:
-        severity = "info" if bad[-1] != chosen.newest else lowered(severity)
-    if chosen.assumed:
-        severity = lowered(severity)
-    if chosen.is_tip and severity == "error":
-        severity = "warning"
+    severity = graded(
+        level if isinstance(level, str) else level.page.severity,
+        everywhere=everywhere,
+        only_old=only_old,
+        assumed=chosen.assumed,
+        dated=chosen.is_dated,
+        tip=chosen.is_tip,
+    )
     if chosen.is_tip:
         where = from_the_tip(name)
     elif chosen.assumed:

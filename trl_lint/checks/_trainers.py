@@ -19,6 +19,14 @@ _TRAINERS = frozenset(
         "trl.SFTTrainer",
     }
 )  # fmt: skip
+# Configs whose trainers are a `transformers.Trainer`. PPO, and RLOO up to 0.21, drive DeepSpeed themselves.
+_CONFIGS = frozenset(
+    {
+        "BCOConfig", "CPOConfig", "DPOConfig", "DistillationConfig", "GKDConfig", "GRPOConfig", "KTOConfig",
+        "NashMDConfig", "ORPOConfig", "OnlineDPOConfig", "PRMConfig", "RewardConfig", "SFTConfig",
+        "Seq2SeqTrainingArguments", "TrainingArguments", "XPOConfig",
+    }
+)  # fmt: skip
 
 
 def uses_trainer(run: Run, dotted: str) -> bool:
@@ -55,3 +63,17 @@ def _only_trainer(module: PythonModule) -> ast.Call | None:
         return None
     origins = module.names.origins(found[0].func)
     return found[0] if len(origins) == 1 and origins <= _TRAINERS else None
+
+
+def is_compared(run: Run) -> bool:
+    """Whether the trainer of a run certainly compares the arguments with its other configs; its releases are known."""
+    package, _, config = run.config.rpartition(".")
+    return config in _CONFIGS and _builds_trainer(run) and package.partition(".")[0] in run.choices
+
+
+def _builds_trainer(run: Run) -> bool:
+    """Whether the run certainly trains with a trainer and not in a loop of its own."""
+    if run.parser is not None and run.parser.kind == "trl-command":
+        return True
+    calls = run.script.module.calls if run.script is not None else ()
+    return any(last_name(call.func).endswith("Trainer") for call in calls)

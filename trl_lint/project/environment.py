@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from trl_lint.finding import Location, Severity, lowered
+from trl_lint.finding import Location, Severity
 from trl_lint.project.folders import Folders
 from trl_lint.project.packages import Package, Tier, assumed, contains, package_of
 from trl_lint.project.pins import Pin, is_manifest
@@ -38,29 +38,30 @@ class Verdict(NamedTuple):
 def judge(environment: Environment, conditions: Mapping[str, str], severity: Severity) -> Verdict | None:
     """Judge `{package: specifier}` conditions, all of which must hold; None if one does not, or nobody can tell.
 
-    The severity is lowered once if a condition holds only for some of the allowed releases, and once more if a version
-    had to be assumed because nothing pins the package. Of a package from the tip of its repository, nothing is sure
-    enough for an error.
+    `severity`: the highest there can be.
     """
+    from trl_lint.project.stack import has_old_neighbour
+    from trl_lint.verdict import graded, has_floor
+
     phrases: list[str] = []
     related: list[Location] = []
-    some = assumed = is_tip = False
+    some = only_old = assumed = dated = tip = False
     for name, specifier in conditions.items():
         package = environment.package(name)
         answer = package.holds(specifier)
         if answer in ("none", "unknown"):
             return None
         some = some or answer == "some"
+        is_old = package.resolved is not None and not contains(specifier, package.resolved)
+        if is_old and not has_floor(package.specifier):
+            return None
+        only_old = only_old or is_old
         assumed = assumed or package.source == "assumed"
-        is_tip = is_tip or package.is_tip
+        tip = tip or package.is_tip
+        dated = dated or (package.source == "assumed" and has_old_neighbour(environment, name))
         phrases.append(describe(package, specifier))
         related += package.places
-    if some:
-        severity = lowered(severity)
-    if assumed:
-        severity = lowered(severity)
-    if is_tip and severity == "error":
-        severity = "warning"
+    severity = graded(severity, everywhere=not some, only_old=only_old, assumed=assumed, dated=dated, tip=tip)
     return Verdict(severity, " and ".join(phrases), tuple(related))
 
 

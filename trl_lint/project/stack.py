@@ -104,7 +104,7 @@ def _choose(environment: Environment, name: str) -> Choice | None:
     if not recorded or str(versions[-1]) != recorded[-1] or (between and len(recorded) != len(versions)):
         return None  # what runs most likely is a release nobody has read
     assumed = package.source == "assumed"
-    is_dated = assumed and versions[-1] == package.resolved and _has_old_neighbour(environment, name)
+    is_dated = assumed and versions[-1] == package.resolved and has_old_neighbour(environment, name)
     return Choice(package, recorded, len(recorded) == len(versions), assumed, between, is_dated)
 
 
@@ -124,7 +124,8 @@ def _recorded(name: str, versions: tuple[Version, ...]) -> tuple[str, ...]:
     return tuple(text for text in map(str, versions) if text in known)
 
 
-def _has_old_neighbour(environment: Environment, name: str) -> bool:
+def has_old_neighbour(environment: Environment, name: str) -> bool:
+    """Whether another package of the stack is held at a release that is not its newest."""
     from trl_lint.knowledge.releases import newest
 
     others = (environment.package(other) for other in PACKAGES if other != name)

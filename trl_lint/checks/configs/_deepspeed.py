@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import get_close_matches
+from math import prod
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._problems import (
@@ -29,11 +30,6 @@ if TYPE_CHECKING:
 def read_deepspeed(document: Document) -> Mapping | None:
     """The root of a config that DeepSpeed may read itself: JSON. Nobody knows what a project makes of one in YAML."""
     return document.root if document.source.language == "json" and isinstance(document.root, Mapping) else None
-
-
-def _on(root: Mapping, path: str) -> bool:
-    node = find(root, path)
-    return is_known(node) and value_of(node) is True
 
 
 def _stage(root: Mapping) -> int | None:
@@ -133,7 +129,7 @@ def contradictions(document: Document) -> Iterator[Problem]:
     if root is None:
         return
     yield from _batch(root, document)
-    yield from _precision(root, document)
+    yield from _precision(root)
     yield from _offloading(root, document)
     yield from _by_stage(root)
     yield from _written_twice(root, document)
@@ -141,29 +137,34 @@ def contradictions(document: Document) -> Iterator[Problem]:
 
 def _batch(root: Mapping, document: Document) -> Iterator[Problem]:
     """train_batch_size = micro batch × accumulation × processes: what must hold for any number of processes."""
-    batch, entry = whole_number(root.get("train_batch_size")), root.entry("train_batch_size")
-    if batch is None or batch < 1 or entry is None or isinstance(root.get("elasticity"), Mapping):
-        return
-    factors, related = 1, []
-    for name in ("train_micro_batch_size_per_gpu", "gradient_accumulation_steps"):
-        factor, other = whole_number(root.get(name)), root.entry(name)
-        if factor is not None and factor > 0 and other is not None:
-            factors *= factor
-            related.append(document.place(other, "counts in"))
-    if factors > 1 and batch % factors:
+    entry, factors = root.entry("train_batch_size"), batch_factors(root)
+    batch, product = whole_number(root.get("train_batch_size")), prod(factors.values())
+    if entry is not None and is_no_multiple(root):
+        related = [document.place(other, "counts in") for name in factors if (other := root.entry(name)) is not None]
         message = (
-            f"`train_batch_size` {batch} is no multiple of {factors}, the micro batch times the accumulation steps: no "
+            f"`train_batch_size` {batch} is no multiple of {product}, the micro batch times the accumulation steps: no "
             "number of processes fits (AssertionError: Check batch related parameters)"
         )
         yield Problem(entry, message, "deepspeed", never, related=tuple(related))
 
 
-def _precision(root: Mapping, document: Document) -> Iterator[Problem]:
+def batch_factors(root: Mapping) -> dict[str, int]:
+    """What `train_batch_size` is a product of, as far as the file says."""
+    names = ("train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+    return {name: number for name in names if (number := whole_number(root.get(name))) is not None and number > 0}
+
+
+def is_no_multiple(root: Mapping) -> bool:
+    """Whether the batch sizes of a file contradict each other for any number of processes."""
+    batch = whole_number(root.get("train_batch_size"))
+    if batch is None or batch < 1 or isinstance(root.get("elasticity"), Mapping):
+        return False
+    return batch % prod(batch_factors(root).values()) != 0
+
+
+def _precision(root: Mapping) -> Iterator[Problem]:
+    """What the blocks of the two precisions ask for; that both are enabled is the matter of TRL602."""
     name = "bf16" if root.get("bf16") is not None else "bfloat16"
-    place, other = find_entry(root, f"{name}.enabled"), find_entry(root, "fp16.enabled")
-    if place is not None and other is not None and _on(root, f"{name}.enabled") and _on(root, "fp16.enabled"):
-        message = f"`fp16` and `{name}` are both enabled (AssertionError: modes cannot be simultaneously enabled)"
-        yield Problem(place, message, "deepspeed", never, related=(document.place(other, "the other one"),))
     entry, needed = (
         find_entry(root, f"{name}.bf16_optimizer_states"),
         find(root, f"{name}.bf16_master_weights_and_grads"),

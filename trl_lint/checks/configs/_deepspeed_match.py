@@ -8,14 +8,21 @@ accelerate config goes the same way, for the two values that it takes over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from trl_lint import looks
+from trl_lint.checks._trainers import is_compared
 from trl_lint.project.effective import Setting, of_document
 from trl_lint.python.values import Missing
 from trl_lint.records import NamedTuple
+from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
+    from trl_lint.project import Project
+    from trl_lint.project.documents import Document
     from trl_lint.project.runs import Run
 
 # Key of the DeepSpeed config -> field of the training arguments.
@@ -44,6 +51,27 @@ class Pair(NamedTuple):
     value: object
 
 
+def runs_compared_with(document: Document, project: Project) -> Iterator[Run]:
+    """The runs whose trainer compares its arguments with a DeepSpeed config; unstarted scripts too."""
+    from trl_lint.project.runs import bare_run
+
+    name = os.path.basename(document.path).encode()
+    started = {run.launch.script_path for run in project.runs()}
+    scripts = [path for path in project.paths() if path.endswith(".py") and path not in started]
+    for path in scripts:
+        with suppress(OSError, SourceError):
+            if project.files.holds(path, name):
+                looks.note_use(path, by=document.path)
+                yield from _using(document, [bare_run(path, project)])
+    yield from _using(document, project.runs())
+
+
+def _using(document: Document, runs: Iterable[Run]) -> Iterator[Run]:
+    for run in runs:
+        if run.deepspeed is not None and run.deepspeed.path == document.path and is_compared(run):
+            yield run
+
+
 def mismatches(run: Run, release: str) -> Iterator[Pair]:
     """The pairs of a run that differ with a release of the package of its config."""
     package = run.config.partition(".")[0]
@@ -62,10 +90,17 @@ def mismatches(run: Run, release: str) -> Iterator[Pair]:
         ours = _precision(run, field, versions) if field in _PRECISION else run.effective(field, versions)
         if isinstance(ours, Setting) and ours.is_known and _differ(theirs, ours, prefix != ""):
             yield Pair(key, theirs, field, ((field, ours),), ours.value)
-    if not prefix:
+    if not prefix and not _is_told_alone(document):
         theirs = of_document(document, "train_batch_size", "accelerate")
         if isinstance(theirs, Setting) and isinstance(theirs.value, int):
             yield from _whole_batch(run, theirs, versions)
+
+
+def _is_told_alone(document: Document) -> bool:
+    """Whether the batch sizes of the file do not even fit each other, which is told about the file alone (TRL403)."""
+    from trl_lint.checks.configs._deepspeed import is_no_multiple
+
+    return document.mapping is not None and is_no_multiple(document.mapping)
 
 
 def _precision(run: Run, field: str, versions: dict[str, str]) -> Setting | Missing:

@@ -93,7 +93,7 @@ def _judge(problem: Problem, choices: Choices, rule: Rule) -> tuple[Severity, st
     """The level, the releases in words and the pins behind that; None where the releases in use take it."""
     package = problem.package
     if package not in choices or problem.is_fine(choices[package].newest) is not False:
-        return None
+        return None  # what only older releases refuse is not told of a config file
     if choices[package].package.is_own:
         return None  # a working tree may be ahead of the version it states
     if all(problem.is_fine(version) is False for version in releases(package)):

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks._releases import judge_releases
+from trl_lint.checks._trainers import is_compared
 from trl_lint.checks.configs._trainer_contradictions import contradictions_in
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location, lowered
 from trl_lint.project.effective import Setting, of_document
-from trl_lint.python.guards import last_name
 from trl_lint.python.values import ABSENT
 
 if TYPE_CHECKING:
@@ -20,14 +20,6 @@ if TYPE_CHECKING:
     from trl_lint.project.runs import Run
     from trl_lint.project.stack import Choice
 
-# Configs whose trainers are a `transformers.Trainer`. PPO, and RLOO up to 0.21, drive DeepSpeed themselves.
-_TRAINERS = frozenset(
-    {
-        "BCOConfig", "CPOConfig", "DPOConfig", "DistillationConfig", "GKDConfig", "GRPOConfig", "KTOConfig",
-        "NashMDConfig", "ORPOConfig", "OnlineDPOConfig", "PRMConfig", "RewardConfig", "SFTConfig",
-        "Seq2SeqTrainingArguments", "TrainingArguments", "XPOConfig",
-    }
-)  # fmt: skip
 # accelerate refuses a DeepSpeed config of its own beside one that the training arguments name, if it has one of these
 # (utils/dataclasses.py, `_deepspeed_config_checks`, read in 0.17 to 1.15).
 _INLINE = (
@@ -62,12 +54,9 @@ class ContradictionBetweenFiles(Rule):
     def check_run(self, run: Run) -> Iterator[Finding]:
         for found in contradictions_in(run, self):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
-        if run.config.rpartition(".")[2] not in _TRAINERS or not builds_trainer(run):
+        if not is_compared(run):
             return
-        package = run.config.partition(".")[0]
-        if package not in run.choices:
-            return
-        chosen = run.choices[package]
+        chosen = run.choices[run.config.partition(".")[0]]
         yield from self._deepspeed_twice(run)
         yield from self._deepspeed_values(run, chosen)
         yield from self._checkpointing_twice(run, chosen)
@@ -150,14 +139,6 @@ class ContradictionBetweenFiles(Rule):
                 *verdict.related,
             ),
         )
-
-
-def builds_trainer(run: Run) -> bool:
-    """Whether the run certainly trains with a trainer and not in a loop of its own."""
-    if run.parser is not None and run.parser.kind == "trl-command":
-        return True
-    calls = run.script.module.calls if run.script is not None else ()
-    return any(last_name(call.func).endswith("Trainer") for call in calls)
 
 
 def _place(pair: Pair) -> tuple[Location, ...]:

@@ -13,7 +13,7 @@ from trl_lint.paths import is_test_file
 from trl_lint.python.guards import call_sites
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FUNCTIONS, FunctionNode, PythonModule
-from trl_lint.python.values import ABSENT, argument, default_of, is_none
+from trl_lint.python.values import ABSENT, UNKNOWN, argument, default_of, is_none
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
@@ -34,13 +34,14 @@ _TOKEN_ENGINE = regex(r"vllm|sglang", re.I)
 _DEFAULT_DEVICE = regex(rb"set_default_device|set_default_tensor_type")
 # Words of accelerators, or the names under which a language model gets its batch: nobody trains one on the CPU.
 _ACCELERATOR = regex(
-    rb"cuda|accelerat|\bdevice\b|deepspeed|distributed|(?<![a-z])(?:npu|xpu)|\b(?:input_ids|attention_mask)\b"
+    rb"cuda|accelerat|\bdevice\b|deepspeed|distributed|(?<![a-z])(?:npu|xpu)|\b(?:input_ids|attention_mask|prediction_step)\b"
 )
 
 # A file without a factory of its own still has to import torch, or a project module, to hold tensors.
 NEEDLES = (b"import torch", b"from torch")
 
 _CALLERS_AWAY = 2
+_SORTS: tuple[Sort, ...] = ("mix", "index", "collective")
 
 
 def meetings_of(site: Site, sort: Sort) -> list[Mix]:
@@ -58,6 +59,27 @@ def meetings_of(site: Site, sort: Sort) -> list[Mix]:
     analyses = [function_meetings(module, root, site.project) for root in around]
     found = [mix for mix in certain_meetings(analyses, sort) if mix.factory is factory and not is_prepared(mix)]
     return sorted(found, key=lambda mix: mix.strength)
+
+
+def read_meeting(site: Site, sort: Sort) -> Mix | None:
+    """The first meeting of a sort that the tensor of a call has, None where one of another sort comes before it.
+
+    One missing device is one finding (TRL103, TRL104 or TRL105), about the operation that fails first.
+    """
+    if argument(site.call, "device") is UNKNOWN or not is_for_accelerators(site.module):
+        return None
+    sorts = _SORTS if not is_placed(site.call) else ("collective",)
+    found = {one: [mix for mix in meetings_of(site, one) if one != "index" or mix.is_certain] for one in sorts}
+    mine = next(iter(found.get(sort, ())), None)
+    if mine is None:
+        return None
+    ends = {one: min(map(_end, mixes)) for one, mixes in found.items() if mixes}
+    return mine if min(ends, key=ends.__getitem__) == sort else None
+
+
+def _end(mix: Mix) -> tuple[int, int]:
+    """What is inside of another operation ends before it, and runs before it."""
+    return (mix.node.end_lineno or 0, mix.node.end_col_offset or 0)
 
 
 def may_be_on_cpu(factory: ast.Call, function: FunctionNode) -> bool:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.distribution._device import edit_device, is_for_accelerators, meetings_of
+from trl_lint.checks.distribution._device import edit_device, read_meeting
 from trl_lint.checks.distribution._device_imports import imported_meetings
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Severity
@@ -18,14 +18,12 @@ from trl_lint.python.dataflow.torch_facts import (
     DATA_FACTORIES,
     FACTORIES,
 )
-from trl_lint.python.values import UNKNOWN, argument
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from trl_lint.project import Project
-    from trl_lint.python.dataflow.meetings import Mix
     from trl_lint.python.module import PythonModule
     from trl_lint.sources import SourceFile
 
@@ -51,10 +49,10 @@ class CpuTensorInCollective(Rule):
         return may_concern(file, project)
 
     def is_candidate(self, site: Site) -> bool:
-        return read_meeting(site) is not None and not has_cpu_backend(site.project)
+        return read_meeting(site, "collective") is not None and not has_cpu_backend(site.project)
 
     def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
-        mix = read_meeting(site)
+        mix = read_meeting(site, "collective")
         if mix is None:
             return
         severity: Severity | None = None if mix.is_certain else "warning"
@@ -68,7 +66,12 @@ class CpuTensorInCollective(Rule):
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         found = list(imported_meetings(module, project, "collective"))
-        for call, mix in found if found and not has_cpu_backend(project) else ():
+        if not found or has_cpu_backend(project):
+            return
+        told = {mix.factory for _, mix in imported_meetings(module, project, "mix")}  # by TRL103
+        for call, mix in found:
+            if mix.factory in told:
+                continue
             yield self.finding(
                 module.location(call),
                 f"`{module.segment(call.func)}(…)` makes a tensor on the CPU, which NCCL cannot communicate",
@@ -78,13 +81,6 @@ class CpuTensorInCollective(Rule):
                     mix.place.location(mix.node, "it is communicated here"),
                 ),
             )
-
-
-def read_meeting(site: Site) -> Mix | None:
-    """The first collective that gets the tensor this call makes."""
-    if argument(site.call, "device") is UNKNOWN or not is_for_accelerators(site.module):
-        return None
-    return next(iter(meetings_of(site, "collective")), None)
 
 
 @lru_cache(maxsize=8)

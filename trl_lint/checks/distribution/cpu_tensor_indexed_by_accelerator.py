@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._device import (
     edit_device,
-    is_for_accelerators,
-    is_placed,
-    meetings_of,
+    read_meeting,
 )
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
-from trl_lint.python.values import UNKNOWN, argument
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from trl_lint.project import Project
-    from trl_lint.python.dataflow.meetings import Mix
     from trl_lint.sources import SourceFile
 
 
@@ -37,10 +33,10 @@ class CpuTensorIndexedByAccelerator(Rule):
         return makes_strays(file, project)
 
     def is_candidate(self, site: Site) -> bool:
-        return read_meeting(site) is not None
+        return read_meeting(site, "index") is not None
 
     def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
-        mix = read_meeting(site)
+        mix = read_meeting(site, "index")
         if mix is None:
             return
         from trl_lint.checks.distribution._callers import weigh
@@ -56,14 +52,6 @@ class CpuTensorIndexedByAccelerator(Rule):
             related=(mix.place.location(mix.node, "it is indexed here"), *weight.related),
             fix=edit_device(site, mix),
         )
-
-
-def read_meeting(site: Site) -> Mix | None:
-    """The first index from elsewhere into the tensor this call makes."""
-    if argument(site.call, "device") is UNKNOWN or is_placed(site.call) or not is_for_accelerators(site.module):
-        return None
-    found = meetings_of(site, "index")
-    return next((mix for mix in found if mix.is_certain), None)
 
 
 rule = CpuTensorIndexedByAccelerator()

@@ -28,6 +28,7 @@ _PER_PROCESS = regex(r"rank|process|world|distribut|device_count|initialized|mas
 # The process chooses what it sees by itself, so that its GPU 0 is another one in each.
 _OWN_VISIBILITY = regex(rb"environ\W+CUDA_VISIBLE_DEVICES\W+\s*\]?\s*=[^=]|setdefault\(\s*.CUDA_VISIBLE_DEVICES")
 _LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed"})
+_IMPORTED = frozenset({"torch.device", "torch.cuda.set_device"})
 
 
 class Started(NamedTuple):
@@ -40,7 +41,7 @@ class Started(NamedTuple):
 class FixedGpuUnderLauncher(Rule):
     code = "TRL106"
     triggers = ("torch.device", "torch.cuda.set_device", ".to", ".cuda", "(device=)", "(device_map=)")
-    needles = (b"cuda:", b".cuda(", b"cuda.set_device(", b'"cuda",', b"'cuda',")
+    needles = (b"cuda:", b".cuda(", b"set_device(", b'"cuda",', b"'cuda',", b"device_map")
 
     def is_candidate(self, site: Site) -> bool:
         if read_gpu(site.call, site.module) is None or _OWN_VISIBILITY.search(site.module.source.file.data):
@@ -61,6 +62,8 @@ class FixedGpuUnderLauncher(Rule):
 def read_gpu(call: ast.Call, module: PythonModule) -> int | None:
     """The number of the GPU that a call names in so many words; None where it names none."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if isinstance(call.func, ast.Name) and not module.names.origins(call.func).isdisjoint(_IMPORTED):
+        name = "device" if "torch.device" in module.names.origins(call.func) else "set_device"
     if name in ("cuda", "set_device"):
         return _number(argument(call, "device", 0))
     found = []

@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.distribution._device import (
     edit_device,
     is_for_accelerators,
-    is_placed,
-    meetings_of,
+    read_meeting,
 )
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
-from trl_lint.python.values import UNKNOWN, argument
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from trl_lint.project import Project
-    from trl_lint.python.dataflow.meetings import Mix
     from trl_lint.python.module import PythonModule
     from trl_lint.sources import SourceFile
 
@@ -39,10 +36,10 @@ class TensorWithoutDevice(Rule):
         return may_concern(file, project)
 
     def is_candidate(self, site: Site) -> bool:
-        return read_mix(site) is not None
+        return read_meeting(site, "mix") is not None
 
     def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
-        mix = read_mix(site)
+        mix = read_meeting(site, "mix")
         if mix is None:
             return
         from trl_lint.checks.distribution._callers import weigh
@@ -77,13 +74,6 @@ class TensorWithoutDevice(Rule):
                 severity=weight.severity,
                 related=(made, met, *weight.related),
             )
-
-
-def read_mix(site: Site) -> Mix | None:
-    """The first place where the tensor this call makes meets one that lives elsewhere."""
-    if argument(site.call, "device") is UNKNOWN or is_placed(site.call) or not is_for_accelerators(site.module):
-        return None
-    return next(iter(meetings_of(site, "mix")), None)
 
 
 rule = TensorWithoutDevice()

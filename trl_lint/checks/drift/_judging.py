@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from trl_lint import looks
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Location, OpenPin, Severity, lowered
+from trl_lint.finding import Location, OpenPin, Severity
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import Ask, Missing, Points, missing, stretches
 from trl_lint.project.environment import from_the_tip
@@ -80,25 +80,24 @@ def judge(choices: Choices, points: Points, ask: Ask, rule: Rule, culprit: str) 
         everywhere, main = False, _narrowest(found)
     if main is None:
         return None
+    from trl_lint.verdict import graded, has_floor
+
     chosen = concerned[main.package]
     if chosen.between and not main.every:
         return None  # a development version between two releases that differ
     if chosen.is_tip and not _was_there(main.package, points, ask, concerned):
         return None  # what no release has had may be new
     only_old = main.releases[-1] != chosen.newest
-    if only_old and not any(sign in chosen.package.specifier for sign in ">~"):
-        return None  # `trl<=0.9.6` allows the first release ever, but nobody gets it
-    severity = rule.page.severity
-    if not everywhere:
-        severity = lowered(severity)
-    if chosen.assumed:
-        severity = lowered(severity)
-    if chosen.is_dated:
-        severity = lowered(severity)
-    if severity == "error" and any(one.is_tip for one in concerned.values()):
-        severity = "warning"
-    if only_old:  # pip takes the newest release the pins allow, and that one has it: the floor is too low, no more
-        severity = "info"
+    if only_old and not has_floor(chosen.package.specifier):
+        return None
+    severity = graded(
+        rule.page.severity,
+        everywhere=everywhere,
+        only_old=only_old,
+        assumed=chosen.assumed,
+        dated=chosen.is_dated,
+        tip=any(one.is_tip for one in concerned.values()),
+    )
     return Verdict(
         severity,
         _where(chosen, main),

@@ -89,7 +89,7 @@ def judge_name(name: str, where: Where, parser: ScriptParser, rule: Rule, projec
         return None
     ask = partial(takes, parser, name, where)
     if ask(newest) is not False:
-        return None
+        return None  # what only older releases refuse is not told of a recipe or a command
     past, owner = _history(parser, name, newest)
     culprit = past.elsewhere.package if past is not None else parser_package(parser)
     verdict = judge(known, points, ask, rule, culprit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
@@ -24,6 +25,7 @@ TRANSPARENT = frozenset(
         "uv", "zsh",
     )
 )  # fmt: skip
+_NUMBER_OF_TASKS = regex(r"(?:-n|--ntasks)(?:=?(\d+))?")
 _TASK_OPTION = regex(r"-n\d*$|-G|--(?:ntasks|gpus|gres|gpu-bind|overlap|multi-prog)")
 
 
@@ -74,14 +76,16 @@ def read_seen(run: Run) -> Evidence | None:
 
 def _is_single_task(launch: Launch) -> bool:
     """srun starts as many tasks as the job has, unless it is told otherwise: only an explicit single task is one."""
-    if launch.scheduler is None or launch.scheduler.tasks != 1:
-        return False
     words = (*launch.command.outer, *launch.command.words)
     names = [os.path.basename(word.text or "") for word in words]
     options = words[names.index("srun") + 1 :] if "srun" in names else ()
-    for word in options:
+    tasks = launch.scheduler.tasks if launch.scheduler is not None else None
+    for word, following in pairwise(options):
         if word.text is None or word.start == launch.launcher_word.start:
-            return word.text is not None
-        if _TASK_OPTION.match(word.text):
+            return word.text is not None and tasks == 1
+        number = _NUMBER_OF_TASKS.fullmatch(word.text)
+        if number is not None and (number[1] or following.text) == "1":
+            tasks = 1
+        elif _TASK_OPTION.match(word.text):
             return False
     return False

@@ -91,7 +91,7 @@ class Fp16ForRl(Rule):
         if root is None:
             return
         if document.kind == "deepspeed":
-            yield from self._check_deepspeed(document, root)
+            yield from self._check_deepspeed(document, root, project)
             return
         fp16, bf16 = root.entry("fp16"), root.entry("bf16")
         if fp16 is None or not is_on(fp16):
@@ -109,10 +109,13 @@ class Fp16ForRl(Rule):
             fix = edit_entry(document, fp16, bf16, "Train in bf16")
             yield self.finding(place, OVERFLOW, severity="info", fix=fix)
 
-    def _check_deepspeed(self, document: Document, root: Mapping) -> Iterator[Finding]:
-        """DeepSpeed refuses a config with both (since 0.5.5)."""
+    def _check_deepspeed(self, document: Document, root: Mapping, project: Project) -> Iterator[Finding]:
+        """DeepSpeed refuses a config with both: every release since 0.5.5 that is known."""
         from trl_lint.sources.nodes import Mapping
 
+        chosen = project.environment(document.path).choices.get("deepspeed")
+        if chosen is None or chosen.package.is_own:
+            return
         found = {}
         for name in ("fp16", "bf16", "bfloat16"):
             section = root.get(name)
@@ -131,7 +134,8 @@ class Fp16ForRl(Rule):
         )
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
-        if bool_flag(launch, "--fp16") is not True:
+        # OpenRLHF and verl have no such flag, which is the matter of TRL401.
+        if bool_flag(launch, "--fp16") is not True or (launch.module or "").startswith(("openrlhf.", "verl.")):
             return
         place = flag_location(launch, "--fp16")
         kind = kind_of_launch(launch, project)

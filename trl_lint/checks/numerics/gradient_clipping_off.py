@@ -154,7 +154,7 @@ class GradientClippingOff(Rule):
         if entry is None or not isinstance(entry.value, Scalar) or not is_off(entry.value.value):
             return
         if document.kind == "deepspeed":
-            if not is_rl_project(document.source.path, project):
+            if not is_rl_project(document.source.path, project) or is_refused(document, project):
                 return
         elif kind_of_recipe(document) == "other":
             return
@@ -182,6 +182,17 @@ class GradientClippingOff(Rule):
         start, end = value.start, value.end  # type: ignore[union-attr]
         place: Location = launch.source.location(start, end)
         yield self.finding(place, word_off(f"--max_grad_norm {value.text}"), severity="warning")  # type: ignore[union-attr]
+
+
+def is_refused(document: Document, project: Project) -> bool:
+    """Whether a run stops at the value, because its arguments have another one: TRL404 tells of that pair."""
+    from trl_lint.checks.configs._deepspeed_match import mismatches, runs_compared_with
+
+    return any(
+        pair.key == "gradient_clipping"
+        for run in runs_compared_with(document, project)
+        for pair in mismatches(run, run.choices[run.config.partition(".")[0]].newest)
+    )
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------

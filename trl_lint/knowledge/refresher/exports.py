@@ -140,7 +140,7 @@ class Resolver:
 
     def _collect(self, module: Module) -> Names:
         targets: dict[str, str] = {}
-        is_open = module.has_getattr and module.lazy is None
+        is_open = module.makes_names or (module.has_getattr and module.lazy is None)
         for star in module.stars:
             if star in self._modules:
                 public = self._modules[star].public

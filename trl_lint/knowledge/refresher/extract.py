@@ -13,6 +13,7 @@ from trl_lint.knowledge.refresher import deprecations
 from trl_lint.knowledge.refresher.deprecations import Announcements
 from trl_lint.knowledge.refresher.exports import LazyTable, has_lazy_table, read_lazy_table
 from trl_lint.knowledge.refresher.messages import Message, read_messages
+from trl_lint.knowledge.refresher.served import global_names, makes_names, served_names
 from trl_lint.knowledge.refresher.signatures import (
     Definition,
     Signature,
@@ -66,7 +67,9 @@ class Class(NamedTuple):
 
 class Module(NamedTuple):
     """A module's facts. `bound`: name -> reference (`module:` for a module), "" for a class or function defined
-    here, `~` for other values. `aliases`: names of submodules that are served although no such file exists."""
+    here, `~` for other values. `aliases`: names of submodules that are served although no such file exists.
+    `has_getattr`: nobody knows for which names its `__getattr__` has an answer; `makes_names`: it binds names that it
+    works out."""
 
     name: str
     bound: dict[str, str]
@@ -78,6 +81,7 @@ class Module(NamedTuple):
     functions: dict[str, Signature]
     messages: tuple[Message, ...]
     aliases: tuple[str, ...]
+    makes_names: bool
 
 
 def module_name(path: str) -> str:
@@ -115,17 +119,21 @@ class _Reader:
     def read(self, with_messages: bool) -> Module:
         for node in self.statements:
             self._read_statement(node)
+        served = served_names(self.statements, self.constants)
+        for name in (*(served or ()), *global_names(self.tree)):
+            self.bound.setdefault(name, OUTSIDE)
         return Module(
             self.name,
             self.bound,
             tuple(self.stars),
             read_lazy_table(self.tree, self.statements) if has_lazy_table(self.source) else None,
             None if self.public is None else tuple(self.public),
-            "__getattr__" in self.functions,
+            "__getattr__" in self.functions and served is None,
             self.classes,
             self.functions,
             tuple(read_messages(self.tree)) if with_messages else (),
             _alias_names(self.tree) if self.package == self.name and b"sys.m" in self.source else (),
+            makes_names(self.statements),
         )
 
     def _read_statement(self, node: ast.stmt) -> None:

@@ -78,7 +78,10 @@ def _unmark(item: tuple[str, list[tuple[str, str]]]) -> tuple[str, list[tuple[st
     if all(value == ABSENT or value.startswith(BORROWED) for _, value in changes) and name != "+":
         is_marked = any(value.startswith(BORROWED) for _, value in changes)
         return (name, []) if is_marked else item
-    return name, [(version, value.lstrip(BORROWED)) for version, value in changes]
+    plain: list[tuple[str, str]] = []
+    for version, value in changes:
+        _change(plain, version, value.lstrip(BORROWED))
+    return name, plain
 
 
 def _change(changes: list[tuple[str, str]], version: str, value: str) -> None:

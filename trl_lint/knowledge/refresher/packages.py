@@ -18,7 +18,8 @@ class Package(NamedTuple):
     names.
     `tables`: modules whose names are written. `defined`: modules whose classes and functions are written.
     `messages`: modules whose messages are written. `hooks`: modules of classes whose underscore methods are written
-    too, because projects override them.
+    too, because projects override them. `partial`: modules whose names from files that nobody reads are not listed,
+    because they are too many or often another's (forks of verl): what such a table lacks is unknown.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Package(NamedTuple):
     defined: str = ".*"
     messages: str = ".*"
     hooks: str = "$^"
+    partial: str = "$^"
 
     def is_wanted(self, path: str) -> bool:
         return re.fullmatch(self.wanted, path) is not None or path.endswith(".dist-info/METADATA") or path == "PKG-INFO"
@@ -53,6 +55,9 @@ class Package(NamedTuple):
 
     def has_hooks(self, module: str) -> bool:
         return re.fullmatch(self.hooks, module) is not None
+
+    def is_partial(self, module: str) -> bool:
+        return re.fullmatch(self.partial, module) is not None
 
 
 PACKAGES = {
@@ -86,6 +91,7 @@ PACKAGES = {
             messages=r"transformers\.(trainer|trainer_utils|training_args|hf_argparser|data\.data_collator"
             r"|integrations\.(deepspeed|fsdp|peft))",
             hooks=r"transformers\.trainer",
+            partial="transformers",
         ),
         Package(
             "accelerate",
@@ -111,7 +117,8 @@ PACKAGES = {
         Package(
             "deepspeed",
             "0.9",
-            r"deepspeed/(__init__|constants|utils/(__init__|exceptions)|runtime/(__init__|config|config_utils|constants"
+            r"deepspeed/(__init__|constants|utils/(__init__|exceptions|groups)"
+            r"|runtime/(__init__|config|config_utils|constants"
             r"|precision_config|engine|bf16_optimizer|fp16/\w+|zero/\w+|swap_tensor/\w+config|activation_checkpointing/config"
             r"|data_pipeline/(config|constants)|tensor_parallel/config|lr_schedules|hybrid_engine)"
             r"|comm/config|monitor/config|compile/config|profiling/config|profiling/constants|inference/config"
@@ -133,7 +140,8 @@ PACKAGES = {
             "0.4",
             r"vllm/(__init__|version|envs|sampling_params|pooling_params|outputs|config|config/\w+|lora/request"
             r"|engine/(arg_utils|llm_engine|async_llm_engine)|entrypoints/(__init__|llm|utils)|entrypoints/llm/\w+"
-            r"|entrypoints/openai/cli_args|distributed/(__init__|utils|parallel_state|device_communicators/pynccl)"
+            r"|entrypoints/openai/cli_args"
+            r"|distributed/(__init__|utils|communication_op|parallel_state|device_communicators/pynccl)"
             r"|distributed/weight_transfer/\w+|inputs/__init__|inputs/data|multimodal/__init__)\.py",
             depth=2,
             tables=r"vllm(\.(sampling_params|pooling_params|outputs|lora\.request|engine\.\w+|entrypoints(\.\w+)*|inputs"
@@ -149,6 +157,7 @@ PACKAGES = {
             r"verl/trainer/.*\.ya?ml|verl/(__init__|protocol|trainer/.*|utils/config|workers/config/.*)\.py",
             unlisted=("verl",),
             tables="verl",
+            partial="verl",
             defined="$^",
             messages=r"verl\.(trainer\.(main_ppo|ppo\.ray_trainer|config.*)|utils\.config|workers\.config.*)",
         ),

@@ -113,6 +113,7 @@ class _Release:
     def _write_module(self, module: str) -> None:
         names = self.resolver.names(module)
         is_package = any(other.startswith(f"{module}.") for other in self.modules)
+        has_modules = is_package or any(other.startswith(f"{module}.") for other in self.existing)
         facts: dict[str, str] = {PRESENT: PRESENT}
         if names.open:
             facts["@open"] = "yes"
@@ -124,14 +125,16 @@ class _Release:
             root = home.partition(".")[0]
             # Only a package's own table is asked for names of its neighbours: `from trl import set_seed` once worked.
             is_foreign = target != "~" and root != self.package.name and (root not in _JOINED or not is_package)
-            if self.package.is_unlisted(home) and not is_foreign:
+            # The module it comes from is not read: the name is there, and no more is known about it.
+            is_unread = self.package.is_unlisted(home) and not is_foreign
+            if is_unread and self.package.is_partial(module):
                 facts["@open"] = "yes"
                 continue
-            text = self._target(module, name, target)
-            is_borrowed = is_foreign or (not is_package and text not in (".", "~"))
+            text = "~" if is_unread or is_foreign else self._target(module, name, target)
+            is_borrowed = is_foreign or (not has_modules if is_unread else not is_package and text not in (".", "~"))
             if is_borrowed:
                 self.outside.add(name)
-            facts[name] = f"{BORROWED}{'~' if is_foreign else text}" if is_borrowed else text
+            facts[name] = f"{BORROWED}{text}" if is_borrowed else text
             if home in self.modules and original and self.package.has_definitions(home):
                 self.wanted.append(target)
         self.facts_by_symbol[f"module {module}"] = facts
