@@ -94,6 +94,28 @@ def test_python_stays_as_it_is(written: str) -> None:
     assert python(code(source=written)) == written
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (" a = 1\n b = 2", "a = 1\nb = 2\n"),
+        ("\n  \n    if a:\n        b\n    c", "\n  \nif a:\n    b\nc\n"),  # blank lines first
+        ("  !pip install \\\n  trl\n  a", "pass\na\n"),
+        ("\ta = 1\r\n\tb", "a = 1\r\nb\n"),
+        ("   ", "   \n"),
+    ],
+)
+def test_indentation_of_a_whole_cell_is_taken_away(written: str, read: str) -> None:
+    """As IPython does it (checked with IPython 9.18.1)."""
+    assert python(code(written)) == read
+
+
+def test_edit_over_lines_whose_indentation_is_taken_away_is_refused() -> None:
+    file = notebook(text_of(code("  a = 1\n", "  b = 2")))
+    assert "a = 3" in edited(file, "a = 1", "a = 3")
+    with pytest.raises(SourceError, match="indentation"):
+        edited(file, "1\nb", "3\nb")
+
+
 def test_cells_of_other_languages_are_left_out() -> None:
     assert python(code("%%bash\n", "ls"), code("%%writefile train.py\n", "import x"), code("a = 1")) == "a = 1\n"
     assert python(code("a = 1"), code("SELECT 1", metadata={"vscode": {"languageId": "sql"}})) == "a = 1\n"

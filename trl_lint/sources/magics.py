@@ -17,6 +17,8 @@ _SHELL_WORDS = frozenset(("pip", "conda", "mamba", "micromamba", "uv"))
 _SHELL_PREFIXES = frozenset(("sx", "system"))
 
 _CELL = regex(r"\s*%%(?P<name>!|[\w.]+)(?P<rest>[^\r\n]*)(?:\r\n|\r|\n|\Z)")
+# Lines of blanks before the first line are taken away before its indentation is.
+_FIRST_LINE = regex(r"(?:[ \t]*\r?\n)*(?P<indent>[ \t]*)(?=[^\s])")
 _MAGIC = regex(r"(?P<indent>[ \t]*)(?P<sign>!!?|%%?|\?\??)(?!=)")
 _ASSIGNED = regex(r"""(?P<indent>[ \t]*)(?P<target>[A-Za-z_][\w.,\[\] \t'"*]*=[ \t]*)(?P<sign>[!%])""")
 _HELP = regex(r"(?P<indent>[ \t]*)%{0,2}[\w.*]+\?\??[ \t]*(?=[\r\n]|\Z)")
@@ -60,9 +62,42 @@ def cell_magic(text: str) -> CellMagic | None:
 
 
 def magics(text: str) -> list[Magic]:
-    """The stretches of a cell that only IPython understands, in order; a Python cell magic's line is one of them."""
+    """The stretches of a cell that only IPython understands, in order; a Python cell magic's line is one of them.
+
+    The blanks before the first line are among them, and wherever another line begins with the same ones.
+    """
+    stripped = _stripped(text)
     if not any(sign in text for sign in "!%?"):
+        return stripped
+    found = _found(text)
+    if not stripped:
+        return found
+    apart: list[Magic] = []
+    for one in sorted([*found, *stripped]):
+        if not apart or one.start >= apart[-1].end:  # no indentation inside a magic of several lines
+            apart.append(one)
+    return apart
+
+
+def _stripped(text: str) -> list[Magic]:
+    """The indentation that IPython takes from a whole cell (IPython.core.inputtransformer2, `leading_indent`)."""
+    first = _FIRST_LINE.match(text)
+    if first is None or not first["indent"]:
         return []
+    indent, found, start = first["indent"], [], first.start("indent")
+    while start >= 0:
+        if text.startswith(indent, start):
+            found.append(Magic(start, start + len(indent), "", None))
+        start = _next_line(text, start)
+    return found
+
+
+def _next_line(text: str, offset: int) -> int:
+    end = text.find("\n", offset)
+    return end + 1 if 0 <= end < len(text) - 1 else -1
+
+
+def _found(text: str) -> list[Magic]:
     found = []
     offset = 0
     while offset < len(text):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Edit, Location
@@ -254,6 +255,8 @@ class NotebookSource(Source):
         between = self._segments[self._segments.index(first) : self._segments.index(last) + 1]
         if end > start and any(not segment.exact and segment.cell_start < segment.cell_end for segment in between):
             raise SourceError("an edit cannot change a magic", self.file_offset(start))
+        if any(one.cell_end != other.cell_start for one, other in pairwise(between)):
+            raise SourceError("an edit cannot reach over indentation that IPython takes away", self.file_offset(start))
         file = self.file
         assert isinstance(file, NotebookFile)
         return Edit(self.path, self.file_offset(start), self._end_offset(start, end), file.escape(content))
