@@ -6,9 +6,11 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from trl_lint.project.templates import is_named_as_template
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
+    from trl_lint.project import Project
     from trl_lint.project.launches import Launch
 
 # Documents that tell contributors, or the assistants of an editor, how to work; their commands are about any file.
@@ -35,10 +37,12 @@ _LABEL = regex(
 _NEAR = 1_000  # characters
 
 
-def is_example(name: str, launch: Launch) -> bool:
+def is_example(name: str, launch: Launch, project: Project) -> bool:
     """Whether the command of a document shows how to write commands, not one to be run as it stands."""
     if not launch.is_documentation:
         return False
+    if is_named_as_template(os.path.relpath(launch.source.path, project.root)):
+        return True
     base = os.path.basename(name)
     if _ANY.match(base):
         return True
