@@ -69,6 +69,23 @@ def test_the_parts_of_one_whole_are_one_entry() -> None:
     assert sizes(*parts, found("`d` went in 0.7", 3, part_of=other)) == [2, 1]
 
 
+def test_what_one_call_lost_through_two_pins_is_bounded_apart() -> None:
+    other = PIN._replace(package="transformers", location=Location("/p/setup.py", 9, 12), oldest="5.0.0")
+    whole = Location("/p/a.py", 1, 9)
+    groups = groups_of(
+        entries_of(
+            [
+                found("no `a`", 1, part_of=whole, pin=PIN),
+                found("no `b`", 2, part_of=whole, pin=other),
+                found("no `c` now", 3, pin=other),
+                found("no `d` at all", 4, pin=PIN),
+            ]
+        )
+    )
+    ways_out = {group.pin.package: group.way_out for group in groups if group.pin}
+    assert ways_out == {"trl": ">=0.19.1,<0.20.0", "transformers": ">=0.19.1,<5.0.0"}
+
+
 def test_names_are_told_where_they_differ() -> None:
     (entry,) = entries_of([found(f"no argument `{name}`", n) for n, name in enumerate("abcab")])
     assert entry.names() == ["`b`", "`c`"]

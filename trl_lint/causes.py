@@ -94,7 +94,9 @@ def entries_of(findings: Iterable[Finding]) -> list[Entry]:
     """Findings as entries: those of a higher level first, then in the order of the findings."""
     wholes: dict[object, list[Finding]] = {}
     for number, finding in enumerate(findings):
-        whole = (finding.code, finding.severity, finding.part_of) if finding.part_of is not None else number
+        # What one call has lost through two pins are two causes: each pin has a bound of its own.
+        pin = finding.pin.location if finding.pin is not None else None
+        whole = (finding.code, finding.severity, finding.part_of, pin) if finding.part_of is not None else number
         wholes.setdefault(whole, []).append(finding)
     alike: dict[object, list[Finding]] = {}
     for parts in wholes.values():

@@ -57,6 +57,16 @@ def test_nothing_pins_it(tmp_path: Path):
     assert (package.source, len(package.allowed or ())) == ("assumed", 1)
 
 
+@pytest.mark.parametrize("folder", ["external/verl", "verl", "third_party/verl"])
+def test_a_package_whose_sources_the_project_holds_is_not_assumed(tmp_path: Path, folder: str):
+    project = '[project]\nname = "verl"\nversion = "0.7.1"\n'
+    files = {f"{folder}/pyproject.toml": project, "scripts/run.sh": "python -m verl.trainer.main_ppo\n"}
+    assert environment(tmp_path, files, "scripts/run.sh").package("verl").source == "unknown"
+    assert environment(tmp_path, files, "scripts/run.sh").package("trl").source == "assumed"
+    pinned = environment(tmp_path, {**files, "requirements.txt": "verl==0.8.0\n"}, "scripts/run.sh").package("verl")
+    assert str(pinned.resolved) == "0.8.0"
+
+
 def test_a_bare_name_is_the_newest_release(tmp_path: Path):
     package = environment(tmp_path, {"requirements.txt": "trl\n"}).package("trl")
     assert package.source == "assumed"

@@ -146,7 +146,7 @@ class Environment:
             own = package_of(name, (), specifiers, "pin", is_own=True)
             return mine if mine is not None and mine.source != "assumed" and own_version not in mine.specifier else own
         found = mine or self._decide(name)
-        if found is None and self._may_bring_anything():
+        if found is None and (self._may_bring_anything() or self._folders.has_copy_of(name)):
             return Package(name)
         return found or assumed(name, ())
 

@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING
 from trl_lint import looks
 from trl_lint.project.packages import Tier
 from trl_lint.project.pins import Manifest, Pin, Step, kind_of
-from trl_lint.sources.requirements import is_exact
+from trl_lint.sources.requirements import is_exact, normalised
 
 if TYPE_CHECKING:
     from trl_lint.project.installs import Installation, Installs
 
 _COMMAND_KINDS = frozenset(("shell", "makefile", "dockerfile", "readme", "workflow"))
 SCRIPT_KINDS = frozenset(("pep723", "notebook", "script-lock"))
+# Folders in which people keep the sources of other projects.
+_VENDORED = (
+    "3rdparty", "3rd_party", "deps", "extern", "external", "externals", "libs", "packages", "repos", "src",
+    "submodules", "third-party", "third_party", "thirdparty", "vendor", "vendored",
+)  # fmt: skip
 DOCKER_FOLDERS = ("docker", "dockerfile", "dockerfiles", ".devcontainer")
 
 
@@ -38,6 +43,7 @@ class Folders:
         self._by_module: dict[str, dict[str, list[str]]] = {}
         self._own_packages: dict[str, dict[str, str]] = {}
         self._versions: dict[tuple[str, str], str | None] = {}
+        self._copies: dict[str, bool] = {}
 
     def upwards(self, folder: str) -> Iterator[str]:
         """The folder and those above it, up to the root of the project."""
@@ -122,6 +128,18 @@ class Folders:
                 return next((version for version in versions if version), "")
         built = (self._built(upper).get(package) for upper in self.upwards(folder))
         return next((version for version in built if version is not None), None)
+
+    def has_copy_of(self, package: str) -> bool:
+        """Whether the project holds another project's sources, from which that package may well be installed."""
+        if package not in self._copies:
+            tops = [self.root, *(os.path.join(self.root, name) for name in self.names(self.root) if name in _VENDORED)]
+            folders = [
+                os.path.join(top, name) for top in tops for name in self.names(top) if normalised(name) == package
+            ]
+            self._copies[package] = any(
+                manifest.project == package for folder in folders for manifest in self.manifests(folder)
+            )
+        return self._copies[package]
 
     # -- what commands install --------------------------------------------------------------------------------------
 

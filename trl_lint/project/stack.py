@@ -145,7 +145,10 @@ def _narrowed(environment: Environment, name: str, package: Package) -> tuple[Ve
     is_assumed = package.source == "assumed"
     # An installer begins with the newest releases, so it is their wishes that decide what is assumed.
     others = (environment.package(other) for other in PACKAGES if other != name)
-    wishes = [_accepted(other, name, newest_only=is_assumed) for other in others]
+    # What one assumed release wants says nothing sure about a package that is pinned.
+    wishes = [
+        _accepted(other, name, newest_only=is_assumed) for other in others if is_assumed or other.source != "assumed"
+    ]
     if not any(wishes):
         return versions
     from trl_lint.knowledge.releases import installable

@@ -124,6 +124,9 @@ def basis_of(chosen: Choice) -> str:
         return f"pinned: {package.name} {package.specifier.removeprefix('==')}"
     if len(package.allowed or ()) == 1:
         return f"{'locked' if package.source == 'lock' else 'pinned'}: {package.name} {chosen.newest}"
+    if chosen.complete and len(chosen.releases) < len(package.allowed or ()):
+        # Another pin leaves fewer of them: both together allow these.
+        return f"your pins allow {package.name} {chosen.releases[0]} to {chosen.newest}"
     return f"your pin {package.name}{package.specifier} allows {chosen.releases[0]} to {chosen.newest}"
 
 

@@ -68,7 +68,11 @@ class LinkedFileMissing(Rule):
             meant = None if folders else misspelt(link, launch)
             if meant is not None:
                 folders = [os.path.dirname(meant)]
-            if not folders or is_example(link.name, launch, project) or may_exist_later(link.name, folders, launch, project):
+            if (
+                not folders
+                or is_example(link.name, launch, project)
+                or may_exist_later(link.name, folders, launch, project)
+            ):
                 continue
             message = read_message(_WHAT[link.kind], link.name, project)
             if meant is not None:
