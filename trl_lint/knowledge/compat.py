@@ -60,12 +60,13 @@ class Support(NamedTuple):
     """Extras of a package whose range tells which releases of a dependency it supports.
 
     `uses` are words, and `switches` names of options set to true, of which the code must have one for that to matter;
-    both empty where it always does.
+    both empty where it always does. `patched_by`: packages that replace the part for whoever imports them first.
     """
 
     extras: tuple[str, ...]
     uses: tuple[str, ...]
     switches: tuple[str, ...]
+    patched_by: tuple[Repair, ...]
 
 
 class Advisory(NamedTuple):
@@ -115,8 +116,10 @@ def _read_range(row: dict[str, Any], table: dict[str, Any]) -> Range:
 
 def _read_advisory(row: dict[str, Any], table: dict[str, Any]) -> Advisory:
     _refuse_others(row, _ADVISORY, f"advisory {row['id']}")
-    if row.get("patched_by") and not row.get("uses"):
-        raise TypeError(f"advisory {row['id']}: `patched_by` asks what the files that match `uses` import")
+    if row.get("patched_by") and not (row.get("uses") or row.get("switches")):
+        raise TypeError(
+            f"advisory {row['id']}: `patched_by` asks what the files that match `uses` or `switches` import"
+        )
     packages: dict[str, str] = {}
     extras: dict[str, str] = {}
     for key, specifier in row["packages"].items():
@@ -161,8 +164,9 @@ def _refuse_others(row: dict[str, Any], known: tuple[str, ...], what: str) -> No
 
 
 def _read_support(row: dict[str, Any], table: dict[str, Any]) -> tuple[tuple[str, str], Support]:
-    _refuse_others(row, ("package", "dependency", "extras", "uses", "switches"), "support")
-    found = Support(tuple(row["extras"]), tuple(row.get("uses", ())), tuple(row.get("switches", ())))
+    _refuse_others(row, ("package", "dependency", "extras", "uses", "switches", "patched_by"), "support")
+    repairs = tuple(_read_repair(repair) for repair in row.get("patched_by", ()))
+    found = Support(tuple(row["extras"]), tuple(row.get("uses", ())), tuple(row.get("switches", ())), repairs)
     return (row["package"], row["dependency"]), found
 
 

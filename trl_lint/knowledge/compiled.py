@@ -4,9 +4,9 @@
 from typing import Any
 
 TABLES: dict[str, tuple[int, dict[str, Any]]] = {
-    'compat/extras.toml': (2467390869, {
+    'compat/extras.toml': (3738404568, {
         'support': [
-            {'package': 'trl', 'dependency': 'vllm', 'extras': ['vllm'], 'switches': ['use_vllm'], 'uses': ['vllm-serve', 'vllm_serve', 'VLLMClient', 'vllm_mode=', 'vllm_mode:']},
+            {'package': 'trl', 'dependency': 'vllm', 'extras': ['vllm'], 'switches': ['use_vllm'], 'uses': ['vllm-serve', 'vllm_serve', 'VLLMClient', 'vllm_mode=', 'vllm_mode:'], 'patched_by': [{'package': 'unsloth', 'releases': '>=2025.2.6', 'how': 'unsloth.models.rl_replacements.grpo_trainer__move_model_to_vllm', 'evidence': ['https://pypi.org/project/unsloth/2025.2.6/', 'https://pypi.org/project/unsloth/2025.3.14/']}]},
             {'package': 'trl', 'dependency': 'peft', 'extras': ['peft']},
             {'package': 'trl', 'dependency': 'deepspeed', 'extras': ['deepspeed']},
             {'package': 'trl', 'dependency': 'liger-kernel', 'extras': ['liger'], 'switches': ['use_liger_kernel', 'use_liger_loss', 'use_liger']},

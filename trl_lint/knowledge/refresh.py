@@ -35,6 +35,7 @@ PACKAGES = (
     "torch",
     "transformers",
     "trl",
+    "unsloth",
     "verl",
     "vllm",
 )

@@ -56,10 +56,7 @@ def _search(advisory: Advisory, view: View) -> Evidence | None:
             return found
     if not (advisory.uses or advisory.switches):
         return Evidence()
-    repairs = tuple(one for one in advisory.patched_by if view.package(one.package).holds(one.releases) != "none")
-    broken = next(iter(advisory.packages))
-    if repairs:
-        files = [path for path in files if not is_repaired(path, repairs, broken, view.project)]
+    files = unrepaired(files, advisory.patched_by, next(iter(advisory.packages)), view)
     place = find_use(advisory.uses, _CODE, advisory, files, view.project) if advisory.uses else None
     place = place or _find_switched_on(advisory, files, view.project)
     return None if place is None else Evidence((place,))
@@ -91,6 +88,12 @@ def takes_part(path: str, packages: Iterable[str], files: list[str], project: Pr
 
 
 # -- repairs --------------------------------------------------------------------------------------------------------
+
+
+def unrepaired(files: list[str], patched_by: tuple[Repair, ...], broken: str, view: View) -> list[str]:
+    """The files that import no package that mends the fault of `broken`, in a release that does."""
+    repairs = tuple(one for one in patched_by if view.package(one.package).holds(one.releases) != "none")
+    return [path for path in files if not is_repaired(path, repairs, broken, view.project)] if repairs else files
 
 
 def is_repaired(path: str, repairs: tuple[Repair, ...], broken: str, project: Project) -> bool:

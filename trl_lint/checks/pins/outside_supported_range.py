@@ -60,6 +60,8 @@ class OutsideSupportedRange(Rule):
         related = other.places
         if not conflict.binding:
             use = find_support_use(provider, name, view)
+            if use is None:
+                return
             if isinstance(use, str):
                 severity, message = "info", f"{message}; {use}"
             else:
