@@ -55,8 +55,8 @@ class Row(NamedTuple):
 
     `every`, `some`: pins that allow only releases that have it, and others as well. `old`: files with a fault that the
     newest release does not have, and a pin that allows both kinds. `is_newest`: the newest of all releases has it.
-    `is_code`: it is no key, flag or word of a config or a command, of which nothing is told then. `may_be_new`: nothing is
-    told of the main branch of the repository, whose list of values may be longer than that of the newest release.
+    `is_code`: it is no key, flag or word of a config or a command, of which nothing is told then. `may_be_new`: it is
+    a value, and the main branch of the repository may take more of them than the newest release; nothing is told then.
     """
 
     code: str

@@ -24,10 +24,10 @@ def graded(
 
     `assumed`: nothing pins the package, so the newest release stands for it. `dated`: another package of the stack is
     held at an older release besides, so the environment may be as old as that. `tip`: a package comes from the main
-    branch of its repository, which is at least the newest release; nothing of it is sure enough for an error. `only_old`: an installer takes the
-    newest release, and that one is fine; the lower bound of the pin is too low, no more. Of a key, a flag or a word
-    that only older releases refuse in a config file, a recipe or a command not even that is told: it was written for
-    the release that runs it.
+    branch of its repository, which is at least the newest release; nothing of it is sure enough for an error.
+    `only_old`: an installer takes the newest release, and that one is fine; the lower bound of the pin is too low, no
+    more. Of a key, a flag or a word that only older releases refuse in a config file, a recipe or a command not even
+    that is told: it was written for the release that runs it.
     """
     if only_old:
         return "info"
