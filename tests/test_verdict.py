@@ -9,31 +9,37 @@ import pytest
 from fixture_cases import run_json
 
 from trl_lint.finding import Severity
+from trl_lint.knowledge.compat import repositories
 from trl_lint.verdict import graded, has_floor
 
 Wrong = Literal["every release", "some, the newest among them", "older ones only"]
-Why = Literal["pinned", "assumed", "dated"]
+Why = Literal["pinned", "assumed", "dated", "tip"]
 
 # How severe a fault that is an error at most is, by the releases in which it exists and by what the pins prove.
 LEVELS: dict[tuple[Wrong, Why], Severity] = {
     ("every release", "pinned"): "error",
     ("every release", "assumed"): "warning",
     ("every release", "dated"): "info",
+    ("every release", "tip"): "warning",
     ("some, the newest among them", "pinned"): "warning",
     ("some, the newest among them", "assumed"): "info",
     ("some, the newest among them", "dated"): "info",
+    ("some, the newest among them", "tip"): "warning",
     ("older ones only", "pinned"): "info",
     ("older ones only", "assumed"): "info",
     ("older ones only", "dated"): "info",
+    ("older ones only", "tip"): "info",
 }
 
 
 @pytest.mark.parametrize(("wrong", "why"), LEVELS)
 def test_levels(wrong: Wrong, why: Why):
     evidence = {"everywhere": wrong == "every release", "only_old": wrong == "older ones only"}
-    evidence |= {"assumed": why != "pinned", "dated": why == "dated"}
+    evidence |= {"assumed": why in ("assumed", "dated"), "dated": why == "dated", "tip": why == "tip"}
     assert graded("error", **evidence) == LEVELS[wrong, why]
     assert graded("info", **evidence) == "info"
+    if why == "tip":  # what is no error at worst is as sure there as anywhere
+        assert graded("warning", **evidence) == graded("warning", **{**evidence, "tip": False})
 
 
 @pytest.mark.parametrize(
@@ -49,7 +55,8 @@ class Row(NamedTuple):
 
     `every`, `some`: pins that allow only releases that have it, and others as well. `old`: files with a fault that the
     newest release does not have, and a pin that allows both kinds. `is_newest`: the newest of all releases has it.
-    `is_code`: it is no key, flag or word of a config or a command, of which nothing is told then.
+    `is_code`: it is no key, flag or word of a config or a command, of which nothing is told then. `may_be_new`: it is
+    a value, and the main branch of the repository may take more of them than the newest release; nothing is told then.
     """
 
     code: str
@@ -60,6 +67,7 @@ class Row(NamedTuple):
     old: tuple[dict[str, str], str] | None = None
     is_newest: bool = True
     is_code: bool = True
+    may_be_new: bool = False
 
 
 def script(text: str, command: str = "") -> dict[str, str]:
@@ -159,6 +167,7 @@ ROWS = (
         ">=0.19.0",
         ({"accelerate.yaml": accelerate("", "MULTI_NEURON")}, ">=1.12.0"),
         is_code=False,
+        may_be_new=True,
     ),
     Row(
         "TRL403",
@@ -248,10 +257,15 @@ def test_rules(
     files, specifier = row.files, row.every if wrong == "every release" else row.some
     if wrong == "older ones only" and row.old is not None:
         files, specifier = row.old
-    pins = {"pinned": f"{row.package}{specifier}\n", "assumed": "", "dated": "peft==0.10.0\n"}
+    pins = {
+        "pinned": f"{row.package}{specifier}\n",
+        "assumed": "",
+        "dated": "peft==0.10.0\n",
+        "tip": f"{row.package} @ git+https://github.com/{repositories()[row.package][0]}\n",
+    }
     for name, text in {**files, "requirements.txt": pins[why]}.items():
         (tmp_path / name).write_text(text, "utf-8")
     monkeypatch.chdir(tmp_path)
     _, report = run_json(["--select", row.code], capsys)
-    is_told = row.is_code or wrong != "older ones only"
+    is_told = not row.may_be_new if why == "tip" else row.is_code or wrong != "older ones only"
     assert {finding["severity"] for finding in report["findings"]} == ({LEVELS[wrong, why]} if is_told else set())

@@ -16,18 +16,18 @@ def graded(
 ) -> Severity:
     """The level of something that is wrong in some of the releases that may be in use; `level` is the highest.
 
-    | it is wrong in | pinned | assumed | dated |
-    |---|---|---|---|
-    | every release | `level` | one lower | two lower |
-    | some, the newest among them | one lower | two lower | info |
-    | older ones only (`only_old`) | info | info | info |
+    | it is wrong in | pinned | assumed | dated | tip |
+    |---|---|---|---|---|
+    | every release | `level` | one lower | two lower | `level`, a warning at most |
+    | some, the newest among them | one lower | two lower | info | one lower |
+    | older ones only (`only_old`) | info | info | info | info |
 
     `assumed`: nothing pins the package, so the newest release stands for it. `dated`: another package of the stack is
     held at an older release besides, so the environment may be as old as that. `tip`: a package comes from the main
-    branch of its repository, of which nothing is sure enough for an error. `only_old`: an installer takes the
-    newest release, and that one is fine; the lower bound of the pin is too low, no more. Of a key, a flag or a word
-    that only older releases refuse in a config file, a recipe or a command not even that is told: it was written for
-    the release that runs it.
+    branch of its repository, which is at least the newest release; nothing of it is sure enough for an error.
+    `only_old`: an installer takes the newest release, and that one is fine; the lower bound of the pin is too low, no
+    more. Of a key, a flag or a word that only older releases refuse in a config file, a recipe or a command not even
+    that is told: it was written for the release that runs it.
     """
     if only_old:
         return "info"

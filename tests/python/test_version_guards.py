@@ -41,10 +41,27 @@ PLAIN = {
 }
 
 
-def place_is_guarded(text: str) -> bool:
+# Requirements: what stands behind them is judged under the releases that they leave, by those who know them.
+REQUIRED = {
+    "assert": "import trl\nassert Version(trl.__version__) >= Version('0.16')\nMARK\n",
+    "raise": "import trl\nif trl.__version__ < '0.16' or trl.__version__ > '0.20':\n    raise ImportError\nMARK\n",
+    "exit": "import trl\nV = Version(trl.__version__)\nif not V >= Version('0.16'):\n    sys.exit(1)\nMARK\n",
+    "stored": "import trl\nOLD = Version(trl.__version__) < Version('0.16')\nif OLD:\n    raise E\nMARK\n",
+}
+NOT_REQUIRED = {
+    "unknown release": "import trl\nassert Version(trl.__version__) >= V\nMARK\n",
+    "one part": "import trl\nassert Version(trl.__version__) >= Version('0.16') and hasattr(trl, 'X')\nMARK\n",
+    "either": "import trl\nassert trl.__version__ >= '0.16' or trl.__version__ == '0.14.0'\nMARK\n",
+    "return": "import trl\ndef f():\n    if Version(trl.__version__) < Version('0.16'):\n        return\n    MARK\n",
+    "else": "import trl\nif trl.__version__ < '0.16':\n    raise E\nelse:\n    X = 1\nMARK\n",
+    "available": "if not is_vllm_available():\n    raise ImportError\nMARK\n",
+}
+
+
+def place_is_guarded(text: str, is_narrowed: bool = False) -> bool:
     module = PythonModule(Source(SourceFile("/x.py", text.encode()), "python"))
     mark = next(n for n in ast.walk(module.tree) if isinstance(n, ast.Name) and n.id == "MARK")
-    return is_guarded(module, mark)
+    return is_guarded(module, mark, is_narrowed)
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in GUARDED.items()])
@@ -55,3 +72,14 @@ def test_guarded(text: str):
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in PLAIN.items()])
 def test_not_guarded(text: str):
     assert not place_is_guarded(text)
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in REQUIRED.items()])
+def test_requirements(text: str):
+    assert place_is_guarded(text)
+    assert not place_is_guarded(text, is_narrowed=True)
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in {**GUARDED, **NOT_REQUIRED}.items()])
+def test_no_requirements(text: str):
+    assert place_is_guarded(text, is_narrowed=True)

@@ -42,15 +42,6 @@ def is_foreign(origin: str) -> bool:
     return origin.partition(".")[0] in ("transformers", "diffusers", "optimum", "adapters", "peft", "accelerate")
 
 
-def ends_with_an_error(block: list[ast.stmt]) -> bool:
-    """Whether a block ends the program, or the call of whoever runs it, with an error."""
-    last = block[-1]
-    is_exit = (
-        isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and key_of(last.value.func).endswith("exit")
-    )
-    return isinstance(last, ast.Raise) or is_exit
-
-
 def is_of_an_object(function: FunctionNode) -> bool:
     """Whether a function of a class runs on an object that is there already."""
     marks = {key_of(decorator).rpartition(".")[2] for decorator in function.decorator_list}

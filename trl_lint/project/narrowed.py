@@ -28,10 +28,12 @@ class Narrowed(Environment):
     def _find(self, name: str) -> Package:
         package = self._around_it.package(name)
         asked = [demand for demand in self._demands if demand.package == name and demand.specifier]
-        if not asked or package.is_own or package.is_tip or (package.allowed is None and package.source != "assumed"):
-            return package
         wanted = ",".join(dict.fromkeys(demand.specifier for demand in asked if demand.specifier))
-        if parse_specifier(wanted) is None:
+        if not asked or package.is_own or parse_specifier(wanted) is None:
+            return package
+        if package.is_tip and package.holds(wanted) == "none":
+            return Package(name, package.pins, (), package.source, package.specifier)
+        if package.is_tip or (package.allowed is None and package.source != "assumed"):
             return package
         pins = tuple(Pin(name, demand.specifier or "", demand.place, "requirement") for demand in asked)
         if package.source == "assumed":

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from trl_lint import looks
 from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import PythonModule
+from trl_lint.python.version_tests import is_requirement
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError
 from trl_lint.sources.text import SourceFile
@@ -35,11 +36,15 @@ _EXPECTING = regex(r"raises|assertRaises|suppress|importorskip|skip|require|depr
 _LEAVING_CALLS = frozenset({"exit", "_exit", "skip"})
 
 
-def is_guarded(module: PythonModule, node: ast.AST) -> bool:
-    """Whether a place only runs with some releases, or is prepared to fail with others."""
+def is_guarded(module: PythonModule, node: ast.AST, is_narrowed: bool = False) -> bool:
+    """Whether a place only runs with some releases, or is prepared to fail with others.
+
+    `is_narrowed`: whoever asks judges the place by the releases that the requirements before it leave
+    (`project.stack.choices_at`), so that these are no guards.
+    """
     child = node
     for parent in module.ancestors(node):
-        if _decides(module, parent, child) or _follows_a_check(module, parent, child):
+        if _decides(module, parent, child) or _follows_a_check(module, parent, child, is_narrowed):
             return True
         child = parent
     return is_chosen(module)
@@ -108,29 +113,31 @@ def _catches(handler: ast.ExceptHandler) -> bool:
     return any(kind is None or key_of(kind).rpartition(".")[2] in _CATCHING for kind in kinds)
 
 
-def _follows_a_check(module: PythonModule, parent: ast.AST, child: ast.AST) -> bool:
+def _follows_a_check(module: PythonModule, parent: ast.AST, child: ast.AST, is_narrowed: bool) -> bool:
     """Whether an earlier statement of the block leaves or fails for some releases."""
     for name in ("body", "orelse", "finalbody"):
         block = getattr(parent, name, None)
         if isinstance(block, list) and child in block:
-            return _first_check(module, parent, name, block) < block.index(child)
+            return _first_check(module, parent, name, block, is_narrowed) < block.index(child)
     return False
 
 
-def _first_check(module: PythonModule, parent: ast.AST, name: str, block: list[ast.stmt]) -> int:
+def _first_check(module: PythonModule, parent: ast.AST, name: str, block: list[ast.stmt], is_narrowed: bool) -> int:
     """Which statement of a block is its first check; how many there are if none is one."""
-    key = (f"first check of its {name}", parent)
+    key = (f"first check of its {name}, {is_narrowed}", parent)
     found = module.memo.get(key)
     if found is None:
-        checks = (index for index, statement in enumerate(block) if _is_check(module, statement))
+        checks = (index for index, statement in enumerate(block) if _is_check(module, statement, is_narrowed))
         found = module.memo[key] = next(checks, len(block))
     return found  # type: ignore[return-value]
 
 
-def _is_check(module: PythonModule, statement: ast.stmt) -> bool:
+def _is_check(module: PythonModule, statement: ast.stmt, is_narrowed: bool) -> bool:
     if isinstance(statement, ast.If):
-        return _leaves(statement.body) and is_about_releases(module, statement.test)
-    return isinstance(statement, ast.Assert) and is_about_releases(module, statement.test)
+        is_check = _leaves(statement.body) and is_about_releases(module, statement.test)
+    else:
+        is_check = isinstance(statement, ast.Assert) and is_about_releases(module, statement.test)
+    return is_check and not (is_narrowed and is_requirement(module, statement))
 
 
 def _leaves(block: list[ast.stmt]) -> bool:

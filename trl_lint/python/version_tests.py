@@ -57,6 +57,37 @@ def asked_by(module: PythonModule, test: ast.expr, outcome: bool = True, depth: 
     return [found._replace(specifier=opposite)] if opposite else []
 
 
+def is_requirement(module: PythonModule, statement: ast.stmt) -> bool:
+    """Whether a statement ends the program unless certain releases are installed, and all of its test is understood."""
+    if isinstance(statement, ast.Assert):
+        return _is_understood(module, statement.test, True, 0)
+    if isinstance(statement, ast.If) and not statement.orelse and ends_with_an_error(statement.body):
+        return _is_understood(module, statement.test, False, 0)
+    return False
+
+
+def ends_with_an_error(block: list[ast.stmt]) -> bool:
+    """Whether a block ends the program, or the call of whoever runs it, with an error."""
+    last = block[-1]
+    is_exit = (
+        isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and key_of(last.value.func).endswith("exit")
+    )
+    return isinstance(last, ast.Raise) or is_exit
+
+
+def _is_understood(module: PythonModule, test: ast.expr, outcome: bool, depth: int) -> bool:
+    """Whether `asked_by` reads every part of a test that has this outcome."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _is_understood(module, test.operand, not outcome, depth)
+    if isinstance(test, ast.BoolOp):
+        is_joined = isinstance(test.op, ast.And) is outcome
+        return is_joined and all(_is_understood(module, value, outcome, depth) for value in test.values)
+    if isinstance(test, ast.Name):
+        values = bindings(module).get(test.id, []) if depth < _NAMES_DEEP else []
+        return len(values) == 1 and _is_understood(module, values[0], outcome, depth + 1)
+    return bool(asked_by(module, test, outcome, depth))
+
+
 def _opposite(specifier: str) -> str:
     operator = specifier[:2].rstrip("0123456789")
     return _OPPOSITE.get(operator, "") and _OPPOSITE[operator] + specifier[len(operator) :]

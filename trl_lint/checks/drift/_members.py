@@ -93,7 +93,7 @@ def judge_read(read: Read, known: Choices, module: PythonModule, rule: Rule) -> 
     """The verdict on an attribute and what to say of it; None where it is there or where nothing is proved."""
     question = (rule.code, "member", read.owner.dotted, read.node.attr)
     found = known.remembered(question, lambda: _judge_member(read.owner, read.node.attr, known, rule))
-    return None if found is None or is_guarded(module, read.node) else found
+    return None if found is None or is_guarded(module, read.node, is_narrowed=True) else found
 
 
 def _judge_member(owner: Callee, name: str, known: Choices, rule: Rule) -> tuple[Verdict, str] | None:

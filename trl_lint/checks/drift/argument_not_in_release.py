@@ -61,7 +61,7 @@ class ArgumentNotInRelease(AboutPackages):
         self, call: ast.Call, callee: Callee, known: Choices, module: PythonModule, project: Project
     ) -> Iterator[Finding]:
         found = misfit(call, callee, known, module, self)
-        if found is None or is_guarded(module, call):
+        if found is None or is_guarded(module, call, is_narrowed=True):
             return
         if not is_shadowed(known[callee.package], module.path, project, callee.name):
             place = module.location(found.node)
@@ -121,7 +121,7 @@ class ArgumentNotInRelease(AboutPackages):
         if callee.package not in known:
             return None
         lack = known.remembered((self.code, dotted, name), lambda: self._lack(dotted, name, known))
-        if lack is None or is_guarded(module, call):
+        if lack is None or is_guarded(module, call, is_narrowed=True):
             return None
         verdict = lack.verdict
         if is_shadowed(known[callee.package], module.path, project, callee.name, name):

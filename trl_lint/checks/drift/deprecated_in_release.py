@@ -116,7 +116,7 @@ def is_nothing(argument: Argument) -> bool:
 
 def is_ours(chosen: Choice, module: PythonModule, node: ast.AST, project: Project) -> bool:
     """Whether the deprecation is for this file to act on: it is not in the package itself, and not on purpose."""
-    if chosen.package.is_own or is_guarded(module, node):
+    if chosen.package.is_own or is_guarded(module, node, is_narrowed=True):
         return False
     return not is_shadowed(chosen, module.path, project, chosen.package.name)
 

@@ -73,7 +73,7 @@ class NameNotInRelease(AboutPackages):
     ) -> Finding | None:
         package = use.dotted.partition(".")[0]
         verdict = known.remembered((self.code, use.dotted), lambda: self._verdict(use.dotted, known))
-        if verdict is None or is_guarded(module, use.node):
+        if verdict is None or is_guarded(module, use.node, is_narrowed=True):
             return None
         gone = _missing_part(use.dotted, {package: verdict.version})
         location = module.location(use.place)
