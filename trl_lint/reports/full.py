@@ -21,18 +21,20 @@ _CONTEXT = 2
 _MAX_MARKED_LINES = 6
 _TAB = 4
 _MIN_WIDTH = 20
-# So many entries with their lines fill several screens.
+# So many entries with the lines around theirs fill a screen or two, and so many with their own lines several.
+_MOST_WITH_CONTEXT = 10
 _MOST_ENTRIES = 25
 
 
 def write(report: Report, stream: TextIO) -> None:
     groups = arranged(report)
-    if not report.unfold and sum(len(group.entries) for group in groups) > _MOST_ENTRIES:
+    number = 0 if report.unfold else sum(len(group.entries) for group in groups)
+    if number > _MOST_ENTRIES:
         write_entries(groups, report, stream)
         if report.summary:
             stream.write("`--verbose` shows every place with its lines.\n")
         return
-    painter = _Painter(report)
+    painter = _Painter(report, _CONTEXT if number <= _MOST_WITH_CONTEXT else 0)
     for group in groups:
         if group.pin is not None:
             stream.write(painter.group(group) + "\n")
@@ -45,8 +47,9 @@ def write(report: Report, stream: TextIO) -> None:
 
 
 class _Painter:
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, context: int) -> None:
         self.report = report
+        self.context = context
         self.palette = Palette(report.color)
         self.lines = Lines(report)
         self.explained: set[str] = set()
@@ -85,9 +88,12 @@ class _Painter:
             if place:
                 message = f": {visible(location.message)}" if location.message else ""
                 out.append(f"{' ' * margin}{self.palette.blue(':::')} {self.palette.bold(place)}{message}")
-            # Of several findings each has other lines around it, and other related places. A pin is in the words.
-            if not place or not (entry.others or is_pin_place(location)):
-                out.extend(self._excerpt(location, mark, level, margin, 0 if place or entry.others else _CONTEXT))
+            if not place:
+                context = 0 if entry.others else self.context  # each of several findings has other lines around it
+                out.extend(self._excerpt(location, mark, level, margin, context))
+            elif self.context and not (entry.others or is_pin_place(location) or location.start == 0):
+                # A pin is in the words, and what stands for a whole file has no line to be shown.
+                out.extend(self._excerpt(location, mark, level, margin, 0))
         bar = " " * margin + " " + self.palette.blue("=")
         if finding.fix is not None:
             hint = " (unsafe: `--unsafe-fixes`)" if finding.fix.applicability == "unsafe" else ""
