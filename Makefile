@@ -3,7 +3,7 @@
 # make lint   the style and type checks alone
 # make docs   rewrite the table of what rules ask for, the rule table and the command output shown in README.md and docs/
 # make oracle the drift rules against public repositories and real installations; slow, and needs clones: see
-#             docs/validation.md for what MIRROR and ORACLE_PYTHON are
+#             benchmarks/notebook.md for what MIRROR and ORACLE_PYTHON are
 # make bench  measure what the rules cost, and whole runs beside other linters; ARGS="path/to/a/tree another/one" adds
 #             real trees, PEERS="env/bin/python other/bin/python" the environments that have the other linters.
 #             bench-peers, bench-growth and bench-logs measure one thing and keep it, bench-report writes it down:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,14 @@ def test_every_room_in_the_picture_exists(name: str):
 def test_architecture_page_names_every_folder():
     folders = {path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "trl_lint").glob("*/**/*.py")}
     assert {name for name in folders if f"`{name}/`" not in ARCHITECTURE} == set()
+
+
+def test_validation_counts_are_those_of_the_verdicts():
+    rows = [line.split(" | ") for line in (ROOT / "benchmarks" / "fresh-labels.txt").read_text("utf-8").splitlines()]
+    told = Counter((row[3], row[4]) for row in rows if not row[0].startswith("#"))
+    page = (ROOT / "docs" / "validation.md").read_text("utf-8")
+    table = re.findall(r"^\| (error|warning|info) \| \d+ \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", page, re.MULTILINE)
+    assert len(table) == 3
+    for level, read, *verdicts in table:
+        counts = [told[level, verdict] for verdict in ("true", "debatable", "false")]
+        assert list(map(int, verdicts)) == counts and int(read) == sum(counts)

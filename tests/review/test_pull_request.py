@@ -40,7 +40,7 @@ def test_a_comment_with_a_suggestion(job: Job, hub: GitHub):
 
 
 def test_three_pushes(job: Job, hub: GitHub):
-    """The table in docs/validation.md."""
+    """The table in benchmarks/notebook.md."""
     job.push(train_py=script("one", "two"))
     assert job().status == 1 and lines(hub) == [("train.py", 6), ("train.py", 11)]
     first, second = hub.threads

@@ -53,7 +53,7 @@ from trl_lint.python.values import UNKNOWN as NOT_LITERAL
 from trl_lint.python.values import literal
 from trl_lint.records import NamedTuple
 
-# The longest functions of the projects in docs/validation.md take a thirtieth of this.
+# The longest functions of the projects in benchmarks/notebook.md take a thirtieth of this.
 _MOST_STEPS = 100_000
 
 _SIZES = frozenset({"len", "int", "float", "range", "bool", "str"})
