@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from trl_lint.stamps import (
+    CACHES,
     FILE,
     FOLDER,
     LINK,
@@ -38,10 +39,16 @@ class Record:
     Most of a project's files are looked at for one word, or for what they turn out not to hold. `said` maps such a
     question, and in it a path, to its answer. `taken` maps a Python file to those that it imports and that were read
     for its sake; `used` are the files of which anything else was taken for others.
+
+    `base` is the folder that may stand elsewhere another time, with all that is in it. The record `is_bound` to the
+    place where that stands, if what was found rests on it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, base: str = "") -> None:
         self.began = time.time_ns()
+        self.base = base
+        self.is_bound = False
+        self._base = os.fsencode(base)
         self.files: dict[str, tuple[str, str]] = {}
         self.folders: dict[str, tuple[str, dict[str, str]]] = {}
         self.answers: dict[tuple[str, str], str] = {}
@@ -58,6 +65,8 @@ class Record:
             self.is_torn = True
         if known is None or not known[1]:
             self.files[path] = stamp, "" if data is None else digest_of(data)
+            if data is not None and self._base in data:
+                self.is_bound = True  # a file that names this place may mean what stands here, and nowhere else
 
     def note_folder(self, path: str, status: os.stat_result, entries: list[os.DirEntry[str]]) -> None:
         found = stamp_of(status), {entry.name: kind_of_entry(entry) for entry in entries}
@@ -81,6 +90,7 @@ class Record:
         self.variables.update(other.variables)
         self.note_parts(other.said, other.taken, other.used)
         self.is_torn = self.is_torn or other.is_torn
+        self.is_bound = self.is_bound or other.is_bound
 
     def note_parts(
         self, said: dict[tuple[str, str], dict[str, bool]], taken: dict[str, set[str]], used: set[str]
@@ -170,6 +180,21 @@ def note_said(question: str, argument: str, path: str, answer: bool) -> None:
     """All that was taken from a file is the answer to a question, which can be asked again."""
     if _record is not None:
         _record.said.setdefault((question, argument), {})[path] = answer
+
+
+def note_name(text: str) -> None:
+    """What was found may be other if the project's folder is called `text`, or anything like it."""
+    if _record is not None:
+        for part in text.split("/"):
+            if part and "\0" not in part:
+                path = os.path.join(_record.base, part)
+                _record.note_answer("alike", path, QUESTIONS["alike"](path))
+
+
+def note_place() -> None:
+    """What was found may be other if the project stands in another place."""
+    if _record is not None:
+        _record.is_bound = True
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
@@ -264,12 +289,13 @@ def real(path: str) -> str:
 def entries(folder: str) -> list[os.DirEntry[str]]:
     """What is in a folder. Raises OSError.
 
-    The types of the entries may be used, without following links; whoever follows one asks for its path here.
+    The types of the entries may be used, without following links; whoever follows one asks for its path here. Caches of
+    tools are left out: they hold nothing of anybody's, and come and go while nothing changes.
     """
     try:
         before = None if _record is None else os.stat(folder)
         with os.scandir(folder) as listing:
-            found = list(listing)
+            found = [entry for entry in listing if entry.name not in CACHES]
     except OSError as error:
         _note_failure(folder, error)
         raise

@@ -256,6 +256,8 @@ def _first(*values: bool | None) -> bool:
 
 
 def _globs(patterns: Iterable[str] | None, root: str) -> Any:
+    if any(map(os.path.isabs, patterns or ())):
+        looks.note_place()
     return None if patterns is None else [Glob(pattern, root) for pattern in patterns]
 
 

@@ -16,6 +16,10 @@ _TICK_NS = 100_000_000
 _COARSE_TICK_NS = 2_100_000_000
 _ROUND_NS = 10_000_000
 _DIGEST_BYTES = 16
+# What tools leave in the folders they work in.
+CACHES = frozenset(("__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".trl_lint_cache"))
+# Names of folders that rules and readers go by, wherever in a path they stand.
+_MEANINGS = frozenset(("test", "tests", "testing", "requirements", "requirement", "reqs", "constraints"))
 
 
 def kind_of(path: str) -> str:
@@ -40,8 +44,27 @@ def _real(path: str) -> str:
     return os.path.realpath(path)
 
 
+def _alike(path: str) -> str:
+    """The name of a folder, if the last part of a path may be meant for it, as `verl` for `verl-main`; else ""."""
+    folder, text = os.path.split(path)
+    name = os.path.basename(folder)
+    ours, meant = _letters(name), _letters(text)
+    return name if ours.startswith(meant) or ours.endswith(meant) else ""
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+def _meaning(path: str) -> str:
+    """What the names of the folders around a path say about all that is in it."""
+    return " ".join(sorted(_MEANINGS.intersection(path.lower().replace("\\", "/").split("/"))))
+
+
 # What may be asked about a path without reading it: the cache asks again.
-QUESTIONS: dict[str, Callable[[str], str]] = {"kind": kind_of, "link": link_kind_of, "real": _real}
+QUESTIONS: dict[str, Callable[[str], str]] = {
+    "kind": kind_of, "link": link_kind_of, "real": _real, "alike": _alike, "meaning": _meaning,
+}  # fmt: skip
 
 
 def stamp_of(status: os.stat_result) -> str:

@@ -144,11 +144,15 @@ def test_damaged_entries_are_no_entries(project: Path, cached: Cached) -> None:
 def test_an_entry_from_elsewhere_is_none(project: Path, cached: Cached) -> None:
     expected = cached.fresh()
     path = one_entry(project)
-    forged = Entry(*(getattr(read_entry(str(path)), name) for name in ("key", "status", "output", "variables")), [], [])
-    forged.output = [("o", "All checks passed!\x1b[2J\n")]
+    forged = read_entry(str(path))
+    assert forged is not None
+    forged.answers, forged.looks = [], [look for look in forged.looks if look[0] == "s"]
+    forged.output = [("o", "All checks passed!\n")]
     other = project / "forged"
     assert write_entry(str(other), forged)
     path.write_bytes(other.read_bytes())  # as a checkout would bring it
+    subprocess.run(["git", "init", "-q"], check=True)
+    subprocess.run(["git", "add", "-f", NAME], check=True)
     assert cached.fresh() == expected
     other.unlink()
 
@@ -220,7 +224,8 @@ def test_a_kill_while_it_writes(project: Path, cached: Cached) -> None:
                 prepare(str(project / NAME))
             os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
             prepare(str(project / NAME))  # killed in here first
-            write_entry(str(project / NAME / VERSION / "00000000.report"), Entry([], 0, [], [], [], []))
+            empty = Entry([], ["/", "/"], "", "", 0, [], [], [], [])
+            write_entry(str(project / NAME / VERSION / "00000000.report"), empty)
             os._exit(0)
         assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
     assert list((project / NAME).rglob("*.tmp"))

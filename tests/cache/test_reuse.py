@@ -174,15 +174,15 @@ PARTS = Parts(
 
 
 def test_parts_are_read_as_they_were_written() -> None:
-    assert "\0" not in encoded(PARTS)
-    assert decoded(encoded(PARTS)) == PARTS
+    assert "\0" not in encoded(PARTS, "/base")
+    assert decoded(encoded(PARTS, "/base"), "/base") == PARTS
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", '{"paths": []}', "[" * 100_000])
 def test_anything_else_is_no_parts(text: str) -> None:
-    assert decoded(text) is None
-    whole = encoded(PARTS)
-    assert decoded(whole[: len(whole) // 2]) is None
+    assert decoded(text, "/base") is None
+    whole = encoded(PARTS, "/base")
+    assert decoded(whole[: len(whole) // 2], "/base") is None
 
 
 def test_who_rests_on_what() -> None:

@@ -18,8 +18,8 @@ _TAG = (
 )  # fmt: skip
 _MARKS = {".gitignore": "*\n", "CACHEDIR.TAG": _TAG}
 _VERSIONS = regex(r"trl-lint-[\w.+-]+\Z")
-_TEMPORARY = regex(rf"[0-9a-f]{{8}}{re.escape(SUFFIX)}\.\d+\.tmp\Z")
-_ENTRY = regex(rf"[0-9a-f]{{8}}{re.escape(SUFFIX)}\Z")
+_TEMPORARY = regex(rf"[0-9a-f]{{8}}(?:-[0-9a-f]{{8}})?{re.escape(SUFFIX)}\.\d+\.tmp\Z")
+_ENTRY = regex(rf"[0-9a-f]{{8}}(?:-[0-9a-f]{{8}})?{re.escape(SUFFIX)}\Z")
 _HALF_MARKED = regex(r"(?:\.gitignore|CACHEDIR\.TAG)\.\d+\.tmp\Z")
 _MOST_ENTRIES = 100
 _MOST_BYTES = 100_000_000

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Collection
 from typing import Any
 
+from trl_lint.cache.entry import long, short
 from trl_lint.finding import Edit, Finding, Fix, Location, Notice, OpenPin
 from trl_lint.looks import Record
 from trl_lint.project.questions import Asked
@@ -75,8 +76,8 @@ class _Paths:
         return self.numbers.setdefault(path, len(self.numbers))
 
 
-def encoded(parts: Parts) -> str:
-    """The parts as JSON."""
+def encoded(parts: Parts, base: str) -> str:
+    """The parts as JSON; paths in the base of the run are written from there."""
     number = _Paths()
     document = {
         "asked": list(map(number, parts.asked)),
@@ -87,14 +88,14 @@ def encoded(parts: Parts) -> str:
             [number(path), [_written_notice(one, number) for one in found]] for path, found in parts.notices.items()
         ],
         "suppressing": list(map(number, parts.suppressing)),
-        "roots": parts.roots,
+        "roots": [short(root, base) for root in parts.roots],
         "said": [
             [*question, *([number(path) for path in said if said[path] is answer] for answer in (True, False))]
             for question, said in parts.said.items()
         ],
         "taken": [[number(path), list(map(number, sorted(taken)))] for path, taken in parts.taken.items()],
         "used": list(map(number, sorted(parts.used))),
-        "paths": list(number.numbers),
+        "paths": [short(path, base) for path in number.numbers],
     }
     return json.dumps(document, separators=(",", ":"))
 
@@ -120,16 +121,16 @@ def _written_place(location: Location, number: Callable[[str], int]) -> list[Any
     return [number(location.path), *location[1:]]
 
 
-def decoded(text: str) -> Parts | None:
-    """The parts that `encoded` has written; None for anything else."""
+def decoded(text: str, base: str) -> Parts | None:
+    """The parts that `encoded` has written, for a base that may be elsewhere now; None for anything else."""
     try:
-        return _decoded(json.loads(text))
+        return _decoded(json.loads(text), base)
     except (ValueError, TypeError, LookupError, RecursionError):
         return None
 
 
-def _decoded(document: dict[str, Any]) -> Parts:
-    paths: list[str] = document["paths"]
+def _decoded(document: dict[str, Any], base: str) -> Parts:
+    paths = long(document["paths"], base)
 
     def listed(numbers: list[int]) -> list[str]:
         return [paths[number] for number in numbers]
@@ -142,7 +143,7 @@ def _decoded(document: dict[str, Any]) -> Parts:
         {paths[path]: [_read(one, paths) for one in found] for path, found in document["findings"]},
         {paths[path]: [_read_notice(one, paths) for one in found] for path, found in document["notices"]},
         listed(document["suppressing"]),
-        document["roots"],
+        long(document["roots"], base),
         said,
         {paths[path]: set(listed(taken)) for path, taken in document["taken"]},
         set(listed(document["used"])),

@@ -6,8 +6,8 @@ import os
 import stat
 import time
 
-from trl_lint.cache.entry import CONTENTS, NAMES, Entry, write_entry
-from trl_lint.stamps import digest_of, kind_of_entry, lasting, listing_digest, stamp_of
+from trl_lint.cache.entry import CONTENTS, NAMES, SIZE, Entry, write_entry
+from trl_lint.stamps import CACHES, digest_of, kind_of_entry, lasting, listing_digest, stamp_of
 
 
 def renewed(entry: Entry, changed: list[int], path: str) -> Entry | None:
@@ -17,7 +17,7 @@ def renewed(entry: Entry, changed: list[int], path: str) -> Entry | None:
     for number in changed:
         kind, name, before, digest = entry.looks[number]
         try:
-            now = looked_again(kind, name)
+            now = looked_again(kind, name, digest)
         except (OSError, ValueError):
             return None
         if not digest or now is None or now[1] != digest:
@@ -30,13 +30,16 @@ def renewed(entry: Entry, changed: list[int], path: str) -> Entry | None:
     return entry
 
 
-def looked_again(kind: str, path: str) -> tuple[str, str] | None:
-    """Stamp and digest of a path today; None if it can have none."""
+def looked_again(kind: str, path: str, before: str) -> tuple[str, str] | None:
+    """Stamp and digest of a path today; None if it can have none. `before` is the digest that it had."""
     status = os.stat(path)
     if kind == CONTENTS and stat.S_ISREG(status.st_mode):
+        if before.startswith(SIZE):
+            return stamp_of(status), f"{SIZE}{status.st_size}"
         with open(path, "rb", buffering=0) as stream:
             return stamp_of(os.fstat(stream.fileno())), digest_of(stream.read())
     if kind == NAMES:
         with os.scandir(path) as listing:
-            return stamp_of(status), listing_digest({entry.name: kind_of_entry(entry) for entry in listing})
+            found = {entry.name: kind_of_entry(entry) for entry in listing if entry.name not in CACHES}
+            return stamp_of(status), listing_digest(found)
     return None

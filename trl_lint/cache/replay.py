@@ -24,11 +24,13 @@ def is_off() -> bool:
 
 
 def key_of(arguments: list[str]) -> list[str]:
-    """Everything besides files and variables that decides what a run prints."""
-    return [
-        __version__, sys.version, sys.platform, sys.getfilesystemencoding(), os.getcwd(), *_terminals(),
-        str(len(sys.path)), *sys.path, *arguments,
-    ]  # fmt: skip
+    """Everything besides files, variables and places that decides what a run prints."""
+    return [__version__, sys.version, sys.platform, sys.getfilesystemencoding(), *_terminals(), *arguments]
+
+
+def place_of(base: str = "") -> list[str]:
+    """Where a run stands: the working folder, the base, and the folders that Python imports from. Raises OSError."""
+    return [os.getcwd(), base, *sys.path]
 
 
 def _terminals() -> list[str]:
@@ -45,10 +47,18 @@ def _terminals() -> list[str]:
     return found
 
 
-def entry_path(folder: str, key: list[str]) -> str:
-    """Where the entry of a key stands in a cache folder. Two keys may meet there: an entry holds its whole key."""
-    number = zlib.crc32("\0".join(key).encode("utf-8", "surrogatepass"))
-    return os.path.join(folder, VERSION, f"{number:08x}{SUFFIX}")
+def entry_path(folder: str, key: list[str], place: list[str]) -> str:
+    """Where the entry of a key and a place stands in a cache folder. Two may meet there: an entry holds them whole."""
+    return os.path.join(folder, VERSION, f"{key_prefix(key)}{_number([place[0], *place[2:]])}{SUFFIX}")
+
+
+def key_prefix(key: list[str]) -> str:
+    """What the names of all entries of a key begin with."""
+    return f"{_number(key)}-"
+
+
+def _number(texts: list[str]) -> str:
+    return f"{zlib.crc32(chr(0).join(texts).encode('utf-8', 'surrogatepass')):08x}"
 
 
 def replay(arguments: list[str]) -> int | None:
@@ -57,13 +67,13 @@ def replay(arguments: list[str]) -> int | None:
     None where there is no such run. Raises OSError of the standard streams.
     """
     try:
-        key = [] if is_off() else key_of(arguments)
+        if is_off():
+            return None
+        key, place = key_of(arguments), place_of()
     except OSError:  # no working folder
         return None
-    if not key:
-        return None
     for folder in _folders(arguments):
-        entry = entry_in(folder, key)
+        entry = entry_in(folder, key, place)
         if entry is not None:
             return show(entry)
     return None
@@ -87,13 +97,17 @@ def _folders(arguments: list[str]) -> list[str]:
     return list(found)
 
 
-def entry_in(folder: str, key: list[str]) -> Entry | None:
+def entry_in(folder: str, key: list[str], place: list[str]) -> Entry | None:
     """The entry of a key in a cache folder, if all it rests on is unchanged."""
-    path = entry_path(folder, key)
-    if (os.path.basename(folder) == NAME and os.path.islink(folder)) or os.path.islink(os.path.dirname(path)):
-        return None
-    entry = read_entry(path)
-    if entry is None or entry.key != key or not still_answered(entry):
+    path = entry_path(folder, key, place)
+    entry = own_entry(path, key, place)
+    if entry is None:
+        if not os.path.isdir(os.path.dirname(path)):
+            return None
+        from trl_lint.cache.brought import brought_report
+
+        return brought_report(folder, key, place)
+    if not still_answered(entry):
         return None
     changed = restamped(entry)
     if changed:
@@ -107,6 +121,21 @@ def entry_in(folder: str, key: list[str]) -> Entry | None:
     except OSError:
         pass
     return entry
+
+
+def own_entry(path: str, key: list[str], place: list[str]) -> Entry | None:
+    """The entry at a path, if it was written there and here, for this key and place."""
+    entry = None if is_through_link(path) else read_entry(path)
+    if entry is None or not entry.is_own or entry.key != key:
+        return None
+    return entry if entry.place[0] == place[0] and entry.place[2:] == place[2:] else None
+
+
+def is_through_link(path: str) -> bool:
+    """Whether the way to an entry leads through a link, which may lead out of the tree."""
+    inner = os.path.dirname(path)
+    folder = os.path.dirname(inner)
+    return (os.path.basename(folder) == NAME and os.path.islink(folder)) or os.path.islink(inner)
 
 
 def still_answered(entry: Entry) -> bool:

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-import os
 import time
 
-from trl_lint.cache.entry import CONTENTS, Entry, read_entry
+from trl_lint.cache.brought import brought_entries
+from trl_lint.cache.entry import CONTENTS, Entry
 from trl_lint.cache.parts import decoded
 from trl_lint.cache.renewal import looked_again
-from trl_lint.cache.replay import NAME, entry_path, restamped, still_answered
+from trl_lint.cache.replay import entry_path, own_entry, restamped, still_answered
 from trl_lint.engine import Earlier
 from trl_lint.stamps import lasting
 
 
-def earlier_run(folder: str, key: list[str]) -> tuple[Entry, Earlier] | None:
+def earlier_run(folder: str, key: list[str], place: list[str]) -> tuple[Entry, Earlier] | None:
     """The entry of a key, if since then at most the contents of files have changed, and the tool has not.
 
     What has changed is taken out of the entry; what has another date only gets it.
     """
-    path = entry_path(folder, key)
-    if (os.path.basename(folder) == NAME and os.path.islink(folder)) or os.path.islink(os.path.dirname(path)):
-        return None
-    entry = read_entry(path)
-    if entry is None or entry.key != key or not entry.parts or not still_answered(entry):
+    entry = own_entry(entry_path(folder, key, place), key, place)
+    found = [(entry, _changed(entry))] if entry is not None else brought_entries(folder, key, place)
+    for entry, changed in found:
+        parts = decoded(entry.parts, entry.place[1]) if changed is not None and entry.parts else None
+        if parts is not None and changed is not None:
+            return entry, Earlier(parts, frozenset(changed))
+    return None
+
+
+def _changed(entry: Entry) -> set[str] | None:
+    """The files with other contents than those that our own entry rests on; None where more has changed."""
+    if not still_answered(entry):
         return None
     began = time.time_ns()
     changed = set()
     for number in restamped(entry):
         kind, name, _, digest = entry.looks[number]
         try:
-            now = looked_again(kind, name)
+            now = looked_again(kind, name, digest)
         except (OSError, ValueError):
             return None
         if not digest or now is None:
@@ -40,7 +47,4 @@ def earlier_run(folder: str, key: list[str]) -> tuple[Entry, Earlier] | None:
             changed.add(name)
         else:
             return None
-    parts = decoded(entry.parts)
-    if parts is None:
-        return None
-    return entry, Earlier(parts, frozenset(changed))
+    return changed

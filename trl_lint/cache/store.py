@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from trl_lint.cache.entry import CONTENTS, NAMES, STAMP, Entry, write_entry
+from trl_lint.cache.entry import CONTENTS, NAMES, SIZE, STAMP, Entry, short, write_entry
 from trl_lint.cache.folder import prune
 from trl_lint.cache.parts import Parts, encoded
-from trl_lint.cache.replay import entry_path, key_of
+from trl_lint.cache.replay import entry_path, key_of, place_of
+from trl_lint.cache.tool import tool_identity, tool_looks
 from trl_lint.looks import Record
-from trl_lint.stamps import FILE, LINK, NOTHING, lasting, listing_digest, stamp_of
+from trl_lint.stamps import CACHES, FILE, LINK, NOTHING, QUESTIONS, lasting, listing_digest
 
 if TYPE_CHECKING:
     from typing import TextIO
 
 
-# An update of one of these changes the folder it is installed in.
-_USED = ("libcst", "packaging", "tomli", "tree_sitter", "tree_sitter_bash", "yaml")
+# The letters of paths that look the same in every format of a report.
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/")
 
 
 class Memory:
@@ -30,7 +29,9 @@ class Memory:
 
     def __init__(self, arguments: list[str]) -> None:
         self.key = key_of(arguments)
-        self.record = Record()
+        self.place = place_of(_base())
+        self.record = Record(self.place[1])
+        self.record.note_answer("meaning", self.place[1], QUESTIONS["meaning"](self.place[1]))
         self.output: list[tuple[str, str]] = []
 
     def heard(self, name: str, stream: TextIO) -> TextIO:
@@ -52,13 +53,15 @@ class Memory:
             variables = {**dict(earlier.variables), **variables}
             answers = {**{(question, path): answer for question, path, answer in earlier.answers}, **answers}
             looks = {**{(kind, path): (stamp, digest) for kind, path, stamp, digest in earlier.looks}, **looks}
+            self.record.is_bound = self.record.is_bound or bool(earlier.is_bound)
         entry = Entry(
-            self.key, status, output, list(variables.items()),
+            self.key, self.place, tool_identity(self.place[2:]), "", status, output, list(variables.items()),
             [(*asked, answer) for asked, answer in answers.items()], [(*look, *state) for look, state in looks.items()],
-            encoded(parts) if parts is not None else "",
+            encoded(parts, self.place[1]) if parts is not None else "",
         )  # fmt: skip
+        entry.is_bound = "bound" if self.record.is_bound or _rests_on_its_place(entry) else ""
         # The listings and the answers may have told of two states.
-        kept = not self.record.is_torn and write_entry(entry_path(folder, self.key), entry)
+        kept = not self.record.is_torn and write_entry(entry_path(folder, self.key, self.place), entry)
         prune(folder)
         return kept
 
@@ -78,9 +81,34 @@ class _Heard:
         return self._stream.isatty()
 
 
+def _base() -> str:
+    """The folder that holds all a run is about: the repository around the working folder, else that folder itself."""
+    here = path = os.getcwd()
+    last = ""
+    while path != last:
+        if os.path.lexists(os.path.join(path, ".git")):
+            return path
+        path, last = os.path.dirname(path), path
+    return here
+
+
+def _rests_on_its_place(entry: Entry) -> bool:
+    """Whether a report names its place, or rests on what stands outside its base and need not stand elsewhere."""
+    base = entry.place[1]
+    outside = (path for kind, path, _, _ in entry.looks if kind != STAMP)
+    return (
+        not _PLAIN.issuperset(base)
+        or os.path.dirname(base) == base
+        or any(base in text for text in (*entry.key, entry.parts, *(text for _, text in entry.output)))
+        or any(short(path, base) == path for path in outside)
+        or any(answer != NOTHING and short(path, base) == path for _, path, answer in entry.answers)
+        or any(short(answer, base) == answer for question, _, answer in entry.answers if question == "real")
+    )
+
+
 def _looks(record: Record) -> Iterator[tuple[str, str, str, str]]:
     for path, (stamp, digest) in record.files.items():
-        yield CONTENTS, path, lasting(stamp, record.began), digest
+        yield CONTENTS, path, lasting(stamp, record.began), digest or SIZE + stamp.partition(" ")[0]
     for path, (stamp, listed) in record.folders.items():
         yield NAMES, path, lasting(stamp, record.began), listing_digest(listed)
 
@@ -88,7 +116,7 @@ def _looks(record: Record) -> Iterator[tuple[str, str, str, str]]:
 def _needed_answers(record: Record) -> Iterator[tuple[str, str, str]]:
     """The answers that do not follow from the listings of folders, which are looked at again anyway."""
     for (question, path), answer in record.answers.items():
-        listed = _listed(record, path) if question != "real" else None
+        listed = _listed(record, path) if question in ("kind", "link") else None
         if listed is None or (listed == LINK and question == "kind"):
             yield question, path, answer
         elif listed != answer:
@@ -107,35 +135,9 @@ def _listed(record: Record, path: str) -> str | None:
         if parent in record.folders:
             break
         path = parent
+    if name in CACHES:
+        return None
     found = record.folders[parent][1].get(name, NOTHING)
     if path == whole:
         return found
     return NOTHING if found in (NOTHING, FILE) else None  # below a file there is nothing
-
-
-def tool_looks() -> Iterator[tuple[str, str, str, str]]:
-    """The tool itself: its code, its knowledge, and the folders that the packages it uses are installed in."""
-    from trl_lint.knowledge import rules_dir
-
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    places = dict.fromkeys(path for root in (package, rules_dir()) for path in _tree(root))
-    for name in _USED:
-        file = getattr(sys.modules.get(name), "__file__", None)
-        if file:
-            places[os.path.dirname(os.path.dirname(file))] = None
-    for path in places:
-        with suppress(OSError):
-            yield STAMP, path, stamp_of(os.stat(path)), ""
-
-
-def _tree(folder: str) -> Iterator[str]:
-    below = []
-    with suppress(OSError), os.scandir(folder) as listing:
-        for entry in listing:
-            if entry.is_dir(follow_symlinks=False):
-                below.append(entry.path)
-            else:
-                yield entry.path
-    for path in below:
-        if os.path.basename(path) not in ("__pycache__", "refresher"):
-            yield from _tree(path)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, cast
 
+from trl_lint import looks
 from trl_lint.finding import Severity, lowered
 from trl_lint.python.values import ABSENT, UNKNOWN
 from trl_lint.sources import SourceError
@@ -53,6 +54,7 @@ def import_pattern(path: str) -> bytes:
     stem = os.path.splitext(os.path.basename(path))[0]
     if stem == "__init__":
         stem = os.path.basename(os.path.dirname(path))
+        looks.note_name(stem)
     name = rf"(?:[\w.]*\.)?{re.escape(stem)}"
     package = rf"(?:[\w.]+[ \t]+import[ \t]+{re.escape(stem)}\b)"
     text = rf"(?m)^[ \t]*(?:from[ \t]+(?:{name}[ \t]+import|{package})|import[ \t]+{name}\b)"

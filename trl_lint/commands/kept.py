@@ -23,7 +23,7 @@ def run_kept(args: argparse.Namespace) -> int:
         # The folder is made before anything is listed: it may stand among what is checked.
         if this.settings.fix or not prepare(folder):
             return this.run()
-        entry = entry_in(folder, memory.key) if this.settings.cache_dir else None
+        entry = entry_in(folder, memory.key, memory.place) if this.settings.cache_dir else None
         if entry is not None:
             return show(entry)
         return _run_and_keep(this, folder, memory)
@@ -32,7 +32,8 @@ def run_kept(args: argparse.Namespace) -> int:
 def _run_and_keep(this: CheckRun, folder: str, memory: Memory) -> int:
     from trl_lint.cache.reuse import earlier_run
 
-    entry, this.earlier = (earlier_run(folder, memory.key) if len(this.groups) == 1 else None) or (None, None)
+    found = earlier_run(folder, memory.key, memory.place) if len(this.groups) == 1 else None
+    entry, this.earlier = found or (None, None)
     status = this.run()
     if status != 2:
         memory.keep(folder, status, this.parts, entry if this.is_part else None)

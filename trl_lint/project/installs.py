@@ -118,6 +118,7 @@ class Installs:
         return self._is_own_name(package_of_url(url))
 
     def _is_own_name(self, name: str) -> bool:
+        looks.note_name(name)
         if self._own_names is None:
             folder = _BEFORE_NAME.sub("", os.path.basename(self.root))
             names = [folder, _BEHIND_NAME.sub("", folder)]

@@ -87,6 +87,7 @@ def inside_clone(directory: str | None, path: str) -> str:
 
     first, _, rest = (directory or "").partition("/")
     root = find_root(os.path.dirname(path))
+    looks.note_name(first)
     if first and first.lower() == os.path.basename(root).lower() and not looks.is_folder(os.path.join(root, first)):
         return rest
     return directory or ""
@@ -101,6 +102,7 @@ def inside_mount(directory: str, path: str) -> str | None:
 
     name = os.path.basename(find_root(os.path.dirname(path))).lower()
     parts = [part for part in directory.split("/") if part]
+    looks.note_name(directory)
     at = next((index for index, part in enumerate(parts) if part.lower() == name), None)
     return "/".join(parts[at + 1 :]) if at is not None else None
 

@@ -68,6 +68,7 @@ def holds_module(dotted: str, project: Project) -> bool:
     """Whether a file of the project, in whatever folder, is the module or the package of a dotted name."""
     stem = os.sep + dotted.replace(".", os.sep)
     ends = (f"{stem}.py", os.path.join(stem, "__init__.py"))
+    looks.note_name(dotted.replace(".", "/"))
     return any(path.endswith(ends) for path in project.paths())
 
 

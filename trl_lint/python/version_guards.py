@@ -71,6 +71,7 @@ def _is_chosen(path: str) -> bool:
         data = looks.read(beside, by=path)
         if f".{stem} import".encode() not in data:
             return False
+        looks.note_name(os.path.basename(folder))
         package = PythonModule(Source(SourceFile(beside, data), "python"))
     except (OSError, SourceError):
         return False

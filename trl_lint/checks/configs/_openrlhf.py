@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from trl_lint import looks
 from trl_lint.checks.configs._argparse import Arguments, Fault, FaultKind, Flag, read_arguments, read_flag
 from trl_lint.checks.configs._asserts import (
     AbsentSettingError,
@@ -83,6 +84,8 @@ def _module_at(path: str) -> str:
     """`openrlhf.cli.train_sft` for `…/openrlhf/cli/train_sft.py`, "" for other files."""
     parts = os.path.splitext(path)[0].split(os.sep)[-3:]
     name = ".".join(parts)
+    if path.endswith(".py") and "cli" in parts:
+        looks.note_name("openrlhf")
     return name if path.endswith(".py") and name in programs("openrlhf") else ""
 
 

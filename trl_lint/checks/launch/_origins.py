@@ -58,6 +58,8 @@ def is_another_project(text: str, project: Project) -> bool:
     """Whether a document leads its reader into a clone of another repository."""
     names = {os.path.basename(project.root).lower(), *(m.project for m in project.manifests() if m.project)}
     found = re.findall(r"git[ \t]+clone\b[^\n]*?([\w.-]+?)(?:\.git)?[ \t\"'`]*(?:$|\n|&&|;)", text)
+    for name in found:
+        looks.note_name(name)
     return any(re.sub(r"[-_.]+", "-", name).lower() not in {re.sub(r"[-_.]+", "-", n) for n in names} for name in found)
 
 
