@@ -6,7 +6,7 @@ import ast
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from trl_lint.checks.configs._argparse import Arguments, Fault, FaultKind, Flag, read_arguments, read_flag
 from trl_lint.checks.configs._asserts import (
@@ -87,7 +87,17 @@ def _module_at(path: str) -> str:
 
 
 def read_own_flags(path: str, project: Project) -> Flags | None:
-    """The flags a program of the project declares; None where some of them cannot be read in its file."""
+    """The flags a program of the project declares; None where some of them cannot be read in its file.
+
+    Three rules ask for those of the same script, for each of its launches.
+    """
+    key = ("own flags", path)
+    if key not in project.memo:
+        project.memo[key] = _own_flags(path, project)
+    return cast("Flags | None", project.memo[key])
+
+
+def _own_flags(path: str, project: Project) -> Flags | None:
     from trl_lint.knowledge.refresher.flags import read_flags
 
     try:
@@ -104,7 +114,10 @@ def read_own_flags(path: str, project: Project) -> Flags | None:
             return None
         if any(isinstance(a, ast.Name) and "parser" in a.id.lower() for a in node.args):
             return None  # somebody else adds flags
-    found = {flag.name: read_flag(flag.name, flag.text) for flag in read_flags(tree)}
+    flags = read_flags(tree)
+    if flags is None:
+        return None
+    found = {flag.name: read_flag(flag.name, flag.text) for flag in flags}
     return {**found, "--help": read_flag("--help", "False action=store_true")} if found else None
 
 

@@ -42,6 +42,7 @@ class View:
         self.manifest = manifest
         self.project = project
         self.evidence: dict[str, Evidence | None] = {}  # by advisory; it does not depend on what the pins allow
+        self.solved = [0]  # how many installations were solved for repairs of this manifest
         self._tried: Package | None = None
         self._is_part = is_part
         self._is_document = manifest.kind in ("readme", "shell", "makefile")
@@ -90,7 +91,7 @@ class View:
         changed = resolve(pin.package, [p._replace(specifier=specifier) if p in twins else p for p in pins])
         mine = tuple(p._replace(specifier=specifier) if p in twins else p for p in self.manifest.pins)
         view = View(self.manifest._replace(pins=mine), self.project, self._is_part)
-        view.evidence = self.evidence
+        view.evidence, view.solved = self.evidence, self.solved
         view._tried = changed
         return view
 
