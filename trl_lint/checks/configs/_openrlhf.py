@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
+from trl_lint import budget
 from trl_lint.checks.configs._argparse import Arguments, Fault, FaultKind, Flag, read_arguments, read_flag
 from trl_lint.checks.configs._asserts import (
     AbsentSettingError,
@@ -116,6 +117,7 @@ def _own_flags(path: str, project: Project) -> Flags | None:
             return None  # somebody else adds flags
     flags = read_flags(tree)
     if flags is None:
+        budget.note(path, "loops repeat its flags so often that they were not read")
         return None
     found = {flag.name: read_flag(flag.name, flag.text) for flag in flags}
     return {**found, "--help": read_flag("--help", "False action=store_true")} if found else None

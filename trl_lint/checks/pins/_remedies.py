@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from trl_lint import budget
 from trl_lint.checks.pins._advisories import matching
 from trl_lint.checks.pins._conflicts import conflict_id, read_conflict
 from trl_lint.checks.pins._installations import failures, failures_by_scope, failures_with
@@ -52,6 +53,7 @@ def fitting_specifier(pin: Pin, specifier: str, view: View, fault: str) -> str |
             continue
         view.solved[0] += 1 + len(failures_by_scope(view)) + len(view.manifest.pins) // _PINS_OF_ONE
         if view.solved[0] > _MOST_SOLVED:
+            budget.note(pin.location.path, "not every repair of its pins was tried")
             return None
         tried = view.with_specifier(pin, wanted)
         if tried is None or not is_told(pin.package, tried):
