@@ -235,7 +235,7 @@ def notebooks(count: int) -> Files:
 
 
 def notebook(sources: list[str], outputs: list[str] | None = None) -> str:
-    cells = [
+    cells: list[dict[str, object]] = [
         {
             "cell_type": "code", "metadata": {}, "execution_count": None, "source": source.splitlines(keepends=True),
             "outputs": [{"output_type": "stream", "name": "stdout", "text": [text]} for text in outputs or ()],

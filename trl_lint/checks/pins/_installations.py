@@ -52,15 +52,19 @@ class Failure(NamedTuple):
 
 # Each installation of a manifest by its group and its marker, with what fails in it.
 _FAILURES: WeakKeyDictionary[View, dict[Scope, list[Failure]]] = WeakKeyDictionary()
+_EACH_ONCE: WeakKeyDictionary[View, list[Failure]] = WeakKeyDictionary()
 
 
 def failures(view: View) -> list[Failure]:
     """The pins of a manifest that no releases satisfy, each contradiction once."""
-    found: dict[frozenset[Pin], Failure] = {}
-    for there in failures_by_scope(view).values():
-        for failure in there:
-            found.setdefault(frozenset(pin for wish in failure.wishes for pin in wish.pins), failure)
-    return list(found.values())
+    known = _EACH_ONCE.get(view)
+    if known is None:
+        found: dict[frozenset[Pin], Failure] = {}
+        for there in failures_by_scope(view).values():
+            for failure in there:
+                found.setdefault(frozenset(pin for wish in failure.wishes for pin in wish.pins), failure)
+        known = _EACH_ONCE[view] = list(found.values())
+    return known
 
 
 def failures_by_scope(view: View) -> dict[Scope, list[Failure]]:

@@ -104,6 +104,12 @@ def is_told(package: str, view: View) -> bool:
 
 def faults_of(package: str, view: View) -> set[str]:
     """What is wrong with the pins of a package: advisories that hold, and conflicts with other packages."""
+    if package not in view.faults:
+        view.faults[package] = _find_faults(package, view)
+    return view.faults[package]
+
+
+def _find_faults(package: str, view: View) -> set[str]:
     found = {a.id for a in advisories() if package in a.packages and matching(a, view) is not None}
     pairs = [(other, package) for other in view.dependents(package)] + [
         (package, name) for name in requirements_of(package)
