@@ -7,7 +7,7 @@ itself (Weber and Seidl 1991; Weideman et al. 2016), with these readings:
 
 * A state knows the character before it, so that `^`, `$`, `\\b` and looks at one character are exact. A longer look may
   hold or not.
-* A loop in which the expression may end as soon as the text does is harmless: what it reads is taken, and not read again.
+* A loop is harmless in which the expression may end wherever the loop does: what it reads is taken, and not read again.
 * More than `_MANY` repetitions count as any number, but a loop with an end multiplies the work only by its number: one
   of up to `_BOUNDED` is harmless.
 

@@ -7,6 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,8 @@ STOPPED = "work on it was cut short: rule TRL103 took more than 0.4 s"
 
 def forever() -> None:
     while True:
-        try:
+        with suppress(Exception):  # as careless code does
             sum(range(1000))
-        except Exception:  # as careless code does
-            pass
 
 
 def match_forever() -> None:
@@ -80,7 +79,9 @@ def endless(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], N
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
-    (tmp_path / "train.py").write_text(SCRIPT + "\nfrom trl import GRPOConfig\n\nGRPOConfig(output_dir=\"o\", max_grad_norm=0)\n")
+    (tmp_path / "train.py").write_text(
+        SCRIPT + '\nfrom trl import GRPOConfig\n\nGRPOConfig(output_dir="o", max_grad_norm=0)\n'
+    )
     return tmp_path / "train.py"
 
 

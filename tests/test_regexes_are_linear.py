@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
 import tomli
 from documents import ROOT
-from pattern_growth import Danger, TooComplexError, danger_in, loops_in
 
 PACKAGE = ROOT / "trl_lint"
 RULES = ROOT / "rules"
@@ -40,7 +37,7 @@ class _Module:
         self.constants: dict[str, Any] = {}
         self.unread: list[str] = []
 
-    def found(self, uses: dict[str, set[str]]) -> Iterator[Found]:
+    def found(self, uses: dict[tuple[str, str], set[str]]) -> Iterator[Found]:
         for parent in ast.walk(self.tree):
             for node in ast.iter_child_nodes(parent):
                 if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -52,7 +49,7 @@ class _Module:
                 if isinstance(node, ast.Call) and (how := _asks(node)):
                     yield from self._of_call(node, how, parent, uses)
 
-    def _of_call(self, node: ast.Call, how: str, parent: ast.AST, uses: dict[str, set[str]]) -> Iterator[Found]:
+    def _of_call(self, node: ast.Call, how: str, parent: ast.AST, uses: dict[tuple[str, str], set[str]]) -> Iterator[Found]:
         place = f"{self.name}: {ast.unparse(node)[:90]}"
         pattern = self.read(node.args[0]) if node.args else None
         if pattern is None:
@@ -63,8 +60,12 @@ class _Module:
         flags = sum((_flags(one) for one in given), 0)
         named = {how}
         if how == "regex":
-            name = parent.targets[0].id if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name) else ""
-            named = uses.get(name, set()) or {"all"}
+            name = (
+                parent.targets[0].id
+                if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name)
+                else ""
+            )
+            named = uses.get((self.name, name), {"all"}) - {"pattern", "flags"}
         elif how == "compile" and isinstance(parent, ast.Attribute):
             named = {parent.attr}
         for use in {USES.get(one, "all") for one in named}:
@@ -77,7 +78,10 @@ class _Module:
         if isinstance(node, ast.Name):
             return self.constants.get(node.id)
         if isinstance(node, ast.JoinedStr):
-            parts = [self.read(part.value) if isinstance(part, ast.FormattedValue) else self.read(part) for part in node.values]
+            parts = [
+                self.read(part.value) if isinstance(part, ast.FormattedValue) else self.read(part)
+                for part in node.values
+            ]
             return "".join(part if isinstance(part, str) else SAMPLE for part in parts)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             left, right = self.read(node.left), self.read(node.right)
@@ -107,17 +111,20 @@ def _flags(node: ast.expr) -> int:
     return int(getattr(re, node.attr)) if isinstance(node, ast.Attribute) and hasattr(re, node.attr) else 0
 
 
-def _uses() -> dict[str, set[str]]:
-    """By the name of an expression, how it is used anywhere in the tool; another name for it may be used in any way."""
-    found: dict[str, set[str]] = {}
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_bytes())):
+def _uses(modules: list[_Module]) -> dict[tuple[str, str], set[str]]:
+    """By the module and the name of an expression, how it is used; handed on, it may be used in any way."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for module in modules:
+        origins: dict[str, tuple[str, str]] = {}
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                home = f"{node.module.replace('.', '/')}.py"
+                origins |= {alias.asname or alias.name: (home, alias.name) for alias in node.names}
+        for node in ast.walk(module.tree):
             for child in ast.iter_child_nodes(node):
-                if not isinstance(child, ast.Name) or not isinstance(child.ctx, ast.Load):
-                    continue
-                how = node.attr if isinstance(node, ast.Attribute) else "all"
-                if how not in ("pattern", "flags"):
-                    found.setdefault(child.id, set()).add(how)
+                if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
+                    how = node.attr if isinstance(node, ast.Attribute) else "all"
+                    found.setdefault(origins.get(child.id, (module.name, child.id)), set()).add(how)
     return found
 
 
@@ -148,10 +155,10 @@ PATTERN_KEYS = ("pattern", "project")
 
 @cache
 def every_expression() -> tuple[list[Found], list[str]]:
-    uses = _uses()
+    modules = [_Module(path) for path in sorted(PACKAGE.rglob("*.py"))]
+    uses = _uses(modules)
     found, unread = [], []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        module = _Module(path)
+    for module in modules:
         found += module.found(uses)
         unread += module.unread
     return [*dict.fromkeys([*found, *_in_rules()])], unread
