@@ -76,3 +76,8 @@ def judge(results: dict[str, Any]) -> Iterable[Verdict]:
         if own is not None and other is not None and not own["is_bound"]:
             ratio = own["wall"] / other["wall"]
             yield Verdict(target, ratio, min(own["n"], other["n"]), other["is_bound"])
+
+
+# How the work may grow with any one thing: the exponent, and the seconds at the largest size (`growth_laws.py`).
+MOST_EXPONENT = 1.2
+MOST_WORK = 4.0

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trl_lint import looks
+from trl_lint import budget, looks
+from trl_lint.budget import READER_SECONDS, RULE_SECONDS, OverBudgetError
 from trl_lint.checks.agreement import agreed
 from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
@@ -18,14 +19,21 @@ from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, Source, SourceError, SourceFile
-from trl_lint.sources.text import MAX_BYTES, TooLargeError, refuse_large
+from trl_lint.sources.text import MAX_BYTES, TookTooLongError, TooLargeError, refuse_large
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run
+    from trl_lint.python.module import PythonModule
 
 PYTHON = (".py", ".pyi", ".ipynb")
 _PARSERS = (b"TrlParser(", b"HfArgumentParser(", b"TrainingArguments(")
 _CONFIG_CALL = regex(rb"Config\(")
+_READING = {
+    "_check_python": "reading it as Python",
+    "_check_document": "reading it as a config",
+    "_check_manifest": "reading its pins",
+    "_check_launches": "reading its commands",
+}
 
 
 class Problem(NamedTuple):
@@ -51,6 +59,7 @@ class Checker:
         self.found_in: dict[str, dict[Finding, None]] = {}
         self.notices_in: dict[str, dict[Notice, None]] = {}
         self._checking = ""
+        self._module: PythonModule | None = None  # that is looked at
         self._rules = [rule for rule in declared_rules() if settings.is_selected(rule.code)]
         self._triage = triage_of(tuple(self._rules))
         self.run_rules = [rule for rule in self._rules if rule.runs]
@@ -87,16 +96,24 @@ class Checker:
         if path not in self.found_in and not mentions_noqa(file.data):
             self.files.forget(path)
 
+    def take_notes(self) -> None:
+        """Take over what was left out while the last file was checked."""
+        for notice in budget.taken_notes():
+            self.notices_in.setdefault(self._checking, {}).setdefault(notice)
+
     def _check_file(self, file: SourceFile, explicit: bool) -> None:
         path = file.path
         readers = (self._check_python, self._check_document, self._check_manifest, self._check_launches)
         is_concerned = False
         for reader in readers:
             try:
-                is_concerned = reader(file, explicit) or is_concerned
+                work = partial(reader, file, explicit)
+                is_concerned = budget.within(_READING[reader.__name__], path, READER_SECONDS, work) or is_concerned
             except SourceError as error:
                 self._report_refused(path, error)
                 return  # one clear line; what else cannot be read in this file follows from it
+            except OverBudgetError as error:
+                self._note_stopped(path, error)
             except RecursionError:
                 self._report_unparsed(path, "nested too deeply to be read", 0)
                 return
@@ -155,6 +172,7 @@ class Checker:
             if "nested" not in error.message and is_newer_syntax(source.text, error.offset):
                 return  # nothing is wrong with the file
             raise SourceError(error.message, source.file_offset(error.offset)) from None
+        self._module = module
         for rule, call in self._triage.candidates(module, active):
             site = Site(call, module, project)
             self._guarded(rule, source.path, partial(_visit, rule, site))
@@ -166,6 +184,7 @@ class Checker:
                 from trl_lint.project.runs import bare_run
 
                 self._judge_run(bare_run(source.path, project))  # nobody else has it: it need not be remembered
+        self._module = None
         project.let_go(module)
 
     def _check_document(self, file: SourceFile, explicit: bool) -> bool:
@@ -223,11 +242,13 @@ class Checker:
 
     def _judge_run(self, run: Run) -> None:
         before, self._checking = self._checking, run.launch.source.path
-        for rule in self.run_rules:
-            if run.is_launched or not rule.launched:
-                self._guarded(rule, run.launch.source.path, partial(self._found_here, rule, run))
-        run.release()
-        self._checking = before
+        try:
+            for rule in self.run_rules:
+                if run.is_launched or not rule.launched:
+                    self._guarded(rule, run.launch.source.path, partial(self._found_here, rule, run))
+            run.release()
+        finally:
+            self._checking = before
 
     def _found_here(self, rule: Rule, run: Run) -> Iterator[Finding]:
         """What a rule finds in a run, less what stands in files that nobody asked about."""
@@ -246,9 +267,9 @@ class Checker:
     def _guarded(self, rule: Rule, path: str, hook: Callable[[], Iterable[Finding]]) -> None:
         """Run one hook; a rule that raises becomes one TRL003 finding, and the others go on."""
         try:
-            for finding in hook():
-                if self.settings.is_enabled(finding.code, finding.location.path):
-                    self._add(finding)
+            budget.within(f"rule {rule.code}", path, RULE_SECONDS, partial(self._add_all, hook))
+        except OverBudgetError as error:
+            self._note_stopped(path, error)
         except (SourceError, RecursionError) as error:
             # LibCST refused an island that `ast` accepted, or it is nested too deeply to be walked: nothing can be
             # confirmed, so nothing is said.
@@ -256,6 +277,18 @@ class Checker:
                 raise RuntimeError(f"{path}: {error}") from error
         except Exception as error:
             self._report_crash(path, f"rule {rule.code} ({rule.page.name})", error)
+
+    def _note_stopped(self, path: str, error: OverBudgetError) -> None:
+        """Note what was stopped, and drop what it may have left half done for the others."""
+        budget.note(path, str(error))
+        self.project(path).forget_worked_out()
+        if self._module is not None:
+            self._module.memo.clear()
+
+    def _add_all(self, hook: Callable[[], Iterable[Finding]]) -> None:
+        for finding in hook():
+            if self.settings.is_enabled(finding.code, finding.location.path):
+                self._add(finding)
 
     def _report_crash(self, path: str, what: str, error: Exception) -> None:
         import traceback
@@ -269,6 +302,8 @@ class Checker:
             self.problems.append(problem)
 
     def _report_refused(self, path: str, error: SourceError) -> None:
+        if isinstance(error, TookTooLongError):
+            return  # a notice says so
         # A file that is too large was left out on purpose: that is said, and stops no build.
         severity: Severity = "info" if isinstance(error, TooLargeError) else "error"
         self._report_unparsed(path, error.message, error.offset, severity=severity)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from trl_lint import looks
+from trl_lint import budget, looks
 from trl_lint.checker import PYTHON, Checker, Problem, mentions_noqa
 from trl_lint.finding import Finding, Notice
 from trl_lint.project import Project, find_root
@@ -118,7 +118,7 @@ class _Run:
             parts = earlier.parts.renewed(again, parts)
             self._take_over_parts(parts)
         findings, skipped = self._suppressed()
-        notices = dict.fromkeys(notice for there in self.checker.notices_in.values() for notice in there)
+        notices = budget.merged(notice for there in self.checker.notices_in.values() for notice in there)
         return Result(
             sorted(findings, key=_order),
             sorted([*notices, *skipped], key=lambda notice: notice.sort_key),
@@ -137,7 +137,9 @@ class _Run:
         if jobs == 1:
             self._check_share(found)
             return
-        self._read_ahead([path for path, _ in found if not path.endswith(PYTHON)])
+        with budget.watched():
+            self._read_ahead([path for path, _ in found if not path.endswith(PYTHON)])
+            self.checker.take_notes()
         for share in spread(found, jobs, self._check_share):
             self._take_over(share)
 
@@ -153,9 +155,14 @@ class _Run:
 
     def _check_share(self, found: Iterable[Found]) -> Share:
         paths = []
-        for path, explicit in found:
-            self.checker.check_path(path, explicit)
-            paths.append(path)
+        with budget.watched():
+            for path, explicit in found:
+                paths.append(path)
+                if budget.is_run_over():
+                    budget.note_unchecked([path])
+                else:
+                    self.checker.check_path(path, explicit)
+                self.checker.take_notes()
         kept = [path for path in paths if self.files.is_open(path)]
         checker = self.checker
         return Share(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from trl_lint.records import NamedTuple
@@ -13,6 +14,15 @@ _TEST_FILE = regex(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^
 
 # Folders of what nobody works on any more.
 _RETIRED = frozenset(("archive", "archived", "attic", "deprecated", "legacy", "obsolete", "old"))
+
+# The pieces that stand for any number of characters; all others are regular expressions for one character.
+NAME = "[^/]*"
+ANYTHING = ".*"
+FOLDERS = "(?:.*/)?"
+
+# The longest path has 4,096 characters, the longest name 255.
+_MOST_LOOPS = 2
+MANY = (NAME, ANYTHING, FOLDERS)
 
 
 def is_test_file(path: str) -> bool:
@@ -37,10 +47,10 @@ class Glob(NamedTuple):
 
     def matches(self, path: str) -> bool:
         """Whether the pattern names an absolute path: by its last part, or by the whole of it below `root`."""
-        if _regex(self.pattern).match(os.path.basename(path)):
+        if _matcher(self.pattern)(os.path.basename(path)):
             return True
         anchored = self.pattern if os.path.isabs(self.pattern) else _join(self.root, self.pattern)
-        return _regex(anchored).match(_slashes(path)) is not None
+        return bool(_matcher(anchored)(_slashes(path)))
 
 
 def _join(root: str, pattern: str) -> str:
@@ -54,7 +64,7 @@ def _slashes(path: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _regex(pattern: str) -> re.Pattern[str]:
+def _matcher(pattern: str) -> Callable[[str], object]:
     """`*` crosses folders, as in ruff; `**/` may also stand for no folder at all; a final slash changes nothing."""
     pattern = pattern.rstrip("/") or pattern
     out = []
@@ -62,11 +72,11 @@ def _regex(pattern: str) -> re.Pattern[str]:
     while i < len(pattern):
         char = pattern[i]
         if pattern.startswith("**/", i):
-            out.append("(?:.*/)?")
+            out.append(FOLDERS)
             i += 3
             continue
         if char == "*":
-            out.append(".*")
+            out.append(ANYTHING)
         elif char == "?":
             out.append("[^/]")
         elif char == "[" and (end := pattern.find("]", i + 2)) > 0:
@@ -79,9 +89,27 @@ def _regex(pattern: str) -> re.Pattern[str]:
             out.append(re.escape(char))
         i += 1
     try:
-        return re.compile("".join(out) + r"\Z", re.DOTALL)
+        return matcher(out)
     except re.error:  # a character class such as [z-a]: the text itself is all it can mean
-        return re.compile(re.escape(pattern) + r"\Z")
+        return pattern.__eq__
+
+
+def is_quick(pieces: Sequence[str]) -> bool:
+    """Whether a regular expression of these pieces never takes long."""
+    return sum(piece in MANY for piece in pieces) <= _MOST_LOOPS
+
+
+def as_regex(pieces: Sequence[str]) -> str:
+    return "".join(pieces) + r"\Z"
+
+
+def matcher(pieces: Sequence[str]) -> Callable[[str], object]:
+    """A function that says whether all of a text fits. Raises re.error where a piece is none."""
+    if is_quick(pieces):
+        return re.compile(as_regex(pieces), re.DOTALL).match
+    from trl_lint.wildcards import Places
+
+    return Places(pieces).match
 
 
 def relative_to(path: str, folder: str) -> str:

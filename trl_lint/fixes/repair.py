@@ -73,7 +73,7 @@ class _Loop:
         that spares its file."""
         from trl_lint.engine import Earlier
 
-        if self.result.parts is None or self.result.problems:
+        if self.result.parts is None or self.result.problems or _cut_short(self.result):
             return None
         changed = (path for path, data in contents.items() if data != self.contents.get(path))
         return Earlier(self.result.parts, frozenset(changed))
@@ -189,7 +189,15 @@ class _Loop:
                 return f"it would bring a new error: {f.code} {f.message}"
         if len(after.problems) > len(self.result.problems):
             return f"the repaired project could not be checked: {after.problems[-1].message}"
+        cut = _cut_short(after) - _cut_short(self.result)
+        if cut:
+            return f"the repaired project could not be checked to the end: {min(cut)}"
         return None
+
+
+def _cut_short(result: Result) -> set[str]:
+    """What of the work was cut short, so that a finding may be gone for no better reason."""
+    return {notice.message for notice in result.notices if notice.kind == "budget"}
 
 
 def _moved(finding: Finding, moved: dict[str, Moves]) -> tuple[int, int]:

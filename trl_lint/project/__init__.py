@@ -9,10 +9,13 @@ import os
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from trl_lint import looks
+from trl_lint import budget, looks
+from trl_lint.budget import READER_SECONDS, OverBudgetError
 from trl_lint.sources import Files, SourceError, SourceFile
+from trl_lint.sources.text import TookTooLongError
 
 if TYPE_CHECKING:
     from trl_lint.project.documents import Document
@@ -28,6 +31,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_READING = {
+    "manifest": "reading its pins",
+    "launches": "reading its commands",
+    "document": "reading it as a config",
+    "module": "reading it as Python",
+    "parser": "reading its arguments",
+}
 DOCUMENT_SUFFIXES = (".yaml", ".yml", ".json")
 _OWN_SETTINGS = (".trl-lint.toml", "trl-lint.toml")
 _READMES = ("README.md", "README.rst", "README")
@@ -199,6 +209,14 @@ class Project:
         if ("module", module.path) not in self._readings:
             self._remember("module", module.path, (module, None))
 
+    def forget_worked_out(self) -> None:
+        """Drop what rules have worked out: one of them was stopped in the midst of it."""
+        self.memo.clear()
+        for kind, path in list(self._readings):
+            module, _ = self._readings[kind, path]
+            if kind == "module" and module is not None:
+                cast("PythonModule", module).memo.clear()
+
     def let_go(self, module: PythonModule) -> None:
         """The rules are done with a module: unless it is kept, nothing of it need stay in memory."""
         if self._readings.get(("module", module.path), (None, None))[0] is not module:
@@ -221,7 +239,11 @@ class Project:
         if known is None:
             with looks.about(path):
                 try:
-                    known = (read(self.files.get(path)), None)
+                    work = partial(self._from, path, read)
+                    known = (budget.within(_READING[kind], path, READER_SECONDS, work), None)
+                except OverBudgetError as error:
+                    budget.note(path, str(error))
+                    known = (None, TookTooLongError("takes too long to be read"))
                 except SourceError as error:
                     known = (None, error)
                 except RecursionError:
@@ -235,6 +257,9 @@ class Project:
         if failure is not None:
             raise failure
         return cast("T", result)
+
+    def _from(self, path: str, read: Callable[[SourceFile], T]) -> T:
+        return read(self.files.get(path))
 
     def _remember(self, kind: str, path: str, reading: tuple[object, SourceError | None]) -> None:
         self._readings[kind, path] = reading
@@ -252,24 +277,26 @@ class Project:
         if self._manifests is None:
             from trl_lint.project.pins import is_manifest
 
-            self._manifests = []
-            for path in self.paths():
-                if is_manifest(path) and (manifest := self.manifest_around(path)) is not None:
-                    self._manifests.append(manifest)
+            around = (self.manifest_around(path) for path in self.paths() if is_manifest(path))
+            self._manifests = [manifest for manifest in around if manifest is not None]
         return self._manifests
 
     def launches(self, word: bytes = b"") -> list[Launch]:
         """Every launch command written anywhere in the project; with `word`, only in files whose bytes hold it."""
         found = self._launches.get(word)
         if found is None:
-            from trl_lint.project.launches import holds_launches
+            found = self._launches[word] = budget.shared(self.root, partial(self._all_launches, word))
+        return found
 
-            found = self._launches[word] = []
-            for path in self.paths():
-                if holds_launches(path) and not is_larger(path, _CONTEXT_FILE_BYTES):
-                    with suppress(OSError, SourceError):
-                        if not word or self.files.holds(path, word):
-                            found.extend(self._launches_ahead(path))
+    def _all_launches(self, word: bytes) -> list[Launch]:
+        from trl_lint.project.launches import holds_launches
+
+        found: list[Launch] = []
+        for path in self.paths():
+            if holds_launches(path) and not is_larger(path, _CONTEXT_FILE_BYTES):
+                with suppress(OSError, SourceError):
+                    if not word or self.files.holds(path, word):
+                        found.extend(self._launches_ahead(path))
         return found
 
     def _launches_ahead(self, path: str) -> list[Launch]:
@@ -310,12 +337,15 @@ class Project:
     def runs_with(self, path: str) -> list[Run]:
         """The runs that use the file at `path` through any of their links."""
         if self._runs_by_file is None:
-            table: dict[str, list[Run]] = {}
-            for run in self.runs():
-                for linked in dict.fromkeys(path for link in run.links for path in link.paths):
-                    table.setdefault(linked, []).append(run)
-            self._runs_by_file = table
+            self._runs_by_file = budget.shared(self.root, self._table_of_runs)
         return self._runs_by_file.get(path, [])
+
+    def _table_of_runs(self) -> dict[str, list[Run]]:
+        table: dict[str, list[Run]] = {}
+        for run in self.runs():
+            for linked in dict.fromkeys(path for link in run.links for path in link.paths):
+                table.setdefault(linked, []).append(run)
+        return table
 
     def launches_of(self, script: str, word: bytes = b"") -> list[Launch]:
         """The launches that start the script at this absolute path; `word` as in `launches`."""
@@ -324,20 +354,27 @@ class Project:
     def parsers(self) -> list[ScriptParser]:
         """The parsers of all scripts of the project, as far as they are understood."""
         if self._parsers is None:
-            scripts = [path for path in self.paths() if not is_larger(path, _CONTEXT_FILE_BYTES)]
-            self._parsers = [found for path in scripts if (found := self.parser_in(path)) is not None]
+            self._parsers = budget.shared(self.root, self._all_parsers)
         return self._parsers
+
+    def _all_parsers(self) -> list[ScriptParser]:
+        scripts = [path for path in self.paths() if not is_larger(path, _CONTEXT_FILE_BYTES)]
+        return [found for path in scripts if (found := self.parser_in(path)) is not None]
 
     def documents(self, kind: str) -> list[Document]:
         """The recognised config documents of one kind ("accelerate", "deepspeed", "trl-recipe", …)."""
         if self._documents is None:
-            self._documents = []
-            for path in self.paths():
-                if path.endswith(DOCUMENT_SUFFIXES) and not is_larger(path, _CONTEXT_FILE_BYTES):
-                    with suppress(OSError, SourceError):
-                        if (document := self.document_in(path)) is not None:
-                            self._documents.append(document)
+            self._documents = budget.shared(self.root, self._all_documents)
         return [document for document in self._documents if document.kind == kind]
+
+    def _all_documents(self) -> list[Document]:
+        found = []
+        for path in self.paths():
+            if path.endswith(DOCUMENT_SUFFIXES) and not is_larger(path, _CONTEXT_FILE_BYTES):
+                with suppress(OSError, SourceError):
+                    if (document := self.document_in(path)) is not None:
+                        found.append(document)
+        return found
 
 
 def is_larger(path: str, limit: int) -> bool:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 
 from trl_lint import looks
+from trl_lint.paths import ANYTHING, FOLDERS, NAME, as_regex, is_quick, matcher
 from trl_lint.records import NamedTuple
 
 _NAME = ".gitignore"
@@ -21,9 +23,9 @@ _CLASSES = {
 
 
 class Pattern(NamedTuple):
-    """One line: a regular expression for the path below the folder of the file (or, not `anchored`, for the name)."""
+    """One line: the pieces of a pattern for the path below the folder of its file (or, not `anchored`, for the name)."""
 
-    regex: str
+    pieces: tuple[str, ...]
     negated: bool
     folders_only: bool
     anchored: bool
@@ -32,15 +34,17 @@ class Pattern(NamedTuple):
 class Patterns:
     """The patterns of one file and the folder they are relative to."""
 
-    __slots__ = ("_any", "_compiled", "_patterns", "_prefix")
+    __slots__ = ("_any", "_has_slow", "_matchers", "_patterns", "_prefix")
 
     def __init__(self, folder: str, patterns: list[Pattern]) -> None:
         self._prefix = len(os.path.join(folder, ""))
         self._patterns = patterns
-        self._compiled: list[re.Pattern[str]] | None = None
+        self._matchers: list[Callable[[str], object]] | None = None
         # Most paths match nothing: one look at each of two alternations says so.
+        quick = [(as_regex(p.pieces), p.anchored) for p in patterns if is_quick(p.pieces)]
+        self._has_slow = len(quick) < len(patterns)
         self._any = tuple(
-            re.compile("|".join(p.regex for p in patterns if p.anchored == anchored) or r"(?!)", re.DOTALL)
+            re.compile("|".join(text for text, is_anchored in quick if is_anchored == anchored) or r"(?!)", re.DOTALL)
             for anchored in (False, True)
         )
 
@@ -48,12 +52,12 @@ class Patterns:
         """Whether the last pattern that matches leaves a path out; None where none matches."""
         below = path[self._prefix :].replace(os.sep, "/")
         names, paths = self._any
-        if not names.match(name) and not paths.match(below):
+        if not self._has_slow and not names.match(name) and not paths.match(below):
             return None
-        if self._compiled is None:
-            self._compiled = [re.compile(pattern.regex, re.DOTALL) for pattern in self._patterns]
-        for pattern, regex in zip(reversed(self._patterns), reversed(self._compiled), strict=True):
-            if (is_folder or not pattern.folders_only) and regex.match(below if pattern.anchored else name):
+        if self._matchers is None:
+            self._matchers = [matcher(pattern.pieces) for pattern in self._patterns]
+        for pattern, fits in zip(reversed(self._patterns), reversed(self._matchers), strict=True):
+            if (is_folder or not pattern.folders_only) and fits(below if pattern.anchored else name):
                 return not pattern.negated
         return None
 
@@ -142,8 +146,8 @@ def read_pattern(line: str) -> Pattern | None:
     if not line:
         return None
     anchored = "/" in line
-    regex = _regex(line.removeprefix("/"), anchored)
-    return None if regex is None else Pattern(regex, negated, folders_only, anchored)
+    pieces = _pieces(line.removeprefix("/"), anchored)
+    return None if pieces is None else Pattern(pieces, negated, folders_only, anchored)
 
 
 def _without_trailing_spaces(line: str) -> str:
@@ -157,8 +161,8 @@ def _without_trailing_spaces(line: str) -> str:
     return line[:end]
 
 
-def _regex(pattern: str, anchored: bool) -> str | None:
-    """A pattern as a regular expression; None where git gives up on it (an open bracket, a backslash at the end)."""
+def _pieces(pattern: str, anchored: bool) -> tuple[str, ...] | None:
+    """The pieces of a pattern; None where git gives up on it (an open bracket, a backslash at the end)."""
     out, i = [], 0
     while i < len(pattern):
         char = pattern[i]
@@ -170,10 +174,10 @@ def _regex(pattern: str, anchored: bool) -> str | None:
             # `**` between slashes stands for any number of folders, elsewhere for what `*` does.
             crosses = anchored and i - start > 1 and (start == 0 or pattern[start - 1] == "/")
             if crosses and pattern.startswith("/", i):
-                out.append("(?:.*/)?")
+                out.append(FOLDERS)
                 i += 1
             else:
-                out.append(".*" if crosses and (i == len(pattern) or pattern.startswith("\\/", i)) else "[^/]*")
+                out.append(ANYTHING if crosses and (i == len(pattern) or pattern.startswith("\\/", i)) else NAME)
         elif char == "?":
             out.append("[^/]")
         elif char == "[":
@@ -189,7 +193,7 @@ def _regex(pattern: str, anchored: bool) -> str | None:
             i += 1
         else:
             out.append(re.escape(char))
-    return "".join(out) + r"\Z"
+    return tuple(out)
 
 
 def _bracket(pattern: str, i: int) -> tuple[str, int] | None:

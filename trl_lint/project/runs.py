@@ -213,7 +213,7 @@ class Run:
         if path is None:
             return None
         if self.is_launched:
-            return read_script(path, self.project)
+            return read_script(path, self.project, is_launched=True)
         with looks.about(self.launch.source.path):  # nobody starts it: what it says counts for itself alone
             return read_script(path, self.project)
 

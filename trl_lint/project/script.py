@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, cast
 
 from trl_lint.project.effective import Setting
 from trl_lint.project.parsers import Fields, ScriptParser, fields_of
@@ -61,12 +62,21 @@ def _setting(value: object, location: Location) -> Setting:
     return Setting(value if known else UNKNOWN, "script", location)  # type: ignore[arg-type]
 
 
-def read_script(path: str, project: Project) -> Script | None:
+def read_script(path: str, project: Project, is_launched: bool = False) -> Script | None:
     """How the script at `path` is configured; None if it cannot be read or nothing is known."""
     try:
         module = project.module_in(path)
     except (OSError, SourceError):
         return None
+    if not is_launched:
+        return _script_of(module, path, project)
+    key = ("script", module.tree)
+    if key not in module.memo:  # each of its launches asks
+        module.memo[key] = _script_of(module, path, project)
+    return cast("Script | None", module.memo[key])
+
+
+def _script_of(module: PythonModule, path: str, project: Project) -> Script | None:
     parser = project.parser_in(path)
     call = None
     if parser is not None:
@@ -117,9 +127,8 @@ def _assigned(module: PythonModule) -> list[tuple[str, Setting]]:
         if isinstance(parent, ast.Assign) and not _is_conditional(module, parent):
             value = module.value(parent.value)
         found.append((node.attr, _setting(value, module.location(node))))
-    names = [name for name, _ in found]
-    twice = {name for name in names if names.count(name) > 1}
-    found = [(name, one._replace(value=UNKNOWN) if name in twice else one) for name, one in found]
+    times = Counter(name for name, _ in found)
+    found = [(name, one._replace(value=UNKNOWN) if times[name] > 1 else one) for name, one in found]
     for call in module.calls:
         name = key_of(call.func).rpartition(".")[2]
         if name == "replace" or name.startswith("set_"):  # dataclasses.replace, TrainingArguments.set_training

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 _IMPORT = regex(rb"import[ \t]")
 # What may stand on a line before `import`: nothing, a byte order mark, `from x.y`, or the end of another statement; in
 # the JSON of a notebook a quote or `\n`. An example in a docstring (`>>> from trl import …`) is none of them, and is
-# where most files of a library name their own package.
-_BEFORE = regex(rb"(?:^(?:\xef\xbb\xbf)?|[\":;]|\\n)[ \t\f]*(?:from[ \t]+(\w+)[\w.]*[ \t]+)?$")
+# where most files of a library name their own package. Read backwards from the word, so that it begins at one place.
+_BEFORE = regex(rb"(?:[ \t]+([\w.]*\w)[ \t]+morf)?[ \t\f]*(?:\xbf\xbb\xef)?(?:$|[\":;]|n\\)")
+_LONGEST_BEFORE = 400  # bytes; nobody writes more of them between the beginning of a statement and its `import`
 _WORD = regex(rb"\w+")
 _ONLY_WORDS = bytes(c if c < 128 and (chr(c).isalnum() or c == 95) else 32 for c in range(256))
 
@@ -284,12 +285,15 @@ def _imported_words(data: bytes) -> set[bytes]:
     found: set[bytes] = set()
     if b"\r" in data:
         data = data.replace(b"\r", b"\n")
+    read = 0  # how far the words of a line are found already
     for match in _IMPORT.finditer(data):
-        start = data.rfind(b"\n", 0, match.start()) + 1
-        before = _BEFORE.search(data[start : match.start()])
+        least = max(0, match.start() - _LONGEST_BEFORE)
+        start = max(least, data.rfind(b"\n", least, match.start()) + 1)
+        before = _BEFORE.match(data[start : match.start()][::-1])
         if before is not None and before[1]:
-            found.add(before[1])
-        elif before is not None:
+            found.add(before[1][::-1].partition(b".")[0])
+        elif before is not None and match.end() > read:
             end = data.find(b"\n", match.end())
-            found.update(_WORD.findall(data[match.end() : end if end >= 0 else len(data)]))
+            read = end if end >= 0 else len(data)
+            found.update(_WORD.findall(data[match.end() : read]))
     return found

@@ -42,6 +42,10 @@ class TooLargeError(SourceError):
     """A file was made by a program, to judge by its size: parsing it would take minutes and find nothing."""
 
 
+class TookTooLongError(SourceError):
+    """A file was not read to its end, because that took too long; a notice says so."""
+
+
 MAX_BYTES = 2_000_000
 _READABLE_BYTES = 100_000_000  # above it not even a notebook full of pictures is read into memory
 

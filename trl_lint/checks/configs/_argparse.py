@@ -7,6 +7,7 @@ stand behind it or behind `=`, and a word that nothing takes is refused.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
@@ -95,6 +96,7 @@ def read_arguments(words: Sequence[Word], flags: Mapping[str, Flag]) -> Argument
     named: dict[str, Word] = {}
     faults: list[Fault] = []
     hidden = False
+    names = sorted(flags)
     position = 0
     while position < len(words):
         word = words[position]
@@ -106,7 +108,7 @@ def read_arguments(words: Sequence[Word], flags: Mapping[str, Flag]) -> Argument
             if word.text is None:
                 hidden = True
             continue
-        flag = _flag_of(name, flags)
+        flag = _flag_of(name, flags, names)
         following = list(_values(words, position))
         if flag is None:
             faults.append(Fault("unknown", name, word))
@@ -149,11 +151,13 @@ def _head(word: Word) -> tuple[str | None, Word | None]:
     return (name, word._replace(text=value)) if equals else (name, None)
 
 
-def _flag_of(name: str, flags: Mapping[str, Flag]) -> Flag | None:
+def _flag_of(name: str, flags: Mapping[str, Flag], names: list[str]) -> Flag | None:
+    """The flag of a name, or of the one name in `names`, which are sorted, that begins with it."""
     if name in flags:
         return flags[name]
-    beginning = [flag for full, flag in flags.items() if full.startswith(name)]
-    return None if not beginning else beginning[0] if len(beginning) == 1 else _AMBIGUOUS
+    at = bisect_left(names, name)
+    beginning = [full for full in names[at : at + 2] if full.startswith(name)]
+    return None if not beginning else flags[beginning[0]] if len(beginning) == 1 else _AMBIGUOUS
 
 
 def _values(words: Sequence[Word], position: int) -> Iterator[Word]:

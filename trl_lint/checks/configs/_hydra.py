@@ -38,7 +38,8 @@ _COMMENT = regex(r"(?:^|(?<=\s))#[^\n]*")
 # One word of a list: quoted parts, expansions and all else up to a blank.
 _ITEM = regex(r"(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\.|[^\s\"'\\])+", re.DOTALL)
 _NUMBER = regex(r"[+-]?(?:\d[\d_]*)\Z")
-_FLOAT = regex(r"[+-]?(?:\d[\d_]*\.?[\d_]*(?:e[+-]?\d+)?|\.\d[\d_]*(?:e[+-]?\d+)?)\Z", re.IGNORECASE)
+_FLOAT = regex(r"[+-]?(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:e[+-]?\d+)?\Z", re.IGNORECASE)
+_LONGEST_NUMBER = 400  # characters; beyond, Python may refuse to read it
 
 
 class Mandatory(enum.Enum):
@@ -114,16 +115,20 @@ def read_command_line(launch: Launch) -> CommandLine | None:
         else:
             return None  # a placeholder of a document, or a word that nobody knows
     own = [override for override in overrides if not override.key.startswith("hydra.")]
-    groups = tuple(override for override in own if not _GROUP_SIGNS.isdisjoint(override.key))
+    groups = tuple(override for override in own if _names_group(override))
     if any(override.key == "hydra.searchpath" for override in overrides) or not all(o.is_certain for o in groups):
         return None
     return CommandLine(
-        tuple(override for override in own if override not in groups),
+        tuple(override for override in own if not _names_group(override)),
         options["--config-name"].removesuffix(".yaml"),
         options["--config-path"],
         groups,
         takes_more,
     )
+
+
+def _names_group(override: Override) -> bool:
+    return not _GROUP_SIGNS.isdisjoint(override.key)
 
 
 def _possible_overrides(word: Word, launch: Launch) -> list[Override] | None:
@@ -271,11 +276,19 @@ def read_value(text: str | None) -> Any:
     plain = {"null": None, "true": True, "false": False}
     if text.lower() in plain:
         return plain[text.lower()]
-    if _NUMBER.match(text):
-        return int(text)
-    if _FLOAT.match(text):
-        return float(text)
+    if _FLOAT.match(text):  # or a whole number
+        return _number(text)
     return UNKNOWN if "(" in text else text
+
+
+def _number(text: str) -> Any:
+    """A number, UNKNOWN where Python reads none (`1__0`)."""
+    if len(text) > _LONGEST_NUMBER:
+        return UNKNOWN
+    try:
+        return int(text) if _NUMBER.match(text) else float(text)
+    except ValueError:
+        return UNKNOWN
 
 
 def tree_of(keys: dict[str, str]) -> Tree:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, cast
 
-from trl_lint import looks
+from trl_lint import budget, looks
 from trl_lint.checks.configs._argparse import Arguments, Fault, FaultKind, Flag, read_arguments, read_flag
 from trl_lint.checks.configs._asserts import (
     AbsentSettingError,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
     from trl_lint.project import Project
     from trl_lint.project.launches import Launch
+    from trl_lint.sources.shell import Word
 
 Flags = Mapping[str, Flag]
 
@@ -90,7 +92,17 @@ def _module_at(path: str) -> str:
 
 
 def read_own_flags(path: str, project: Project) -> Flags | None:
-    """The flags a program of the project declares; None where some of them cannot be read in its file."""
+    """The flags a program of the project declares; None where some of them cannot be read in its file.
+
+    Three rules ask for those of the same script, for each of its launches.
+    """
+    key = ("own flags", path)
+    if key not in project.memo:
+        project.memo[key] = _own_flags(path, project)
+    return cast("Flags | None", project.memo[key])
+
+
+def _own_flags(path: str, project: Project) -> Flags | None:
     from trl_lint.knowledge.refresher.flags import read_flags
 
     try:
@@ -107,7 +119,11 @@ def read_own_flags(path: str, project: Project) -> Flags | None:
             return None
         if any(isinstance(a, ast.Name) and "parser" in a.id.lower() for a in node.args):
             return None  # somebody else adds flags
-    found = {flag.name: read_flag(flag.name, flag.text) for flag in read_flags(tree)}
+    flags = read_flags(tree)
+    if flags is None:
+        budget.note(path, "loops repeat its flags so often that they were not read")
+        return None
+    found = {flag.name: read_flag(flag.name, flag.text) for flag in flags}
     return {**found, "--help": read_flag("--help", "False action=store_true")} if found else None
 
 
@@ -153,8 +169,9 @@ def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], level: Level, proje
     if run.own is not None:
         shown = os.path.relpath(run.path, project.root).replace(os.sep, "/")
         related = (Location(run.path, 0, 0, "the flags are declared here"),)
+        starts = _starts(run.launch)
         for fault in read_arguments(run.launch.args, run.own).faults:
-            if fault.kind in kinds and not _is_blank(fault, run.launch):
+            if fault.kind in kinds and not _is_blank(fault, run.launch, starts):
                 yield Problem(
                     place_of(fault, run.launch), _word(fault, run, f"`{shown}`", run.own), level.severity, related
                 )
@@ -162,28 +179,45 @@ def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], level: Level, proje
     if "openrlhf" not in run.choices:
         return
     newest = run.choices["openrlhf"].newest
+    starts = _starts(run.launch)
+    faults_in = lru_cache(maxsize=None)(partial(_places_of_faults, run))
     arguments = arguments_in(run, newest)
     for fault in arguments.faults if arguments is not None else ():
-        verdict = _judged(fault, run, level) if fault.kind in kinds and not _is_blank(fault, run.launch) else None
+        is_asked = fault.kind in kinds and not _is_blank(fault, run.launch, starts)
+        verdict = _judged(fault, run, faults_in, level) if is_asked else None
         if verdict is not None:
             message = _word(fault, run, verdict.where, flags_in_release(run.module, newest) or {})
             yield Problem(place_of(fault, run.launch), message, verdict.severity, verdict.related)
 
 
-def _is_blank(fault: Fault, launch: Launch) -> bool:
+def _starts(launch: Launch) -> list[int]:
+    return sorted(word.start for word in launch.args)
+
+
+def _places_of_faults(run: OpenRLHFRun, version: str) -> frozenset[tuple[Word, FaultKind]] | None:
+    """Where and how a release refuses a command; None if its flags are not known."""
+    arguments = arguments_in(run, version)
+    return None if arguments is None else frozenset((fault.word, fault.kind) for fault in arguments.faults)
+
+
+def _is_blank(fault: Fault, launch: Launch, starts: list[int]) -> bool:
     """Whether the value that a flag lacks is a variable that is empty here: `KEY=""` is a blank to fill in."""
     if fault.kind != "missing":
         return False
-    behind = min((word.start for word in launch.args if word.start >= fault.word.end), default=launch.command.end)
+    next_one = bisect_left(starts, fault.word.end)
+    behind = starts[next_one] if next_one < len(starts) else launch.command.end
     return "$" in launch.source.text[fault.word.end : behind]
 
 
-def _judged(fault: Fault, run: OpenRLHFRun, level: Level) -> Verdict | None:
+def _judged(
+    fault: Fault,
+    run: OpenRLHFRun,
+    faults_in: Callable[[str], frozenset[tuple[Word, FaultKind]] | None],
+    level: Level,
+) -> Verdict | None:
     def ask(versions: dict[str, str]) -> bool | None:
-        arguments = arguments_in(run, versions["openrlhf"])
-        if arguments is None:
-            return None
-        return not any(other.word == fault.word and other.kind == fault.kind for other in arguments.faults)
+        found = faults_in(versions["openrlhf"])
+        return None if found is None else (fault.word, fault.kind) not in found
 
     points = {"openrlhf": frozenset(range(len(releases("openrlhf"))))}
     return judged(run.choices, points, ask, level, "openrlhf")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -131,8 +131,9 @@ def _read_own(script: str, program: Program, line: CommandLine, project: Project
     program = program._replace(config=line.config_name or program.config)
     chosen: dict[str, str] = {}
     overrides = []
-    for override in (*line.groups, *line.overrides):
-        if override in line.groups or _is_group(override, program):
+    options = [(override, True) for override in line.groups]
+    for override, is_group in (*options, *((override, _is_group(override, program)) for override in line.overrides)):
+        if is_group:
             if override.sign or override.value is None or override.is_container or not override.is_certain:
                 return None
             chosen[override.key] = override.value.strip("\"'")
@@ -226,11 +227,18 @@ def _refused_in_releases(run: VerlRun, level: Level) -> Iterator[UnknownKey]:
     if "verl" not in run.choices:
         return
     newest = run.choices["verl"].newest
+    faults: dict[str, dict[int, Fault] | None] = {}  # by release
+
+    def faults_in(version: str) -> dict[int, Fault] | None:
+        if version not in faults:
+            faults[version] = _faults(run, version)
+        return faults[version]
+
+    now = faults_in(newest) or {}
     for index, override in enumerate(run.overrides):
-        now = _faults(run, newest)
-        if now is None or index not in now:
+        if index not in now:
             continue
-        verdict = _judged(run, index, level)
+        verdict = _judged(run, faults_in, index, level)
         if verdict is None:
             continue
         tree = tree_in_release(config_name(run, newest), newest)
@@ -242,9 +250,11 @@ def _refused_in_releases(run: VerlRun, level: Level) -> Iterator[UnknownKey]:
         )
 
 
-def _judged(run: VerlRun, index: int, level: Level) -> Verdict | None:
+def _judged(
+    run: VerlRun, faults_in: Callable[[str], dict[int, Fault] | None], index: int, level: Level
+) -> Verdict | None:
     def ask(versions: dict[str, str]) -> bool | None:
-        found = _faults(run, versions["verl"])
+        found = faults_in(versions["verl"])
         return None if found is None else index not in found
 
     points = {"verl": frozenset(range(len(releases("verl"))))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from trl_lint.checks.rule import Site
 from trl_lint.finding import Fix
@@ -56,9 +56,25 @@ def meetings_of(site: Site, sort: Sort) -> list[Mix]:
     around = _around(module, function, factory)
     if not around:
         return []
-    analyses = [function_meetings(module, root, site.project) for root in around]
-    found = [mix for mix in certain_meetings(analyses, sort) if mix.factory is factory and not is_prepared(mix)]
+    met = _met_in(module, tuple(around), site.project)
+    found = [mix for mix in met.get((factory, sort), ()) if not is_prepared(mix)]
     return sorted(found, key=lambda mix: mix.strength)
+
+
+def _met_in(
+    module: PythonModule, around: tuple[FunctionNode, ...], project: Project
+) -> dict[tuple[ast.AST, Sort], list[Mix]]:
+    """The certain meetings in some functions, by what made the tensor and by their sort."""
+    key = ("meetings", around[0])
+    known = cast("dict[tuple[FunctionNode, ...], dict[Any, list[Mix]]]", module.memo.setdefault(key, {}))
+    if around not in known:
+        from trl_lint.python.dataflow.device import certain
+
+        found: dict[Any, list[Mix]] = {}
+        for mix in certain([function_meetings(module, root, project) for root in around]):
+            found.setdefault((mix.factory, mix.sort), []).append(mix)
+        known[around] = found
+    return known[around]
 
 
 def read_meeting(site: Site, sort: Sort) -> Mix | None:

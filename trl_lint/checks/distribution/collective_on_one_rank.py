@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from trl_lint.checks.distribution._accelerators import constructor_of
 from trl_lint.checks.rule import Rule, Site
@@ -112,18 +112,40 @@ def has_counterpart(module: PythonModule, call: ast.Call, branch: ast.If) -> boo
     """Whether the other processes may answer: in the `else`, after a `return`, or under another test of ranks."""
     function = module.function(call)
     around: ast.AST = function if function is not None else module.tree
-    if function is not None and any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function)):
+    calls = _calls_of_ranks(module, around)
+    if function is not None and calls is None:
         return True
     inside = {node for statement in branch.body for node in ast.walk(statement)}
     if any(isinstance(node, (ast.Return, ast.Raise, ast.Continue, ast.Break)) for node in inside):
         return True  # the processes part here, and each may have a collective of its own on its way
-    name = last_name(call.func)
-    for other in ast.walk(around):
-        if isinstance(other, ast.Call) and other not in inside and last_name(other.func) == name:
-            tests = [parent.test for parent in module.ancestors(other) if isinstance(parent, (ast.If, ast.IfExp))]
-            if any(_ABOUT_RANKS.search(ast.unparse(test)) for test in tests):
-                return True
+    if any(other not in inside for other in (calls or {}).get(last_name(call.func), ())):
+        return True
     return any(isinstance(node, ast.Call) for statement in branch.orelse for node in ast.walk(statement))
+
+
+def _calls_of_ranks(module: PythonModule, around: ast.AST) -> dict[str, list[ast.Call]] | None:
+    """The calls in a function, or a module, that a test of ranks decides about, by name; None for a generator."""
+    key = ("calls of ranks", around)
+    if key not in module.memo:
+        found: dict[str, list[ast.Call]] = {}
+        told: dict[ast.AST, bool] = {}
+        is_generator = False
+        for node in ast.walk(around):
+            is_generator = is_generator or (around is not module.tree and isinstance(node, (ast.Yield, ast.YieldFrom)))
+            if isinstance(node, ast.Call) and _is_about_ranks(module, node, told):
+                found.setdefault(last_name(node.func), []).append(node)
+        module.memo[key] = None if is_generator else found
+    return cast("dict[str, list[ast.Call]] | None", module.memo[key])
+
+
+def _is_about_ranks(module: PythonModule, call: ast.Call, told: dict[ast.AST, bool]) -> bool:
+    for parent in module.ancestors(call):
+        if isinstance(parent, (ast.If, ast.IfExp)):
+            if parent not in told:
+                told[parent] = _ABOUT_RANKS.search(ast.unparse(parent.test)) is not None
+            if told[parent]:
+                return True
+    return False
 
 
 rule = CollectiveOnOneRank()

@@ -29,6 +29,8 @@ _DYNAMIC = regex(r"^dynamic\s*=[^\]]*dependencies", re.MULTILINE)
 _MOST_INSTALLATIONS = 60
 _MOST_REPORTED = 5
 
+Scope = tuple[str, str]  # the group and the marker of an installation, "" for none
+
 
 class Failure(NamedTuple):
     """Pins of one installation that no releases satisfy.
@@ -48,29 +50,47 @@ class Failure(NamedTuple):
         return frozenset(wish.name for wish in self.wishes)
 
 
-_FAILURES: WeakKeyDictionary[View, list[Failure]] = WeakKeyDictionary()
+# Each installation of a manifest by its group and its marker, with what fails in it.
+_FAILURES: WeakKeyDictionary[View, dict[Scope, list[Failure]]] = WeakKeyDictionary()
+_EACH_ONCE: WeakKeyDictionary[View, list[Failure]] = WeakKeyDictionary()
 
 
 def failures(view: View) -> list[Failure]:
     """The pins of a manifest that no releases satisfy, each contradiction once."""
-    known = _FAILURES.get(view)
+    known = _EACH_ONCE.get(view)
     if known is None:
-        known = _FAILURES[view] = list(_find(view)) if view.manifest.kind in _RESOLVED else []
+        found: dict[frozenset[Pin], Failure] = {}
+        for there in failures_by_scope(view).values():
+            for failure in there:
+                found.setdefault(frozenset(pin for wish in failure.wishes for pin in wish.pins), failure)
+        known = _EACH_ONCE[view] = list(found.values())
     return known
 
 
-def _find(view: View) -> Iterator[Failure]:
-    seen: set[frozenset[Pin]] = set()
+def failures_by_scope(view: View) -> dict[Scope, list[Failure]]:
+    known = _FAILURES.get(view)
+    if known is None:
+        known = _FAILURES[view] = _find(view, None)
+    return known
+
+
+def failures_with(pin: Pin, tried: View, before: View) -> dict[Scope, list[Failure]]:
+    """What fails once a pin, which stands in `before`, is changed: only installations that hold it are asked again."""
+    known = failures_by_scope(before)
+    return {**known, **_find(tried, frozenset(scope for scope in known if is_in_scope(pin, scope)))}
+
+
+def _find(view: View, only: frozenset[Scope] | None) -> dict[Scope, list[Failure]]:
+    if view.manifest.kind not in _RESOLVED:
+        return {}
     ignored = overridden(view)
     text = view.project.files.get(view.manifest.path).text
     has_other_index = any(word in text for word in _OTHER_INDEX)
-    for pins in installations(view.manifest, _included(text, view)):
+    found = {}
+    for scope, pins in installations(view.manifest, _included(text, view), only):
         wishes = {name: wish for name, wish in read_wishes(pins, view).items() if name not in ignored}
-        for failure in _failures_of(wishes, view.manifest, has_other_index):
-            key = frozenset(pin for wish in failure.wishes for pin in wish.pins)
-            if key not in seen:
-                seen.add(key)
-                yield failure
+        found[scope] = list(_failures_of(wishes, view.manifest, has_other_index))
+    return found
 
 
 def _failures_of(wishes: dict[str, Wish], manifest: Manifest, has_other_index: bool) -> Iterator[Failure]:
@@ -106,15 +126,28 @@ def _are_alternatives(wish: Wish, manifest: Manifest) -> bool:
     return manifest.kind == "setup.py" and len({pin.specifier for pin in wish.pins}) > 1
 
 
-def installations(manifest: Manifest, included: tuple[Pin, ...] = ()) -> Iterator[list[Pin]]:
-    """The pins that are installed together: what is always installed, alone and beside each extra, group and marker."""
+def is_in_scope(pin: Pin, scope: Scope) -> bool:
+    """Whether an installation of that group and marker holds a pin."""
+    return pin.group in ("", scope[0]) and pin.marker in ("", scope[1])
+
+
+def installations(
+    manifest: Manifest, included: tuple[Pin, ...] = (), only: frozenset[Scope] | None = None
+) -> Iterator[tuple[Scope, list[Pin]]]:
+    """The pins that are installed together: what is always installed, alone and beside each extra, group and marker.
+
+    With `only`, the installations of these groups and markers.
+    """
     known = dict.fromkeys((*manifest.pins, *included))
     pins = [pin for pin in known if pin.kind in _KINDS and pin.package != manifest.project]
     scopes = dict.fromkeys([("", ""), *((pin.group, pin.marker) for pin in pins)])
-    for group, marker in list(scopes)[:_MOST_INSTALLATIONS]:
+    always = [pin for pin in pins if not pin.group and not pin.marker]
+    sometimes = [pin for pin in pins if pin.group or pin.marker]
+    for scope in list(scopes)[:_MOST_INSTALLATIONS]:
         # What only another system than Linux installs is no training machine.
-        if holds(marker, manifest.python or "", ("linux",)) is not False:
-            yield [pin for pin in pins if pin.group in ("", group) and pin.marker in ("", marker)]
+        is_asked = only is None or scope in only
+        if is_asked and holds(scope[1], manifest.python or "", ("linux",)) is not False:
+            yield scope, [*always, *(pin for pin in sometimes if is_in_scope(pin, scope))]
 
 
 def _included(text: str, view: View) -> tuple[Pin, ...]:

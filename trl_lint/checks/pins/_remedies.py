@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from trl_lint import budget
 from trl_lint.checks.pins._advisories import matching
 from trl_lint.checks.pins._conflicts import conflict_id, read_conflict
-from trl_lint.checks.pins._installations import failures
+from trl_lint.checks.pins._installations import failures, failures_by_scope, failures_with
 from trl_lint.finding import Applicability, Edit, Fix
 from trl_lint.knowledge.compat import advisories
 from trl_lint.knowledge.requirements import requirement, requirements_of
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 # Each release that is tried is judged like a pin; one that fits is nearly always among the first few.
 _MOST_TRIED = 40
+# How many installations are solved for the repairs of one manifest, at about a millisecond each. A repair that nobody
+# could try is not offered.
+_MOST_SOLVED = 1000
+_PINS_OF_ONE = 50  # taking over so many pins costs as much as one installation
 
 
 def edit_specifier(pin: Pin, specifier: str, applicability: Applicability, view: View, fault: str = "") -> Fix | None:
@@ -44,13 +49,19 @@ def fitting_specifier(pin: Pin, specifier: str, view: View, fault: str) -> str |
     before = faults_of(pin.package, view)
     second_best = None
     for wanted in islice(specifiers_within(pin, specifier), _MOST_TRIED):
-        tried = view.with_specifier(pin, wanted) if wanted != pin.specifier else None
+        if wanted == pin.specifier:
+            continue
+        view.solved[0] += 1 + len(failures_by_scope(view)) + len(view.manifest.pins) // _PINS_OF_ONE
+        if view.solved[0] > _MOST_SOLVED:
+            budget.note(pin.location.path, "not every repair of its pins was tried")
+            return None
+        tried = view.with_specifier(pin, wanted)
         if tried is None or not is_told(pin.package, tried):
             continue
         left = faults_of(pin.package, tried)
         if left and (second_best is not None or not left <= before - {fault}):
             continue
-        if leads_to_failure(pin.package, fault, tried, view):
+        if leads_to_failure(pin, fault, tried, view):
             continue
         if not left:
             return wanted
@@ -58,11 +69,12 @@ def fitting_specifier(pin: Pin, specifier: str, view: View, fault: str) -> str |
     return second_best
 
 
-def leads_to_failure(package: str, fault: str, tried: View, view: View) -> bool:
-    """Whether a change of a package leaves pins that no releases satisfy: those it should cure, or new ones."""
+def leads_to_failure(pin: Pin, fault: str, tried: View, view: View) -> bool:
+    """Whether a change of a pin leaves pins that no releases satisfy: those it should cure, or new ones."""
     known = {failure.names for failure in failures(view)}
     known = {names for names in known if fault not in {conflict_id(one, other) for one in names for other in names}}
-    return any(package in failure.names and failure.names not in known for failure in failures(tried))
+    left = (failure.names for there in failures_with(pin, tried, view).values() for failure in there)
+    return any(pin.package in names and names not in known for names in left)
 
 
 def specifiers_within(pin: Pin, specifier: str) -> Iterator[str]:
@@ -92,6 +104,12 @@ def is_told(package: str, view: View) -> bool:
 
 def faults_of(package: str, view: View) -> set[str]:
     """What is wrong with the pins of a package: advisories that hold, and conflicts with other packages."""
+    if package not in view.faults:
+        view.faults[package] = _find_faults(package, view)
+    return view.faults[package]
+
+
+def _find_faults(package: str, view: View) -> set[str]:
     found = {a.id for a in advisories() if package in a.packages and matching(a, view) is not None}
     pairs = [(other, package) for other in view.dependents(package)] + [
         (package, name) for name in requirements_of(package)

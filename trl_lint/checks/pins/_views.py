@@ -42,6 +42,8 @@ class View:
         self.manifest = manifest
         self.project = project
         self.evidence: dict[str, Evidence | None] = {}  # by advisory; it does not depend on what the pins allow
+        self.faults: dict[str, set[str]] = {}  # what is wrong with the pins of a package, once that was asked
+        self.solved = [0]  # how many installations were solved for repairs of this manifest
         self._tried: Package | None = None
         self._is_part = is_part
         self._is_document = manifest.kind in ("readme", "shell", "makefile")
@@ -53,6 +55,7 @@ class View:
             self.tier = Tier([*manifest.pins, *project.folders.brought(manifest)])
         self.names = {pin.package for pin in manifest.pins}
         self.paths = {pin.location.path for pin in manifest.pins}
+        self._extras: dict[str, tuple[Package, frozenset[str]]] = {}
         self._providers: tuple[str, ...] | None = None
         self._twins: dict[tuple[str, str, str], list[Pin]] | None = None
         self._inert = {pin.package for pin in manifest.pins if pin.kind == "inert"}
@@ -90,7 +93,7 @@ class View:
         changed = resolve(pin.package, [p._replace(specifier=specifier) if p in twins else p for p in pins])
         mine = tuple(p._replace(specifier=specifier) if p in twins else p for p in self.manifest.pins)
         view = View(self.manifest._replace(pins=mine), self.project, self._is_part)
-        view.evidence = self.evidence
+        view.evidence, view.solved = self.evidence, self.solved
         view._tried = changed
         return view
 
@@ -110,9 +113,11 @@ class View:
 
     def required(self, provider: str, version: Version, name: str) -> Requirement | None:
         """What a release of one package requires of another with the extras that are asked for; None if unknown."""
-        return requirement(
-            provider, version, name, requested_extras(self.package(provider)), self.manifest.python or ""
-        )
+        package = self.package(provider)
+        known = self._extras.get(provider)
+        if known is None or known[0] is not package:
+            known = self._extras[provider] = (package, requested_extras(package))
+        return requirement(provider, version, name, known[1], self.manifest.python or "")
 
     def reported(self, name: str) -> list[Pin]:
         """The pins of a package that a finding of this manifest may stand at, each place once.
@@ -223,7 +228,8 @@ def may_be_together(first: tuple[Pin, ...], second: tuple[Pin, ...]) -> bool:
     """Whether the pins of two packages can hold in one installation: not in two extras, not under two markers."""
     if not first or not second:
         return True
-    return any(_fit(one, other) for one in _alike(first) for other in _alike(second))
+    others = _alike(second)
+    return any(_fit(one, other) for one in _alike(first) for other in others)
 
 
 def are_together(first: tuple[Pin, ...], second: tuple[Pin, ...], view: View) -> bool:
@@ -235,9 +241,8 @@ def are_together(first: tuple[Pin, ...], second: tuple[Pin, ...], view: View) ->
     """
     if not first or not second:
         return True
-    return any(
-        _fit(one, other) and _are_near(one.pin, other.pin, view) for one in _alike(first) for other in _alike(second)
-    )
+    others = _alike(second)
+    return any(_fit(one, other) and _are_near(one.pin, other.pin, view) for one in _alike(first) for other in others)
 
 
 def _are_near(one: Pin, other: Pin, view: View) -> bool:
@@ -263,6 +268,10 @@ def _are_installed_together(here: str, there: str, project: Project) -> bool:
     return bool(project.memo[key])
 
 
+_MOST_ALIKE = 60
+_MOST_KEPT = 256
+
+
 class _Alike(NamedTuple):
     """Pins that differ in their place only: one of them, and the branches that all of them stand in."""
 
@@ -270,14 +279,27 @@ class _Alike(NamedTuple):
     branches: set[tuple[tuple[int, int], ...]]
 
 
+_ALIKE: dict[int, tuple[tuple[Pin, ...], list[_Alike]]] = {}  # by the identity of the pins: they are many to hash
+
+
 def _alike(pins: tuple[Pin, ...]) -> list[_Alike]:
+    """Pins by what tells them apart. Of very many extras only the first are looked at, since each meets each."""
+    known = _ALIKE.get(id(pins))
+    if known is None or known[0] is not pins:
+        if len(_ALIKE) >= _MOST_KEPT:
+            _ALIKE.clear()
+        known = _ALIKE[id(pins)] = (pins, _read_alike(pins))
+    return known[1]
+
+
+def _read_alike(pins: tuple[Pin, ...]) -> list[_Alike]:
     found: dict[object, _Alike] = {}
     for pin in pins:
         step = pin.step
         where = None if step is None else (step.path, step.environment)
         known = found.setdefault((pin.group, pin.marker, pin.kind, pin.location.path, where), _Alike(pin, set()))
         known.branches.add(() if step is None else step.branch)
-    return list(found.values())
+    return list(found.values())[:_MOST_ALIKE]
 
 
 def _fit(first: _Alike, second: _Alike) -> bool:

@@ -80,7 +80,7 @@ def _accelerate(contents: Contents, modules: Mapping[str, Module]) -> Facts:
     launcher = _tree(contents, "accelerate/commands/launch.py")
     groups: dict[str, dict[str, str]] = {}
     if launcher is not None:
-        flags = read_flags(launcher)
+        flags = read_flags(launcher) or []
         facts["flags accelerate.launch"] = {flag.name: flag.text for flag in flags}
         for flag in flags:
             groups.setdefault(flag.group, {})[flag.name.lstrip("-")] = flag.text.split(" ")[0]
@@ -108,7 +108,7 @@ def _openrlhf(contents: Contents) -> Facts:
         found = re.fullmatch(r"openrlhf/cli/(\w+)\.py", path)
         tree = _tree(contents, path) if found else None
         if found and tree is not None:
-            flags = {flag.name: flag.text for flag in read_flags(tree)}
+            flags = {flag.name: flag.text for flag in read_flags(tree) or ()}
             if flags:
                 facts[f"flags openrlhf.cli.{found[1]}"] = flags
     return facts

@@ -20,30 +20,56 @@ class Flag(NamedTuple):
     group: str
 
 
-def read_flags(tree: ast.Module) -> list[Flag]:
-    """Every long or positional argument that a module declares, in the order of the file."""
-    found: dict[str, Flag] = {}
-    _read_block(tree.body, {}, found)
-    return list(found.values())
+# Loops in loops repeat a statement for every choice of their items. The largest program that was read has 260 flags.
+_MOST_REPEATED = 5000
 
 
-def _read_block(body: list[ast.stmt], names: dict[str, ast.expr], found: dict[str, Flag]) -> None:
-    for node in body:
+def read_flags(tree: ast.Module) -> list[Flag] | None:
+    """Every long or positional argument that a module declares, in the order of the file.
+
+    None where loops repeat their statements so often that nobody can mean it.
+    """
+    reader = _Reader()
+    try:
+        reader.read_block(tree.body, {})
+    except _TooManyError:
+        return None
+    return list(reader.found.values())
+
+
+class _TooManyError(Exception):
+    pass
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.found: dict[str, Flag] = {}
+        self.repeated = 0
+
+    def read_block(self, body: list[ast.stmt], names: dict[str, ast.expr]) -> None:
+        if names:
+            self.repeated += len(body)
+            if self.repeated > _MOST_REPEATED:
+                raise _TooManyError
+        for node in body:
+            self._read_statement(node, names)
+
+    def _read_statement(self, node: ast.stmt, names: dict[str, ast.expr]) -> None:
         if (
             isinstance(node, ast.For)
             and isinstance(node.target, ast.Name)
             and isinstance(node.iter, (ast.Tuple, ast.List))
         ):
             for item in node.iter.elts:
-                _read_block(node.body, {**names, node.target.id: item}, found)
+                self.read_block(node.body, {**names, node.target.id: item})
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.If, ast.With, ast.For, ast.While)):
-            _read_block(node.body, names, found)
-            _read_block(getattr(node, "orelse", []), names, found)
+            self.read_block(node.body, names)
+            self.read_block(getattr(node, "orelse", []), names)
         elif isinstance(node, ast.Try):
             for block in (node.body, *(handler.body for handler in node.handlers), node.orelse):
-                _read_block(block, names, found)
+                self.read_block(block, names)
         elif isinstance(node, (ast.Expr, ast.Assign)) and isinstance(node.value, ast.Call):
-            _read_call(node.value, names, found)
+            _read_call(node.value, names, self.found)
 
 
 def _read_call(call: ast.Call, names: dict[str, ast.expr], found: dict[str, Flag]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from trl_lint import budget
 from trl_lint.project.manifests.collected import Collected
 from trl_lint.project.manifests.own_version import find_version, version_in_file
 from trl_lint.project.manifests.poetry import address_of, pin_from_poetry
@@ -14,6 +15,8 @@ from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, find, value_
 from trl_lint.sources.requirements import normalised
 from trl_lint.sources.toml import read_toml
 
+# How many requirements of included groups are read once more for those that include them.
+_MOST_INCLUDED = 2000
 _ELSEWHERE = ("git", "path", "url", "workspace")
 
 
@@ -48,8 +51,7 @@ def collect_lists(root: Mapping, collected: Collected) -> None:
     for name, node in _entries(find(root, "project.optional-dependencies")):
         add_list(node, collected, "extra", name)
     groups = find(root, "dependency-groups")
-    for name, _ in _entries(groups):
-        _add_group(groups, name, name, collected, set())
+    _add_groups(groups, collected)
     add_list(find(root, "tool.uv.dev-dependencies"), collected, "group", "dev")
     add_list(find(root, "tool.uv.constraint-dependencies"), collected, "constraint")
     for name, node in _entries(find(root, "tool.pdm.dev-dependencies")):
@@ -70,21 +72,32 @@ def add_string(item: Node, collected: Collected, kind: Kind, group: str = "") ->
             collected.add(item.start + inner, item.start + inner + len(item.value), kind, group)
 
 
-def _add_group(groups: Node | None, name: str, into: str, collected: Collected, seen: set[str]) -> None:
-    """The requirements of a dependency group and of the groups it includes (PEP 735), each group once."""
-    wanted = normalised(name)
-    if wanted in seen:
-        return
-    seen.add(wanted)
+def _add_groups(groups: Node | None, collected: Collected) -> None:
+    """The requirements of every dependency group, with those of the groups it includes (PEP 735)."""
+    lists: dict[str, list[Sequence]] = {}
     for key, node in _entries(groups):
-        if normalised(key) != wanted or not isinstance(node, Sequence):
-            continue
-        for item in node.items:
+        if isinstance(node, Sequence):
+            lists.setdefault(normalised(key), []).append(node)
+    left = _MOST_INCLUDED
+    for name, _ in _entries(groups):
+        seen, waiting = {normalised(name)}, [(node.items, 0) for node in reversed(lists.get(normalised(name), []))]
+        while waiting:
+            items, at = waiting.pop()
+            if at == len(items):
+                continue
+            waiting.append((items, at + 1))
+            item = items[at]
             included = value_of(item.get("include-group")) if isinstance(item, Mapping) else None
-            if isinstance(included, str):
-                _add_group(groups, included, into, collected, seen)
-            else:
-                add_string(item, collected, "group", into)
+            if not isinstance(included, str):
+                add_string(item, collected, "group", name)
+            elif (wanted := normalised(included)) not in seen:
+                seen.add(wanted)
+                found = lists.get(wanted, [])
+                left -= 1 + sum(len(node.items) for node in found)
+                if left < 0:
+                    budget.note(collected.source.path, "its groups include each other too often")
+                    continue
+                waiting += [(node.items, 0) for node in reversed(found)]
 
 
 def _collect_poetry(root: Mapping, collected: Collected) -> None:

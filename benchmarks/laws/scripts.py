@@ -1,0 +1,246 @@
+"""Python: statements, functions, calls, branches, names, and what stands between them."""
+
+from __future__ import annotations
+
+import json
+
+from benchmarks.laws import Files, law, lines
+
+PINS = "trl==0.15.2\ntransformers==4.49.0\ntorch==2.5.1\naccelerate==1.3.0\n"
+HEAD = """\
+import torch
+from accelerate import Accelerator
+from transformers import AutoModelForCausalLM
+from trl import GRPOConfig, GRPOTrainer
+
+accelerator = Accelerator()
+"""
+
+
+def script(body: str) -> Files:
+    return {"train.py": HEAD + body, "requirements.txt": PINS}
+
+
+def in_function(body: str) -> Files:
+    return script("\n\ndef step(model, batch, mask: torch.Tensor):\n    x = torch.zeros(3)\n" + body)
+
+
+@law(6400)
+def statements(count: int) -> Files:
+    return script(lines(count, lambda i: f"value_{i} = accelerator.process_index + {i}"))
+
+
+@law(1600)
+def statements_about_tensors(count: int) -> Files:
+    return in_function(lines(count, lambda i: f"    x{i} = torch.arange({i + 2}).to(mask.device) + mask"))
+
+
+@law(1600)
+def findings(count: int) -> Files:
+    return in_function(lines(count, lambda i: f"    x{i} = torch.arange({i + 2}) + mask.cuda()"))
+
+
+@law(800)
+def functions(count: int) -> Files:
+    return script(lines(count, lambda i: f"def f{i}(x):\n    return torch.arange(x.size(1)) + x.cuda()\n"))
+
+
+@law(800)
+def chain_of_calls(count: int) -> Files:
+    return script(lines(count, lambda i: f"def f{i}(x):\n    y = f{i + 1}(x.cuda())\n    return y + torch.zeros(3)\n"))
+
+
+@law(800)
+def calls_that_double(count: int) -> Files:
+    text = lines(count, lambda i: f"def f{i}(x):\n    return f{i + 1}(x) + f{i + 1}(torch.zeros(3))\n")
+    return script(text + f"def f{count}(x):\n    return x\n\n\nf0(torch.ones(2).cuda())\n")
+
+
+@law(800)
+def methods(count: int) -> Files:
+    body = lines(count, lambda i: f"    def m{i}(self, x):\n        return self.m{i + 1}(x) + torch.arange(4)\n")
+    return script(f"\n\nclass Mine(GRPOTrainer):\n{body}")
+
+
+@law(800)
+def attributes(count: int) -> Files:
+    made = lines(count, lambda i: f"        self.a{i} = torch.zeros({i + 1})")
+    used = lines(count, lambda i: f"        x = x + self.a{i}")
+    text = f"\n\nclass M(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n{made}\n"
+    return script(f"{text}    def forward(self, x: torch.Tensor):\n{used}        return x\n")
+
+
+@law(800)
+def classes_that_inherit(count: int) -> Files:
+    return script(lines(count, lambda i: f"class C{i + 1}({f'C{i}' if i else 'GRPOTrainer'}):\n    x{i} = {i}\n"))
+
+
+@law(800)
+def guards(count: int) -> Files:
+    return in_function(
+        lines(count, lambda i: f"    if accelerator.is_main_process and {i}:\n        accelerator.wait_for_everyone()")
+    )
+
+
+@law(800)
+def branches_that_double(count: int) -> Files:
+    text = lines(count, lambda i: f"    if batch[{i}]:\n        x = x.cuda()\n    else:\n        x = x.cpu()")
+    return in_function(f"{text}    return x + mask\n")
+
+
+@law(400)
+def elifs(count: int) -> Files:
+    text = lines(count, lambda i: f"    elif batch == {i}:\n        x = torch.zeros({i + 1})")
+    return in_function(f"    if batch is None:\n        pass\n{text}    return x + mask\n")
+
+
+@law(80)
+def nested_branches(count: int) -> Files:
+    deep = "".join(f"{'    ' * (i % 80 + 1)}if batch[{i}]:\n" for i in range(count))
+    return in_function(f"{deep}{'    ' * (count + 1)}x = x.cuda()\n    return x + mask\n")
+
+
+@law(16)
+def nested_loops(count: int) -> Files:
+    deep = "".join(f"{'    ' * (i + 1)}for a{i} in batch:\n" for i in range(count))
+    return in_function(f"{deep}{'    ' * (count + 1)}x = x + mask.cuda()\n    return x\n")
+
+
+@law(800)
+def loops(count: int) -> Files:
+    return in_function(lines(count, lambda i: f"    for a{i} in batch:\n        x = x + a{i}.cuda()"))
+
+
+@law(800)
+def attempts(count: int) -> Files:
+    return in_function(lines(count, lambda i: f"    try:\n        x = x.cuda()\n    except E{i}:\n        x = mask"))
+
+
+@law(800)
+def version_guards(count: int) -> Files:
+    return script(
+        "import trl\nfrom packaging import version\n"
+        + lines(
+            count,
+            lambda i: (
+                f'if version.parse(trl.__version__) >= version.parse("0.{i % 20}.0"):\n'
+                f"    a{i} = GRPOConfig(vllm_device='cuda:0', gone_{i}=1)"
+            ),
+        )
+    )
+
+
+@law(800)
+def trainers(count: int) -> Files:
+    return script(lines(count, lambda i: f"GRPOTrainer('m', args=GRPOConfig(output_dir='o{i}', max_grad_norm=0))"))
+
+
+@law(400)
+def unknown_arguments(count: int) -> Files:
+    return script(f"config = GRPOConfig({', '.join(f'no_such_{i}=1' for i in range(count))})\n")
+
+
+@law(800)
+def imported_names(count: int) -> Files:
+    return script(lines(count, lambda i: f"from trl import GRPOConfig as C{i}, no_such_{i}"))
+
+
+@law(1600)
+def words_of_imports(count: int) -> Files:
+    return {"a.py": 's = "from ' + "w" * (count * 20) + '! import torch trl "\n', "requirements.txt": PINS}
+
+
+@law(1600)
+def imports_on_a_line(count: int) -> Files:
+    return {"a.py": f"x = '{'; import torch trl ' * count}'\n", "requirements.txt": PINS}
+
+
+@law(3200)
+def keys_of_a_dict(count: int) -> Files:
+    keys = lines(count, lambda i: f'    "key_{i}": {i},')
+    return script(f"config = {{\n{keys}}}\n")
+
+
+@law(640)
+def long_expressions(count: int) -> Files:
+    return in_function(f"    y = mask{' + x' * count}\n    return y\n")
+
+
+@law(160)
+def chained_methods(count: int) -> Files:
+    return in_function(f"    return mask{'.to(x.device)' * count} + x\n")
+
+
+@law(1600)
+def noqa_comments(count: int) -> Files:
+    return in_function(lines(count, lambda i: f"    x{i} = torch.arange({i + 2}) + mask.cuda()  # noqa: TRL103"))
+
+
+@law(1600)
+def blanks_before_until(count: int) -> Files:
+    return script(lines(16, lambda i: f"x{i} = 1  # noqa: TRL103 until{' ' * (count * 4)}x"))
+
+
+@law(6400)
+def blank_lines(count: int) -> Files:
+    return script(lines(count, lambda i: " \t  " * 4) + "x = torch.zeros(3)\n")
+
+
+@law(6400)
+def comments(count: int) -> Files:
+    return script(lines(count, lambda i: f"# the {i}th remark about torch.zeros( and noqa"))
+
+
+@law(1600)
+def formatted_strings(count: int) -> Files:
+    return script(lines(count, lambda i: f'print(f"{{accelerator.process_index}} of {i} {{x.y[{i}]!r:>10}}")'))
+
+
+@law(1600)
+def fields(count: int) -> Files:
+    body = lines(count, lambda i: f"    field_{i}: int = {i}")
+    text = f"from dataclasses import dataclass\nfrom trl import TrlParser\n\n\n@dataclass\nclass Mine:\n{body}\n\n"
+    return {
+        **script(f"{text}parser = TrlParser((Mine, GRPOConfig))\nargs = parser.parse_args_and_config()\n"),
+        "run.sh": f"python train.py {' '.join(f'--field_{i} 1' for i in range(count))}\n",
+    }
+
+
+@law(160)
+def modules_that_import_each_other(count: int) -> Files:
+    found = {
+        f"m{i}.py": f"import torch\nfrom m{i + 1} import f{i + 1}\n\n\ndef f{i}(x):\n    return f{i + 1}(x.cuda())\n"
+        for i in range(count)
+    }
+    return {**found, **script("from m0 import f0\n\nf0(torch.zeros(3)) + torch.ones(3)\n")}
+
+
+@law(800)
+def cells_of_a_notebook(count: int) -> Files:
+    source = [
+        HEAD,
+        *(f"x{i} = torch.arange({i + 2}) + accelerator.device\n!python train.py --a {i}\n" for i in range(count)),
+    ]
+    return {"a.ipynb": notebook(source), "requirements.txt": PINS}
+
+
+@law(1600)
+def outputs_of_a_notebook(count: int) -> Files:
+    return {"a.ipynb": notebook([HEAD], ["a line of output, and more of it\n" * 20] * count), "requirements.txt": PINS}
+
+
+@law(160)
+def notebooks(count: int) -> Files:
+    return {f"{i}.ipynb": notebook([HEAD, "x = torch.arange(3)\n"] * 10, ["text\n" * 500]) for i in range(count)}
+
+
+def notebook(sources: list[str], outputs: list[str] | None = None) -> str:
+    cells: list[dict[str, object]] = [
+        {
+            "cell_type": "code", "metadata": {}, "execution_count": None, "source": source.splitlines(keepends=True),
+            "outputs": [{"output_type": "stream", "name": "stdout", "text": [text]} for text in outputs or ()],
+        }
+        for source in sources
+    ]  # fmt: skip
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    return json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5})

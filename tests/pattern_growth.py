@@ -1,0 +1,579 @@
+"""Whether matching a regular expression can take more than linear time, told from the expression alone.
+
+Matching goes back over what it has read where two ways through an expression read the same text: twice around one loop
+(exponential), or around one loop and then around another (polynomial). A search is a loop before the expression, since
+it begins anew at every place: `a+b` searched in `aaaa…` is quadratic. Both are found in the product of the automaton with
+itself (Weber and Seidl 1991; Weideman et al. 2016), with these readings:
+
+* A state knows the character before it, so that `^`, `$`, `\\b` and looks at one character are exact. A longer look may
+  hold or not.
+* A loop is harmless in which the expression may end wherever the loop does: what it reads is taken, and not read again.
+* More than `_MANY` repetitions count as any number, but a loop with an end multiplies the work only by its number: one
+  of up to `_BOUNDED` is harmless.
+
+A search for one word is taken as linear, and so is an attempt that fails at its first character.
+
+`regexploit` (1.0.0, the last release, 2021) was tried first. It looks for repetitions beside each other, and knows no
+search: it finds nothing in `a+b`, and stands on a module that Python is removing. So the analysis is our own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+try:
+    from re import _constants as sre
+    from re import _parser as parser
+except ImportError:  # Python 3.10
+    import sre_constants as sre  # type: ignore[no-redef]
+    import sre_parse as parser  # type: ignore[no-redef]
+
+_MANY = 12
+_BOUNDED = 500
+_MOST_STATES = 6000
+_MOST_PAIRS = 400_000
+
+Near = Callable[[str | None], bool]  # about the character beside a place, None at the end of the text
+State = tuple[int, int]  # a node of the automaton, and the class of the character before
+ANYWHERE = -1  # the loop before an expression that is searched
+
+
+class Danger(NamedTuple):
+    """A text on which matching goes back: `prefix`, any number of `pump`, and an end that does not fit."""
+
+    kind: str
+    prefix: str
+    pump: str
+
+
+class TooComplexError(Exception):
+    """The analysis does not get through."""
+
+
+def danger_in(pattern: str | bytes, flags: int, use: str) -> Danger | None:
+    """The first danger; `use` is "match", "fullmatch", "search" (the first place) or "all" (every place).
+
+    Raises TooComplexError.
+    """
+    return _Analysis(pattern, flags, use).danger()
+
+
+def loops_in(pattern: str | bytes, flags: int, use: str) -> list[Danger]:
+    """A text for each loop, dangerous or not."""
+    analysis = _Analysis(pattern, flags, use)
+    found = []
+    for part in analysis.parts():
+        if ANYWHERE in {node for node, _ in part}:
+            continue
+        state = min(part)
+        pump = analysis.word_between(state, state, part)
+        found.append(Danger("loop", analysis.prefix_to(state), pump))
+    return found
+
+
+# -- characters -----------------------------------------------------------------------------------------------------
+
+_USUAL = "a Zz0_ \t\n\r-./\\'\"#:=,;$(){}[]<>|*+@é\x00"
+
+
+class _Alphabet:
+    """The characters that an expression tells apart, one of each class."""
+
+    def __init__(self, tests: list[Near], marks: set[str], is_bytes: bool) -> None:
+        top = 0xFF if is_bytes else 0x10FFFF
+        around = {chr(n) for c in marks for n in (ord(c) - 1, ord(c), ord(c) + 1) if 0 <= n <= top}
+        classes: dict[tuple[bool, ...], str] = {}
+        for character in [*_USUAL, *sorted(around)]:
+            if ord(character) > top:
+                continue
+            key = (_is_word(character), character == "\n", *(test(character) for test in tests))
+            classes.setdefault(key, character)
+        self.characters = list(classes.values())
+
+
+def _is_word(character: str | None) -> bool:
+    return character is not None and (character.isalnum() or character == "_")
+
+
+_CATEGORIES: dict[Any, Callable[[str], bool]] = {
+    sre.CATEGORY_DIGIT: str.isdigit,
+    sre.CATEGORY_NOT_DIGIT: lambda c: not c.isdigit(),
+    sre.CATEGORY_SPACE: str.isspace,
+    sre.CATEGORY_NOT_SPACE: lambda c: not c.isspace(),
+    sre.CATEGORY_WORD: _is_word,
+    sre.CATEGORY_NOT_WORD: lambda c: not _is_word(c),
+}
+
+
+def _test_of(op: Any, argument: Any, flags: int, marks: set[str]) -> Callable[[str], bool]:
+    """Whether one character is taken by a piece of an expression."""
+    if op is sre.ANY:
+        return lambda c: bool(flags & re.DOTALL) or c != "\n"
+    if op in (sre.LITERAL, sre.NOT_LITERAL):
+        items, negated = [(sre.LITERAL, argument)], op is sre.NOT_LITERAL
+    else:
+        items, negated = list(argument), False
+        if items and items[0][0] is sre.NEGATE:
+            items, negated = items[1:], True
+    for kind, value in items:
+        if kind is sre.LITERAL:
+            marks.add(chr(value))
+        elif kind is sre.RANGE:
+            marks.update(map(chr, value))
+    folds = bool(flags & re.IGNORECASE)
+
+    def holds(c: str) -> bool:
+        forms = {c, c.lower(), c.upper()} if folds else {c}
+        return any(_is_in(item, form) for item in items for form in forms if len(form) == 1) is not negated
+
+    return holds
+
+
+def _is_in(item: tuple[Any, Any], c: str) -> bool:
+    kind, value = item
+    if kind is sre.LITERAL:
+        return ord(c) == value
+    if kind is sre.RANGE:
+        return value[0] <= ord(c) <= value[1]
+    return _CATEGORIES[value](c)
+
+
+# -- the automaton --------------------------------------------------------------------------------------------------
+
+
+class _Step(NamedTuple):
+    """A step without a character: what has to be before and behind, and whether something else has to hold as well."""
+
+    target: int
+    before: Near | None = None
+    behind: Near | None = None
+    is_open: bool = False
+    boundary: bool | None = None
+
+
+class _Automaton:
+    def __init__(self, pattern: str | bytes, flags: int, use: str) -> None:
+        tree = parser.parse(pattern, flags)
+        self.flags = tree.state.flags
+        self.steps: list[list[_Step]] = []
+        self.reads: list[list[tuple[Callable[[str], bool], int]]] = []
+        self.tests: list[Near] = []
+        self.bounded: set[int] = set()  # the nodes of loops with an end
+        self.marks: set[str] = set()
+        self.start = self._node()
+        end = self._sequence(tree, self.start, self.flags)
+        self.end = end
+        if use == "fullmatch":
+            self.end = self._node()
+            self._step(end, self.end, behind=lambda c: c is None)
+
+    def _node(self) -> int:
+        if len(self.steps) > _MOST_STATES:
+            raise TooComplexError
+        self.steps.append([])
+        self.reads.append([])
+        return len(self.steps) - 1
+
+    def _step(self, source: int, target: int, **about: Any) -> None:
+        self.steps[source].append(_Step(target, **about))
+
+    def _sequence(self, tree: Iterable[tuple[Any, Any]], source: int, flags: int) -> int:
+        for op, argument in tree:
+            source = self._piece(op, argument, source, flags)
+        return source
+
+    def _piece(self, op: Any, argument: Any, source: int, flags: int) -> int:
+        if op in (sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN):
+            target = self._node()
+            test = _test_of(op, argument, flags, self.marks)
+            self.tests.append(lambda c: c is not None and test(c))
+            self.reads[source].append((test, target))
+            return target
+        if op is sre.SUBPATTERN:
+            _, added, dropped, tree = argument
+            return self._sequence(tree, source, (flags | added) & ~dropped)
+        if op is sre.BRANCH:
+            target = self._node()
+            for tree in argument[1]:
+                begin = self._node()
+                self._step(source, begin)
+                self._step(self._sequence(tree, begin, flags), target)
+            return target
+        if op in (sre.MAX_REPEAT, sre.MIN_REPEAT):
+            return self._repeat(*argument, source, flags)
+        if op is sre.AT:
+            target = self._node()
+            self._step(source, target, **_place(argument, flags))
+            return target
+        if op in (sre.ASSERT, sre.ASSERT_NOT):
+            return self._look(op is sre.ASSERT, *argument, source, flags)
+        raise TooComplexError(f"{op}")
+
+    def _repeat(self, least: int, most: Any, tree: Any, source: int, flags: int) -> int:
+        for _ in range(min(least, _MANY)):
+            source = self._sequence(tree, source, flags)
+        target = self._node()
+        if most is sre.MAXREPEAT or most > _MANY:
+            first = len(self.steps)
+            loop = self._node()
+            self._step(source, loop)
+            begin = self._node()
+            self._step(loop, begin)
+            self._step(self._sequence(tree, begin, flags), loop)
+            self._step(loop, target)
+            if most is not sre.MAXREPEAT and most <= _BOUNDED:
+                self.bounded.update(range(first, len(self.steps)))
+            return target
+        self._step(source, target)
+        for _ in range(most - least):
+            begin = self._node()
+            self._step(source, begin)
+            source = self._sequence(tree, begin, flags)
+            self._step(source, target)
+        return target
+
+    def _look(self, is_there: bool, direction: int, tree: Any, source: int, flags: int) -> int:
+        target = self._node()
+        near = self._near(list(tree), flags)
+        if near is None:
+            if direction > 0:
+                begin = self._node()
+                self._step(source, begin)
+                self._sequence(tree, begin, flags)  # is read, and leads nowhere
+            self._step(source, target, is_open=True)
+        else:
+            wanted = near if is_there else lambda c: not near(c)
+            self.tests.append(wanted)
+            self._step(source, target, **{"behind" if direction > 0 else "before": wanted})
+        return target
+
+    def _near(self, tree: list[tuple[Any, Any]], flags: int) -> Near | None:
+        """What a look asks of one character; None if it asks more."""
+        if len(tree) != 1:
+            return (lambda c: True) if not tree else None
+        op, argument = tree[0]
+        if op in (sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN):
+            test = _test_of(op, argument, flags, self.marks)
+            return lambda c: c is not None and test(c)
+        if op is sre.SUBPATTERN:
+            return self._near(list(argument[3]), flags)
+        if op is sre.AT and argument in (sre.AT_END_STRING, sre.AT_END, sre.AT_BEGINNING, sre.AT_BEGINNING_STRING):
+            found = _place(argument, flags)
+            return found.get("behind") or found["before"]  # type: ignore[no-any-return]
+        if op is sre.BRANCH:
+            parts = [self._near(list(one), flags) for one in argument[1]]
+            known = [part for part in parts if part is not None]
+            return (lambda c: any(part(c) for part in known)) if len(known) == len(parts) else None
+        return None
+
+
+def _place(at: Any, flags: int) -> dict[str, Any]:
+    if at is sre.AT_BEGINNING and flags & re.MULTILINE:
+        return {"before": lambda c: c in (None, "\n")}
+    if at in (sre.AT_BEGINNING, sre.AT_BEGINNING_STRING):
+        return {"before": lambda c: c is None}
+    if at is sre.AT_END_STRING:
+        return {"behind": lambda c: c is None}
+    if at is sre.AT_END:
+        return {"behind": lambda c: c in (None, "\n")}
+    return {"boundary": at is sre.AT_BOUNDARY}
+
+
+# -- the analysis ---------------------------------------------------------------------------------------------------
+
+
+class _Analysis:
+    def __init__(self, pattern: str | bytes, flags: int, use: str) -> None:
+        self.use = use
+        self.automaton = _Automaton(pattern, flags, use)
+        self.alphabet = _Alphabet(self.automaton.tests, self.automaton.marks, isinstance(pattern, bytes)).characters
+        self._closures: dict[tuple[int, int, int], dict[int, tuple[int, bool]]] = {}
+        self._next: dict[State, dict[int, dict[State, int]]] = {}
+        first = ANYWHERE if use in ("search", "all") else self.automaton.start
+        self.first: State = (first, -1)
+        self.came: dict[State, tuple[State, int]] = {}
+        self.states = self._reachable()
+
+    def _character(self, index: int) -> str | None:
+        return self.alphabet[index] if 0 <= index < len(self.alphabet) else None
+
+    def _closure(self, node: int, before: int, behind: int) -> dict[int, tuple[int, bool]]:
+        """The nodes that are reached between two characters: in how many ways, and whether one of them is sure."""
+        key = (node, before, behind)
+        found = self._closures.get(key)
+        if found is None:
+            found = self._closures[key] = {}
+            self._walk(node, self._character(before), self._character(behind), True, (), found, [3000])
+        return found
+
+    def _walk(
+        self,
+        node: int,
+        before: str | None,
+        behind: str | None,
+        is_sure: bool,
+        path: tuple[int, ...],
+        found: dict[int, tuple[int, bool]],
+        left: list[int],
+    ) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise TooComplexError
+        count, was_sure = found.get(node, (0, False))
+        found[node] = count + 1, was_sure or is_sure
+        for step in self.automaton.steps[node]:
+            if step.target in path:
+                continue
+            if step.before is not None and not step.before(before):
+                continue
+            if step.behind is not None and not step.behind(behind):
+                continue
+            if step.boundary is not None and (_is_word(before) != _is_word(behind)) is not step.boundary:
+                continue
+            self._walk(step.target, before, behind, is_sure and not step.is_open, (*path, node), found, left)
+
+    def next(self, state: State) -> dict[int, dict[State, int]]:
+        """By the next character, the states that it leads to, and in how many ways."""
+        known = self._next.get(state)
+        if known is None:
+            known = self._next[state] = {}
+            node, before = state
+            for index, character in enumerate(self.alphabet):
+                targets: dict[State, int] = {}
+                if node == ANYWHERE:
+                    targets[ANYWHERE, index] = 1
+                begin = self.automaton.start if node == ANYWHERE else node
+                for reader, (count, _) in self._closure(begin, before, index).items():
+                    for test, target in self.automaton.reads[reader]:
+                        if test(character):
+                            targets[target, index] = targets.get((target, index), 0) + count
+                if targets:
+                    known[index] = targets
+        return known
+
+    def _reachable(self) -> list[State]:
+        order, seen = [self.first], {self.first}
+        for state in order:
+            for index, targets in self.next(state).items():
+                for target in targets:
+                    if target not in seen:
+                        seen.add(target)
+                        self.came[target] = state, index
+                        order.append(target)
+                        if len(order) > _MOST_STATES:
+                            raise TooComplexError
+        return order
+
+    def prefix_to(self, state: State) -> str:
+        found = []
+        while state in self.came:
+            state, index = self.came[state]
+            found.append(self.alphabet[index])
+        return "".join(reversed(found))
+
+    def parts(self) -> list[set[State]]:
+        """The loops: sets of states that reach each other."""
+        edges = {state: {t for targets in self.next(state).values() for t in targets} for state in self.states}
+        return [part for part in _components(edges) if len(part) > 1 or any(s in edges[s] for s in part)]
+
+    def word_between(self, source: State, target: State, inside: set[State]) -> str:
+        """A shortest text, not empty, that leads from one state of a loop to another."""
+        came: dict[State, tuple[State, int]] = {}
+        queue = deque([source])
+        while queue:
+            state = queue.popleft()
+            for index, targets in self.next(state).items():
+                for one in targets:
+                    if one in inside and one not in came:
+                        came[one] = state, index
+                        queue.append(one)
+                        if one == target:
+                            return self._read_back(came, source, target)
+        raise TooComplexError
+
+    def _read_back(self, came: dict[Any, tuple[Any, int]], source: Any, target: Any) -> str:
+        found = []
+        state = target
+        while True:
+            state, index = came[state]
+            found.append(self.alphabet[index])
+            if state == source:
+                return "".join(reversed(found))
+
+    def danger(self) -> Danger | None:
+        parts = self.parts()
+        return next(self._dangers(parts), None)
+
+    def _dangers(self, parts: list[set[State]]) -> Iterator[Danger]:
+        for part in parts:
+            if all(node != ANYWHERE for node, _ in part):
+                yield from self._twice_around(part)
+        for part in parts:
+            for other in parts:
+                ends = [all(node in self.automaton.bounded for node, _ in one) for one in (part, other)]
+                searched = any(node == ANYWHERE for node, _ in part)
+                if any(ends) and (searched or not all(ends)):
+                    continue
+                if part is not other and all(node != ANYWHERE for node, _ in other):
+                    yield from self._around_both(part, other)
+
+    def _twice_around(self, part: set[State]) -> Iterator[Danger]:
+        """Two ways around one loop with the same text."""
+        for state in sorted(part):
+            for index, targets in self.next(state).items():
+                for target, count in targets.items():
+                    if target in part and count > 1:
+                        back = "" if target == state else self.word_between(target, state, part)
+                        yield Danger("exponential", self.prefix_to(state), self.alphabet[index] + back)
+                        return
+        if len(part) ** 2 > _MOST_PAIRS:
+            raise TooComplexError
+        edges: dict[tuple[State, State], set[tuple[State, State]]] = {}
+        queue = [(state, state) for state in part]
+        for pair in queue:
+            if pair in edges:
+                continue
+            edges[pair] = set()
+            one, other = self.next(pair[0]), self.next(pair[1])
+            for index in one.keys() & other.keys():
+                for a in one[index]:
+                    for b in other[index]:
+                        if a in part and b in part:
+                            edges[pair].add((a, b))
+                            queue.append((a, b))
+            if len(edges) > _MOST_PAIRS:
+                raise TooComplexError
+        for component in _components(edges):
+            same = [pair for pair in component if pair[0] == pair[1]]
+            if same and len(same) < len(component):
+                state = min(same)[0]
+                pump = self._pump_through((state, state), component)
+                yield Danger("exponential", self.prefix_to(state), pump)
+                return
+
+    def _pump_through(self, pair: tuple[State, State], component: set[tuple[State, State]]) -> str:
+        """A text around a loop of pairs, through two states that differ."""
+        came: dict[Any, tuple[Any, int]] = {}
+        queue = deque([(pair, False)])
+        while queue:
+            here = queue.popleft()
+            (first, second), split = here
+            one, other = self.next(first), self.next(second)
+            for index in one.keys() & other.keys():
+                for a in one[index]:
+                    for b in other[index]:
+                        there = ((a, b), split or a != b)
+                        if (a, b) in component and there not in came:
+                            came[there] = here, index
+                            queue.append(there)
+                            if there == (pair, True):
+                                return self._read_back(came, (pair, False), there)
+        raise TooComplexError
+
+    def _around_both(self, first: set[State], second: set[State]) -> Iterator[Danger]:
+        """A text that leads around one loop, from it to another, and around the other."""
+        searched = any(node == ANYWHERE for node, _ in first)
+        steps = 0
+        for q in sorted(second):
+            if self._is_taken(q, second):
+                continue
+            for p in [state for state in sorted(first) if state[1] == q[1]]:
+                # The places of three readers of one text: around the first loop, on the way, around the second.
+                begin = (p, p, q)
+                came: dict[Any, tuple[Any, int]] = {}
+                queue = deque([begin])
+                while queue:
+                    here = queue.popleft()
+                    steps += 1
+                    if steps > _MOST_PAIRS:
+                        raise TooComplexError
+                    nexts = [self.next(state) for state in here]
+                    for index in nexts[0].keys() & nexts[1].keys() & nexts[2].keys():
+                        ones = [(ANYWHERE, index)] if searched else [s for s in nexts[0][index] if s in first]
+                        for a in ones:
+                            for b in nexts[1][index]:
+                                for c in nexts[2][index]:
+                                    there = (a, b, c)
+                                    if c in second and there not in came:
+                                        came[there] = here, index
+                                        queue.append(there)
+                                        if there == (p, q, q):
+                                            pump = self._read_back(came, begin, there)
+                                            found = Danger("polynomial", self.prefix_to(p), pump)
+                                            if not self._is_found_early(found):
+                                                yield found
+                                                return
+                if searched:
+                    break  # the loop before a search is the same from everywhere
+
+    def _is_taken(self, state: State, part: set[State]) -> bool:
+        """Whether the expression ends wherever the text leaves a loop, so that nothing is read again."""
+        going_on = {index for index, targets in self.next(state).items() if any(t in part for t in targets)}
+        ends = [index for index in range(-1, len(self.alphabet)) if index not in going_on]
+        return all(self._is_end(state, index) for index in ends)
+
+    def _is_end(self, state: State, behind: int) -> bool:
+        closure = self._closure(state[0], state[1], behind)
+        return closure.get(self.automaton.end, (0, False))[1]
+
+    def _is_found_early(self, danger: Danger) -> bool:
+        """Whether a search for the first place has found one before it gets to the loop."""
+        if self.use != "search":
+            return False
+        index_of = {character: index for index, character in enumerate(self.alphabet)}
+        text = [index_of[c] for c in danger.prefix + danger.pump * 3]
+        states = {self.first}
+        for place, index in enumerate(text):
+            states = {t for state in states for t in self.next(state).get(index, ())}
+            if place + 1 == len(text):
+                break  # what comes behind is not said
+            behind = text[place + 1]
+            if any(node != ANYWHERE and self._is_end((node, before), behind) for node, before in states):
+                return True
+        return False
+
+
+def _components(edges: dict[Any, set[Any]]) -> list[set[Any]]:
+    """The strongly connected parts of a graph (Tarjan), without recursion."""
+    number: dict[Any, int] = {}
+    low: dict[Any, int] = {}
+    stack: list[Any] = []
+    on_stack: set[Any] = set()
+    found: list[set[Any]] = []
+    for root in edges:
+        if root in number:
+            continue
+        work = [(root, iter(edges[root]))]
+        number[root] = low[root] = len(number)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, targets = work[-1]
+            for target in targets:
+                if target not in edges:
+                    continue
+                if target not in number:
+                    number[target] = low[target] = len(number)
+                    stack.append(target)
+                    on_stack.add(target)
+                    work.append((target, iter(edges[target])))
+                    break
+                if target in on_stack:
+                    low[node] = min(low[node], number[target])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == number[node]:
+                    part = set()
+                    while True:
+                        one = stack.pop()
+                        on_stack.discard(one)
+                        part.add(one)
+                        if one == node:
+                            break
+                    found.append(part)
+    return found

@@ -1,0 +1,249 @@
+"""How much work may go into one thing: a rule on a file, the reading of a file, a run.
+
+Loops of ours that could run away count their steps, and stop at a number that stands beside them; what they leave out
+is unknown, and `note` says so. Time is the last resort, for what nobody thought of. It is that of the processor, so a
+busy machine changes nothing, and it is counted in ticks: a timer of the process interrupts whatever runs four times in
+each second of work, and the tick goes to the innermost thing that runs. Nothing is measured when that begins or ends.
+
+What has used up its time is stopped by an exception that no `except Exception` takes, wherever it is. Regular
+expressions are interrupted too, as Python asks for signals while it matches. Other code in C that does not return
+(LibCST's and tree-sitter's parsers, `ast.parse`) is stopped only when it has returned. Where there is no such timer
+(Windows, a thread that is not the main one), a thread does the ticks: it stops Python code, but no regular expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from trl_lint import looks
+from trl_lint.finding import Location, Notice
+
+if TYPE_CHECKING:
+    import threading
+
+T = TypeVar("T")
+Key = tuple[str, str]  # what works, and the path of the file that it works on
+
+# Seconds of work. The slowest file of the standard library takes a fifth of a second with all rules together.
+RULE_SECONDS = 10.0
+READER_SECONDS = 20.0
+FILE_SECONDS = 60.0  # all of one file: its readers, and its rules
+RUN_SECONDS = 1800.0  # of each process that takes part
+
+_TICK = 0.25
+_SHARED = "the project"  # what is worked out once for all files; it may take as long as the run
+_BEGIN = "work on it was cut short: "
+
+
+class OverBudgetError(Exception):
+    """Something was stopped because it has used up its time; its text says so, for `note`."""
+
+
+class _Stop(BaseException):
+    """Raised in the midst of what has used up its time."""
+
+
+class _Meter:
+    """What runs in this process, the innermost last, and the ticks that each thing has had so far."""
+
+    def __init__(self) -> None:
+        self.running: list[tuple[Key, float]] = []
+        self.ticks: dict[Key, int] = {}
+        self.spent: set[Key] = set()
+        self.of_file: dict[str, int] = {}
+        self.all = 0
+        self.notes: dict[Notice, None] = {}
+        self.watcher: _Watcher | None = None
+
+    def tick(self) -> bool:
+        """Count a tick, and whether what has got it is to be stopped."""
+        self.all += 1
+        if not self.running:
+            return False
+        key, seconds = self.running[-1]
+        count = self.ticks[key] = self.ticks.get(key, 0) + 1
+        if key[0] != _SHARED:
+            self.of_file[key[1]] = self.of_file.get(key[1], 0) + 1
+        is_spent = count * _TICK >= seconds or self.is_over(key[1])
+        if is_spent:
+            self.spent.add(key)
+        return is_spent
+
+    def is_over(self, path: str) -> bool:
+        """Whether the run, or a file, has had all that it may take."""
+        return self.all * _TICK >= RUN_SECONDS or self.of_file.get(path, 0) * _TICK >= FILE_SECONDS
+
+
+_meter = _Meter()
+_is_watched = False
+
+
+# -- what is limited ------------------------------------------------------------------------------------------------
+
+
+def within(what: str, path: str, seconds: float, work: Callable[[], T]) -> T:
+    """What `work` returns. Raises OverBudgetError if that takes more seconds of work; whoever takes it says `note`.
+
+    All that `what` does on the file at `path` counts together; what is limited by itself inside does not count.
+    """
+    meter, key = _meter, (what, path)
+    if meter.spent and (key in meter.spent or meter.is_over(path)):
+        raise _over(what, seconds)
+    depth = len(meter.running)
+    meter.running.append((key, seconds))
+    try:
+        return work()
+    except _Stop:
+        raise _over(what, seconds) from None
+    finally:
+        del meter.running[depth:]
+        if meter.watcher is not None:
+            meter.watcher.settle()
+
+
+def shared(root: str, work: Callable[[], T]) -> T:
+    """What `work` returns, which is worked out once for all files of a project and counts for none of them."""
+    return within(_SHARED, root, RUN_SECONDS, work)
+
+
+def is_run_over() -> bool:
+    """Whether this process has used up what a run may take."""
+    return _meter.all * _TICK >= RUN_SECONDS
+
+
+def note(path: str, reason: str) -> None:
+    """Say of a file that something about it was left out: `loops repeat its add_argument too often`."""
+    _meter.notes.setdefault(Notice("budget", _BEGIN + reason, Location(path, 0, 0)))
+
+
+def taken_notes() -> list[Notice]:
+    """What was left out since this was asked last."""
+    found = list(_meter.notes)
+    if found:
+        _meter.notes = {}
+    return found
+
+
+def note_unchecked(paths: Iterable[str]) -> None:
+    """Say of files that the run was over before their turn came."""
+    _forbid_keeping()
+    for path in paths:
+        note(path, f"the run took more than {RUN_SECONDS:g} s before its turn came")
+
+
+def merged(notices: Iterable[Notice]) -> list[Notice]:
+    """Notices, with all that was left out about one file in one of them."""
+    found: dict[object, Notice] = {}
+    for notice in notices:
+        key = ("budget", notice.location) if notice.kind == "budget" else notice
+        known = found.get(key)
+        if known is not None and notice.message != known.message:
+            parts = {*known.message.removeprefix(_BEGIN).split("; "), *notice.message.removeprefix(_BEGIN).split("; ")}
+            notice = known._replace(message=_BEGIN + "; ".join(sorted(parts)))
+        found[key] = notice
+    return list(found.values())
+
+
+def _over(what: str, seconds: float) -> OverBudgetError:
+    _forbid_keeping()
+    return OverBudgetError(f"{what} took more than {seconds:g} s")
+
+
+def _forbid_keeping() -> None:
+    # Another run may get further: such a report is not kept.
+    record = looks.current()
+    if record is not None:
+        record.is_torn = True
+
+
+# -- the clock ------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """Let what runs inside be stopped. One thread of a process at a time; inside another one it does nothing."""
+    global _meter, _is_watched
+    if _is_watched:
+        yield
+        return
+    _is_watched, _meter = True, _Meter()
+    try:
+        with _timer(_meter):
+            yield
+    finally:
+        _is_watched = False
+
+
+@contextmanager
+def _timer(meter: _Meter) -> Iterator[None]:
+    # The module beneath `signal`, which takes no time to import; on Windows it has no timers.
+    import _signal as signals  # type: ignore[import-not-found]
+
+    def tick(*_: Any) -> None:
+        if meter.tick():
+            raise _Stop
+
+    try:
+        if signals.getsignal(signals.SIGVTALRM) is not signals.SIG_DFL:
+            raise ValueError("somebody else uses it")
+        signals.signal(signals.SIGVTALRM, tick)
+    except (AttributeError, ValueError):  # not there, or not in this thread
+        with _Watcher(meter):
+            yield
+        return
+    try:
+        signals.setitimer(signals.ITIMER_VIRTUAL, _TICK, _TICK)
+        yield
+    finally:
+        signals.setitimer(signals.ITIMER_VIRTUAL, 0)
+        signals.signal(signals.SIGVTALRM, signals.SIG_DFL)
+
+
+class _Watcher:
+    """A thread that ticks, and raises in the thread that has made it."""
+
+    def __init__(self, meter: _Meter) -> None:
+        import ctypes
+        import threading
+        import time
+
+        self._meter = meter
+        self._worked = time.process_time
+        self._done = threading.Event()
+        self._lock = threading.Lock()
+        self._thread = threading.get_ident()
+        self._has_raised = False
+        self._raise = ctypes.pythonapi.PyThreadState_SetAsyncExc
+        self._raise.argtypes = (ctypes.c_ulong, ctypes.py_object)
+        self._null = ctypes.py_object()
+        self._watching: threading.Thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> None:
+        self._meter.watcher = self
+        self._watching.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._meter.watcher = None
+        self._done.set()
+        self._watching.join()
+        self.settle()
+
+    def _watch(self) -> None:
+        before = self._worked()
+        while not self._done.wait(_TICK):
+            now = self._worked()
+            if now - before >= _TICK / 2:
+                before = now
+                with self._lock:
+                    if self._meter.tick():
+                        self._has_raised = True
+                        self._raise(self._thread, _Stop)
+
+    def settle(self) -> None:
+        """Take back what was raised and has not arrived: what it was meant for has ended."""
+        while self._has_raised:
+            with suppress(_Stop), self._lock:
+                self._raise(self._thread, self._null)
+                self._has_raised = False
