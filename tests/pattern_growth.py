@@ -2,8 +2,8 @@
 
 Matching goes back over what it has read where two ways through an expression read the same text: twice around one loop
 (exponential), or around one loop and then around another (polynomial). A search is a loop before the expression, since
-it begins anew at every place: `a+b` searched in `aaaa…` is quadratic. Both are found in the product of the automaton with
-itself (Weber and Seidl 1991; Weideman et al. 2016), with these readings:
+it begins anew at every place: `a+b` searched in `aaaa…` is quadratic. Both are found in the product of the automaton
+with itself (Weber and Seidl 1991; Weideman et al. 2016), with these readings:
 
 * A state knows the character before it, so that `^`, `$`, `\\b` and looks at one character are exact. A longer look may
   hold or not.

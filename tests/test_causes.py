@@ -93,6 +93,20 @@ def test_names_are_told_where_they_differ() -> None:
     assert same.names() == []
 
 
+def test_parts_of_a_whole_say_what_to_do_about_each() -> None:
+    call = Location("/p/a.py", 5, 50)
+    said = [
+        "1.0 removed the argument `a` of `C`: drop it (pinned: trl 1.0)",
+        "1.0 removed the argument `b` of `C`: use `d` (pinned: trl 1.0)",
+        "0.9 removed the argument `e` of `C`: set `f`, or (better) `g` (pinned: trl 1.0)",
+        "0.9 removed the argument `h` of `C` (pinned: trl 1.0)",
+    ]
+    (entry,) = entries_of([found(text, n, part_of=call) for n, text in enumerate(said)])
+    assert entry.names() == ["`b` → `d`", "`e`: set `f`, or (better) `g`", "`h`"]
+    (line,) = text_of(report_of(*entry.findings), "concise").splitlines()
+    assert "(also `b` → `d`; `e`: set `f`, or (better) `g`; `h`; 3 more places" in line
+
+
 def test_errors_come_first_and_order_stays() -> None:
     findings = [found("w", 1), found("e", 2, level="error"), found("i", 3, level="info"), found("v", 4)]
     assert [entry.first.message for entry in entries_of(findings)] == ["e", "w", "v", "i"]

@@ -49,7 +49,9 @@ class _Module:
                 if isinstance(node, ast.Call) and (how := _asks(node)):
                     yield from self._of_call(node, how, parent, uses)
 
-    def _of_call(self, node: ast.Call, how: str, parent: ast.AST, uses: dict[tuple[str, str], set[str]]) -> Iterator[Found]:
+    def _of_call(
+        self, node: ast.Call, how: str, parent: ast.AST, uses: dict[tuple[str, str], set[str]]
+    ) -> Iterator[Found]:
         place = f"{self.name}: {ast.unparse(node)[:90]}"
         pattern = self.read(node.args[0]) if node.args else None
         if pattern is None:

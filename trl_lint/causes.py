@@ -35,7 +35,12 @@ class Entry(NamedTuple):
         return self.findings[1:]
 
     def names(self) -> list[str]:
-        """What the others quote where the first quotes something else, each once: `old`, or `old` → `new`."""
+        """What the others quote where the first quotes something else, each once: `old`, or `old` → `new`.
+
+        Parts of one whole that are repaired in several ways say how: `old`: drop it.
+        """
+        if len({_pattern(finding)[0] for finding in self.findings}) > 1:
+            return self._parts()
         rows = [_QUOTED.findall(finding.message) for finding in self.findings]
         columns = list(zip(*rows, strict=False))
         kinds = [len(set(column)) for column in columns]
@@ -49,6 +54,25 @@ class Entry(NamedTuple):
             followed = is_remedy and row[main].strip("`+~-") not in row[-1]
             found.setdefault(f"{row[main]} → {row[-1]}" if followed else row[main])
         return list(found)[1:]
+
+    def _parts(self) -> list[str]:
+        rows = [_QUOTED.findall(finding.message) for finding in self.findings]
+        shared = set.intersection(*map(set, rows))
+        found: dict[str, None] = {}
+        for finding, row in zip(self.findings, rows, strict=True):
+            name = next((quoted for quoted in row if quoted not in shared), "")
+            advice = _advice(finding.message)
+            if name and advice.startswith("use ") and advice.count("`") == 2:
+                found.setdefault(f"{name} → {advice.removeprefix('use ')}")
+            elif name:
+                found.setdefault(f"{name}: {advice}" if advice else name)
+        return list(found)[1:]
+
+
+def _advice(message: str) -> str:
+    """What to do, of a message that says what happened, what to do and why: `it went: use `b` (pinned: trl 1.0)`."""
+    told = message.rpartition(" (")[0] if message.endswith(")") else message
+    return told.partition(": ")[2]
 
 
 class Group(NamedTuple):

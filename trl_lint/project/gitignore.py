@@ -23,7 +23,7 @@ _CLASSES = {
 
 
 class Pattern(NamedTuple):
-    """One line: the pieces of a pattern for the path below the folder of its file (or, not `anchored`, for the name)."""
+    """One line: the pieces of a pattern for the path below the folder of its file, or (not `anchored`) for the name."""
 
     pieces: tuple[str, ...]
     negated: bool

@@ -73,7 +73,8 @@ def also(entry: Entry, report: Report) -> str:
 def _also(entry: Entry, report: Report) -> Iterator[str]:
     names = [visible(name) for name in entry.names()]
     if names:
-        yield "also " + ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
+        between = "; " if any(": " in name for name in names) else ", "
+        yield "also " + between.join(names[:_MOST_NAMES]) + (f"{between}…" if len(names) > _MOST_NAMES else "")
     places = list(dict.fromkeys(_line(finding, report) for finding in entry.others))
     places = [place for place in places if place != _line(entry.first, report)]
     if places:

@@ -32,9 +32,9 @@ class UnknownKey(Rule):
         yield from report(self, document, project, _READERS[document.kind](document))
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
-        from trl_lint.checks.configs import _openrlhf, _verl
+        from trl_lint.checks.configs import _openrlhf, _verl_keys
 
-        for key in _verl.unknown_keys(launch, self, project):
+        for key in _verl_keys.unknown_keys(launch, self, project):
             fix = edit_append(key.override, launch) if key.fault == "append" and key.override is not None else None
             yield self.finding(key.location, key.message, severity=key.severity, related=key.related, fix=fix)
         for flag in _openrlhf.unknown_flags(launch, self, project):

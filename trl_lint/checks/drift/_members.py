@@ -117,5 +117,7 @@ def _judge_member(owner: Callee, name: str, known: Choices, rule: Rule) -> tuple
     what = "method" if is_method(dotted, name, having) else "attribute"
     last = parameter(dotted, name, {**newest, past.package: past.older}) if past.older else None
     is_followed = last is not None and last.successor and has_member(dotted, last.successor, newest)
-    remedy = f"use `{last.successor}`" if last is not None and is_followed else ""
+    from trl_lint.checks.drift._remedies import remedy_of_field
+
+    remedy = remedy_of_field(dotted, name, last.successor if last is not None and is_followed else "", newest)
     return verdict, word_gone(verdict, past, what, name, owner.name, remedy)

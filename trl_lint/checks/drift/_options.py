@@ -196,13 +196,23 @@ def word_unknown(name: str, where: Where, unknown: Unknown, is_linked: bool = Tr
         remedy = did_you_mean(name, {*parser.fields.own, *parser.flags, *names})
     else:
         owner, found = unknown.owner.rpartition(".")[2], past.elsewhere
-        successor = past.successor
-        is_there = successor and any(accepts(dotted, successor, unknown.newest) for dotted in parser.fields.bases)
-        remedy = f"use `{'--' if where == 'flags' else ''}{successor}`" if is_there else ""
+        remedy = _remedy(parser, name, where, unknown)
     if unknown.consequence == "ignored":
         then = f"`{parser.name}` ignores it silently"
         remedy = f"{then}; {remedy}" if remedy else then
     return word_gone(verdict, found, what, shown, owner, remedy)
+
+
+def _remedy(parser: ScriptParser, name: str, where: Where, unknown: Unknown) -> str:
+    from trl_lint.knowledge.remedies import remedy_of_argument
+
+    bases, newest = parser.fields.bases, unknown.newest
+    if found := next(filter(None, (remedy_of_argument(dotted, name, newest) for dotted in bases)), ""):
+        return found
+    successor = unknown.past.successor if unknown.past is not None else ""
+    if not successor or not any(accepts(dotted, successor, newest) for dotted in bases):
+        return ""
+    return f"use `{'--' if where == 'flags' else ''}{successor}`"
 
 
 def _fields(dotted: str, versions: dict[str, str]) -> Iterable[str]:

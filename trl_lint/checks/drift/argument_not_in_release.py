@@ -163,17 +163,10 @@ def word(callee: Callee, name: str, verdict: Verdict, past: Past | None, newest:
 
 
 def _remedy(callee: Callee, name: str, past: Past | None, newest: dict[str, str]) -> str:
-    from trl_lint.knowledge.renames import move_of
+    from trl_lint.checks.drift._remedies import remedy_of_keyword
 
-    if past is not None and past.successor and accepts(callee.dotted, past.successor, newest):
-        return f"use `{past.successor}`"
-    config = callee.dotted.removesuffix("Trainer") + "Config"
-    if callee.name.endswith("Trainer") and signature_of(config, newest) is not None:
-        move = move_of(callee.package, callee.name, name)
-        names = (name, past.successor if past else "", *(move.arguments[name] if move else ()))
-        wanted = next((n for n in names if accepts(config, n, newest)), "")
-        if wanted:
-            return f"set `{wanted}` of `{config.rpartition('.')[2]}`"
+    if remedy := remedy_of_keyword(callee, name, past.successor if past is not None else "", newest):
+        return remedy
     found = signature_of(callee.dotted, newest) if past is None else None
     return did_you_mean(name, found.parameters) if found is not None else ""
 

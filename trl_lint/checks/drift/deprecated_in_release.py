@@ -64,10 +64,12 @@ class DeprecatedInRelease(AboutPackages):
             return None
         gone = gone_in(package, newest[package], points, partial(_accepts, dotted, name, newest, package))
         then = f", and {package} {gone} removed it" if gone else ""
-        is_followed = found.successor and accepts(dotted, found.successor, newest)
-        happened = f"{package} {since} deprecated `{name}` of `{callee.title}`{then}"
-        message = sentence(happened, f"use `{found.successor}`" if is_followed else "", basis_of(known[package]))
         from trl_lint.checks.drift._moves import edit_rename
+        from trl_lint.checks.drift._remedies import remedy_of_keyword
+
+        happened = f"{package} {since} deprecated `{name}` of `{callee.title}`{then}"
+        remedy = remedy_of_keyword(callee, name, found.successor, newest)
+        message = sentence(happened, remedy, basis_of(known[package]))
 
         past = Past(Elsewhere(package, (), ""), found.successor, found.is_rename)
         return self.finding(
@@ -96,9 +98,11 @@ class DeprecatedInRelease(AboutPackages):
                 continue
             gone = gone_in(package, chosen.newest, points, partial(_is_there, use.dotted, package))
             then = f", and {package} {gone} removed it" if gone else ""
-            message = sentence(
-                f"`{name}` of `{home}` is deprecated{then}", f"use `{successor}`" if successor else "", basis_of(chosen)
-            )
+            from trl_lint.knowledge.remedies import remedy_of_name
+
+            versions = {package: chosen.newest}
+            remedy = remedy_of_name(home, name, versions) or (f"use `{successor}`" if successor else "")
+            message = sentence(f"`{name}` of `{home}` is deprecated{then}", remedy, basis_of(chosen))
             yield self.finding(module.location(use.place), message, related=chosen.package.places)
 
 

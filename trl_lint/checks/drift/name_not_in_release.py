@@ -206,8 +206,13 @@ def _remedy(gone: tuple[str, str], use: Use, version: str, target: str) -> str:
     package = home.partition(".")[0]
     last = use.dotted.rpartition(".")[2]
     moved = homes(package, name, version)
+    from trl_lint.knowledge.remedies import remedy_in, remedy_of_name
+
     if target:
         return f"{'it' if last == name else f'`{last}`'} is in `{target}` now"
+    versions = {package: version}
+    if found := remedy_of_name(home, last, versions) or remedy_in("module", home, name, versions):
+        return found
     if moved and moved[0] != home:
         return f"it is in `{moved[0]}` now"
     if successor := announced_successor(home, name, version):
