@@ -55,10 +55,7 @@ class Endless(Rule):
     def __init__(self, work: Callable[[], None] = forever) -> None:
         self.work = work
 
-    def is_candidate(self, site: Site) -> bool:
-        return True
-
-    def visit_Call(self, node: object, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         yield self.finding(site.location, "found before")
         self.work()
         yield self.finding(site.location, "found behind")

@@ -103,7 +103,7 @@ def test_a_rule_that_crashes_is_said_and_the_others_go_on(sh: Shell, monkeypatch
     def crash(*arguments: object) -> None:
         raise KeyError("surprise")
 
-    monkeypatch.setattr(tensor_without_device.rule, "is_candidate", crash, raising=False)
+    monkeypatch.setattr(tensor_without_device.rule, "check_call", crash, raising=False)
     sh.write("recipe.yaml", "model_name_or_path: m\noutput_dir: o\nnum_train_epochs: 1\nlearning_rate: 1e-6\n")
     run = sh("--output-format", "json")
     assert run.status == 2

@@ -175,7 +175,7 @@ class Checker:
         self._module = module
         for rule, call in self._triage.candidates(module, active):
             site = Site(call, module, project)
-            self._guarded(rule, source.path, partial(_visit, rule, site))
+            self._guarded(rule, source.path, partial(rule.check_call, site))
         for rule in self._triage.importing(module, active):
             self._guarded(rule, source.path, partial(rule.check_module, module, project))
         if is_configured:
@@ -271,8 +271,7 @@ class Checker:
         except OverBudgetError as error:
             self._note_stopped(path, error)
         except (SourceError, RecursionError) as error:
-            # LibCST refused an island that `ast` accepted, or it is nested too deeply to be walked: nothing can be
-            # confirmed, so nothing is said.
+            # LibCST refused what `ast` accepted, or it is nested too deeply to be walked: nothing is certain of it.
             if looks.variable("TRL_LINT_DEBUG"):
                 raise RuntimeError(f"{path}: {error}") from error
         except Exception as error:
@@ -348,15 +347,3 @@ def _is_configured(data: bytes) -> bool:
 
 def _check_launch(rule: Rule, run: Run) -> Iterator[Finding]:
     return rule.check_launch(run.launch, run.project)
-
-
-def _visit(rule: Rule, site: Site) -> Iterator[Finding]:
-    if not rule.is_candidate(site):
-        return
-    import libcst as cst
-
-    from trl_lint.python.islands import island
-
-    node = island(site.module, site.call)
-    if isinstance(node, cst.Call):
-        yield from rule.visit_Call(node, site)

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 from trl_lint.checks.rule import Rule, Site
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.finding import Finding
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
@@ -86,11 +84,8 @@ class DeclaredRule(Rule):
     def may_concern(self, file: SourceFile, project: Project) -> bool:
         return self.rule.may_concern(file, project)
 
-    def is_candidate(self, site: Site) -> bool:
-        return self.rule.is_candidate(site)
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
-        return self.rule.visit_Call(node, site)
+    def check_call(self, site: Site) -> Iterator[Finding]:
+        return self.rule.check_call(site)
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         return self.rule.check_module(module, project)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from trl_lint.finding import Finding, Fix, Location, OpenPin, Severity
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.knowledge.pages import Page
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
@@ -39,7 +37,7 @@ class Site:
 class Rule:
     """A rule with its hooks. Override the hooks you need and declare the matching class attribute.
 
-    `triggers`   Python calls (see python/triage.py)         -> `is_candidate`, then `visit_Call`
+    `triggers`   Python calls (see python/triage.py)         -> `check_call`
     `imports`    Python files that import one of the packages -> `check_module`
     `documents`  kinds of recognised config documents        -> `check_document`
     `launches`   True to see every launch command            -> `check_launch`
@@ -82,12 +80,8 @@ class Rule:
         """Whether a Python file that is not parsed yet may hold anything for this rule. False has to be certain."""
         return True
 
-    def is_candidate(self, site: Site) -> bool:
-        """Whether the call deserves a LibCST tree: everything that `ast` can rule out is ruled out here."""
-        return True
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
-        """Confirm on the LibCST island of the call, word the message, build the edits."""
+    def check_call(self, site: Site) -> Iterator[Finding]:
+        """Judge a call that a trigger matched: all that is asked of it is asked once, and on its `ast` node."""
         raise NotImplementedError
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:

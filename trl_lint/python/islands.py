@@ -1,4 +1,4 @@
-"""LibCST on islands: the smallest complete piece around a candidate, parsed from its own slice of the file.
+"""LibCST on islands: the expression that a fix changes, parsed from its own slice of the file.
 
 Cost follows findings, not file size. Parsing an expression needs no position provider: the slice is the place. Edits
 are written with LibCST and handed on as the smallest text range that changed, so all else stays byte for byte.

@@ -17,8 +17,6 @@ from trl_lint.python.module import PythonModule
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.python.dataflow.flow import Flow
     from trl_lint.python.dataflow.recorder import Flows, Root, Use
 
@@ -40,13 +38,7 @@ class PolicyLossGradient(Rule):
     skips_tests = True
     needles = (b".exp(", b".backward(", *(f"{name}(".encode() for name in _TRIGGERS[2:]))
 
-    def is_candidate(self, site: Site) -> bool:
-        return any(True for _ in self._check(site))
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
-        yield from self._check(site)
-
-    def _check(self, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         """All of a function is reported with its first call that the rule asked for."""
         from trl_lint.python.dataflow.gradient import flows
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
@@ -16,9 +15,6 @@ from trl_lint.python.module import FunctionNode, PythonModule, nodes_in
 from trl_lint.python.names import is_from
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    import libcst as cst
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _TRAINERS = ("trl.GRPOTrainer", "trl.RLOOTrainer")
@@ -45,10 +41,7 @@ class RewardFunctionSignature(Rule):
     code = "TRL702"
     triggers = _TRAINERS
 
-    def is_candidate(self, site: Site) -> bool:
-        return any(read_faults(reward.function, trainer_of(site)) for reward in read_rewards(site))
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         environment = site.project.environment(site.module.path)
         for reward in read_rewards(site):
             for fault in read_faults(reward.function, trainer_of(site)):

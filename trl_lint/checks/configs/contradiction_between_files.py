@@ -14,8 +14,6 @@ from trl_lint.project.effective import Setting, of_document
 from trl_lint.python.values import ABSENT
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.checks.configs._deepspeed_match import Pair
     from trl_lint.project.runs import Run
     from trl_lint.project.stack import Choice
@@ -33,13 +31,11 @@ class ContradictionBetweenFiles(Rule):
     triggers = ("deepspeed.initialize",)
     runs = True
 
-    def is_candidate(self, site: Site) -> bool:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         from trl_lint.checks.configs import _deepspeed_auto
 
-        return _deepspeed_auto.is_raw(site)
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
-        from trl_lint.checks.configs import _deepspeed_auto
+        if not _deepspeed_auto.is_raw(site):
+            return
 
         for found in _deepspeed_auto.unfilled(site):
             severity = self.page.severity

@@ -26,8 +26,6 @@ from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.project import Project
     from trl_lint.project.launches import Launch
 
@@ -62,11 +60,7 @@ class BackwardPastAccelerator(Rule):
     needles = (b".prepare(", b".prepare_optimizer(")
     skips_tests = True
 
-    def is_candidate(self, site: Site) -> bool:
-        step = read_step(site)
-        return step is not None and read_evidence(site, step) is not None
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         step = read_step(site)
         evidence = read_evidence(site, step) if step is not None else None
         if step is None or evidence is None or not isinstance(site.call.func, ast.Attribute):

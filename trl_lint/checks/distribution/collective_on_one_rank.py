@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from trl_lint.checks.distribution._accelerators import constructor_of
 from trl_lint.checks.rule import Rule, Site
@@ -15,9 +15,6 @@ from trl_lint.python.dataflow.torch_facts import ACCELERATOR_COLLECTIVES, COLLEC
 from trl_lint.python.guards import bindings, last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    import libcst as cst
 
 # Those between two processes are no collectives.
 _OF_TORCH = tuple(sorted((COLLECTIVES - {"irecv", "isend", "recv", "send"}) | {"all_gather_object", "barrier"}))
@@ -32,10 +29,7 @@ class CollectiveOnOneRank(Rule):
     needles = (b".is_main_process", b"get_rank()")
     skips_tests = True
 
-    def is_candidate(self, site: Site) -> bool:
-        return read_branch(site) is not None
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         branch = read_branch(site)
         if branch is None:
             return

@@ -21,8 +21,6 @@ from trl_lint.python.dataflow.torch_facts import (
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.project import Project
     from trl_lint.python.module import PythonModule
     from trl_lint.sources import SourceFile
@@ -48,12 +46,9 @@ class CpuTensorInCollective(Rule):
 
         return may_concern(file, project)
 
-    def is_candidate(self, site: Site) -> bool:
-        return read_meeting(site, "collective") is not None and not has_cpu_backend(site.project)
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         mix = read_meeting(site, "collective")
-        if mix is None:
+        if mix is None or has_cpu_backend(site.project):
             return
         severity: Severity | None = None if mix.is_certain else "warning"
         yield self.finding(

@@ -14,8 +14,6 @@ from trl_lint.finding import Finding
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.project import Project
     from trl_lint.sources import SourceFile
 
@@ -32,10 +30,7 @@ class CpuTensorIndexedByAccelerator(Rule):
 
         return makes_strays(file, project)
 
-    def is_candidate(self, site: Site) -> bool:
-        return read_meeting(site, "index") is not None
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         mix = read_meeting(site, "index")
         if mix is None:
             return

@@ -44,11 +44,10 @@ class DataParallelWithoutDeviceIds(Rule):
     code = "TRL102"
     triggers = ("torch.nn.DataParallel",)
 
-    def is_candidate(self, site: Site) -> bool:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         ids = argument(site.call, "device_ids", 1)
-        return ids is ABSENT or (isinstance(ids, ast.expr) and literal(ids) is None)
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+        if ids is not ABSENT and not (isinstance(ids, ast.expr) and literal(ids) is None):
+            return
         owners = list(read_owners(site))
         if not owners:
             return

@@ -18,8 +18,6 @@ from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.project.runs import Run
 
 _CUDA = regex(r"cuda:(\d+)")
@@ -43,14 +41,12 @@ class FixedGpuUnderLauncher(Rule):
     triggers = ("torch.device", "torch.cuda.set_device", ".to", ".cuda", "(device=)", "(device_map=)")
     needles = (b"cuda:", b".cuda(", b"set_device(", b'"cuda",', b"'cuda',", b"device_map")
 
-    def is_candidate(self, site: Site) -> bool:
-        if read_gpu(site.call, site.module) is None or _OWN_VISIBILITY.search(site.module.source.file.data):
-            return False
-        return not is_of_one_process(site) and read_started(site) is not None
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
-        gpu, started = read_gpu(site.call, site.module), read_started(site)
-        if gpu is None or started is None:
+    def check_call(self, site: Site) -> Iterator[Finding]:
+        gpu = read_gpu(site.call, site.module)
+        if gpu is None or _OWN_VISIBILITY.search(site.module.source.file.data) or is_of_one_process(site):
+            return
+        started = read_started(site)
+        if started is None:
             return
         yield self.finding(
             site.location,

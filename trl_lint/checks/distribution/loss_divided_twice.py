@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._accelerators import constructor_of
 from trl_lint.checks.rule import Rule, Site
@@ -13,19 +12,13 @@ from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument, literal
 
-if TYPE_CHECKING:
-    import libcst as cst
-
 
 class LossDividedTwice(Rule):
     code = "TRL111"
     triggers = (".backward",)
     needles = (b"gradient_accumulation_steps",)
 
-    def is_candidate(self, site: Site) -> bool:
-        return read_division(site) is not None
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         division, owner = read_division(site), site.call.func
         if division is None or not isinstance(owner, ast.Attribute):
             return

@@ -53,10 +53,7 @@ class ReferenceModelEvaluationMode(Rule):
     triggers = (".prepare_model", "(evaluation_mode=)")
     needles = (b"prepare_model",)
 
-    def is_candidate(self, site: Site) -> bool:
-        return read_preparation(site) is not None
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         preparation = read_preparation(site)
         if preparation is None:
             return

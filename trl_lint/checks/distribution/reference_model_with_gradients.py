@@ -16,8 +16,6 @@ from trl_lint.python.values import literal
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.python.dataflow.recorder import Flows, Forward
 
 _FROZEN_ROLE = regex(r"^(?:ref|reference|reward|rm|teacher)(?:_(?:model|policy|net|network))?$|^model_ref$", re.I)
@@ -33,13 +31,7 @@ class ReferenceModelWithGradients(Rule):
     needles = (b".backward(",)
     skips_tests = True
 
-    def is_candidate(self, site: Site) -> bool:
-        return any(True for _ in self._check(site))
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
-        yield from self._check(site)
-
-    def _check(self, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         module = site.module
         if is_test_file(module.path):
             return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
@@ -13,9 +12,6 @@ from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import ABSENT, argument
-
-if TYPE_CHECKING:
-    import libcst as cst
 
 # These call `set_epoch` themselves: the trainers, and the loaders that accelerate returns.
 _SETS_EPOCH = (b"set_epoch", b".prepare(", b"prepare_data_loader", b"Trainer(", b"lightning", b"fabric")
@@ -26,13 +22,10 @@ class SamplerWithoutSetEpoch(Rule):
     triggers = ("torch.utils.data.DistributedSampler", "torch.utils.data.distributed.DistributedSampler")
     skips_tests = True
 
-    def is_candidate(self, site: Site) -> bool:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         data = site.module.source.file.data
-        if any(word in data for word in _SETS_EPOCH) or is_test_file(site.module.path):
-            return False
-        return shuffles(site.call) and read_loop(site.call, site.module) is not None
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+        if any(word in data for word in _SETS_EPOCH) or is_test_file(site.module.path) or not shuffles(site.call):
+            return
         loop = read_loop(site.call, site.module)
         if loop is None:
             return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._runs import runs_of
 from trl_lint.checks.distribution._accelerators import Evidence, backend_of, constructor_of
@@ -17,9 +16,6 @@ from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument, is_none
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    import libcst as cst
 
 # The check stands in `prepare` itself (accelerator.py of 0.17.0 to 1.15.0 read; FSDP2's from 1.8.0 on).
 _REFUSING = {"DeepSpeed": ">=0.17.0", "FSDP2": ">=1.8.0"}
@@ -34,15 +30,14 @@ class SeveralModelsInOnePrepare(Rule):
     triggers = (".prepare",)
     needles = (b"Accelerator",)
 
-    def is_candidate(self, site: Site) -> bool:
-        return read_models(site) != [] and next(read_evidence(site), None) is not None
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         models = read_models(site)
+        if not models:
+            return
         for evidence in read_evidence(site):
             environment = site.project.environment(site.module.path)
             verdict = judge(environment, {"accelerate": _REFUSING[evidence.kind]}, self.page.severity)
-            if verdict is None or not models:
+            if verdict is None:
                 continue
             names = " and ".join(f"`{ast.unparse(model)}`" for model in models)
             yield self.finding(

@@ -15,8 +15,6 @@ from trl_lint.finding import Finding
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.project import Project
     from trl_lint.python.module import PythonModule
     from trl_lint.sources import SourceFile
@@ -35,10 +33,7 @@ class TensorWithoutDevice(Rule):
 
         return may_concern(file, project)
 
-    def is_candidate(self, site: Site) -> bool:
-        return read_meeting(site, "mix") is not None
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         mix = read_meeting(site, "mix")
         if mix is None:
             return

@@ -16,8 +16,6 @@ from trl_lint.python.module import PythonModule
 from trl_lint.python.values import ABSENT, argument
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.project.environment import Verdict
 
 # The default is True from 2.6.0 on (release notes, "Flip default torch.load to weights_only"); 1.13 has it first.
@@ -29,16 +27,12 @@ class UnpickledCheckpoint(Rule):
     triggers = ("torch.load",)
     skips_tests = True
 
-    def is_candidate(self, site: Site) -> bool:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         if not is_left_to_default(site.call) or is_test_file(site.module.path):
-            return False
+            return
         verdict = read_releases(site)
         # Where only some of the releases do it, one hint tells a file's author.
-        return verdict is not None and (verdict.severity != "info" or site.call is first_load(site.module))
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
-        verdict = read_releases(site)
-        if verdict is None:
+        if verdict is None or (verdict.severity == "info" and site.call is not first_load(site.module)):
             return
         from trl_lint.checks.drift._checkpoints import written_by_project
 

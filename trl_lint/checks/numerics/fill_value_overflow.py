@@ -13,8 +13,6 @@ from trl_lint.python.values import ABSENT, Missing, argument, literal
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.python.dataflow.dtype import Precision
     from trl_lint.python.module import PythonModule
 
@@ -51,10 +49,7 @@ class FillValueOverflow(Rule):
     words = _LOW
     patterns = (_LARGE,)
 
-    def is_candidate(self, site: Site) -> bool:
-        return read_overflow(site) is not None
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         overflow = read_overflow(site)
         if overflow is None:
             return

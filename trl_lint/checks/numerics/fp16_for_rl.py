@@ -54,10 +54,9 @@ class Fp16ForRl(Rule):
     documents = ("trl-recipe", "llamafactory", "deepspeed")
     launches = True
 
-    def is_candidate(self, site: Site) -> bool:
-        return read_flag(site.call, "fp16", site.module) is True and config_class(site.call, site.module) is not None
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
+        if read_flag(site.call, "fp16", site.module) is not True or config_class(site.call, site.module) is None:
+            return
         module, call = site.module, site.call
         fp16 = next(keyword for keyword in call.keywords if keyword.arg == "fp16")
         bf16 = next((keyword for keyword in call.keywords if keyword.arg == "bf16"), None)

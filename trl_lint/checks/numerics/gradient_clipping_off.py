@@ -49,13 +49,7 @@ class GradientClippingOff(Rule):
     documents = ("trl-recipe", "llamafactory", "axolotl", "deepspeed")
     launches = True
 
-    def is_candidate(self, site: Site) -> bool:
-        return any(True for _ in self._check(site))
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
-        yield from self._check(site)
-
-    def _check(self, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         name = last_name(site.call.func)
         if any(keyword.arg == "max_grad_norm" for keyword in site.call.keywords):
             yield from self._check_config(site)

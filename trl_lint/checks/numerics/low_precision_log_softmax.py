@@ -36,10 +36,7 @@ class LowPrecisionLogSoftmax(Rule):
     words = (b"bfloat16", b"float16", b"half")
     skips_tests = True
 
-    def is_candidate(self, site: Site) -> bool:
-        return read_precision(site) is not None
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         precision = read_precision(site)
         if precision is None:
             return

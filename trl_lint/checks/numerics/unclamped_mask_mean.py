@@ -42,14 +42,13 @@ class UnclampedMaskMean(Rule):
     patterns = (rb"/(?:[\s\\(]|#[^\n]*\n)*(?:[\w\x80-\xff][\w.\s\\\x80-\xff]*)?masks?\.sum\(",)
     skips_tests = True
 
-    def is_candidate(self, site: Site) -> bool:
+    def check_call(self, site: Site) -> Iterator[Finding]:
         if not is_count_of_rows(site.call, site.module) or is_taken_care_of(site.call, site.module):
-            return False
-        # A completion has one token at least. Which tokens have a loss is for the data to say.
-        return "loss" in mask_of(site.call).lower() or read_labels(site.call, site.module) is not None
-
-    def visit_Call(self, node: cst.Call, site: Site) -> Iterator[Finding]:
+            return
         labels = read_labels(site.call, site.module)
+        # A completion has one token at least. Which tokens have a loss is for the data to say.
+        if labels is None and "loss" not in mask_of(site.call).lower():
+            return
         emptied = emptied_rows(site.project) if labels is not None else None
         if emptied is not None:
             looks.note_use(emptied.path, by=site.module.path)
