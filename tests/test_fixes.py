@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from trl_lint.finding import Edit, Finding, Fix, Location, Severity
+from trl_lint.finding import Edit, Finding, Fix, Location, Notice, Severity
 from trl_lint.fixes import write as writing
 from trl_lint.fixes.apply import compatible, edited, is_sound, moves
 from trl_lint.fixes.diff import painted, unified
@@ -255,6 +255,7 @@ class FakeResult(NamedTuple):
     findings: list[Finding]
     files: Files
     problems: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     parts: None = None
 
 

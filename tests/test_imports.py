@@ -140,6 +140,16 @@ def test_a_clean_script_imports_only_what_its_verdict_needs(tmp_path: Path):
     assert len(own) <= MOST_OWN, sorted(own)
 
 
+def test_a_report_for_people_writes_no_edits(tmp_path: Path):
+    """A fix is named in it; LibCST, which writes the edits, comes with the formats and options that want them."""
+    script = "import torch\nfrom trl import GRPOConfig\n\nconfig = GRPOConfig(max_grad_norm=0.0, fp16=True)\n"
+    (tmp_path / "train.py").write_text(script)
+    arguments = ["--exit-zero", "--no-cache", "--isolated", "train.py"]
+    assert not [name for name in imported(arguments, tmp_path) if name.startswith("libcst")]
+    for more in (["--output-format", "json"], ["--diff"]):
+        assert "libcst" in imported([*arguments, *more, "--unsafe-fixes"], tmp_path)
+
+
 def test_what_a_clean_script_has_no_use_for_is_there():
     """Names that are no modules any more would pass for unused."""
     assert all(find_spec(name) is not None for name in UNUSED_OWN)

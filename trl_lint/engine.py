@@ -1,7 +1,8 @@
 """The one pipeline: discover -> read -> project -> rules -> suppress -> findings.
 
 A file costs what can be wrong in it: bytes are searched first, then `ast` is asked, and only expressions that
-a fix changes reach LibCST. Readers of configs, pins and launches work the same way and import their parsers when needed.
+a wanted fix changes reach LibCST. Readers of configs, pins and launches work the same way and import their parsers when
+needed.
 """
 
 from __future__ import annotations

@@ -44,6 +44,10 @@ class Fix(NamedTuple):
     edits: tuple[Edit, ...]
 
 
+# Stands for an edit in a run that prints and makes none: LibCST is loaded only for those that are wanted.
+UNWRITTEN = Edit("", 0, 0, "")
+
+
 class OpenPin(NamedTuple):
     """A pin that allows releases which differ, and so lets a finding happen for some of them.
 

@@ -87,6 +87,7 @@ class Settings:
         "show_fixes",
         "targets",
         "unsafe_fixes",
+        "wants_edits",
     )
 
     def __init__(
@@ -133,6 +134,8 @@ class Settings:
         self.hints = hints
         self.fail_on = fail_on
         self.respect_file_noqa = respect_file_noqa
+        # Whether somebody reads or makes the edits of fixes; else their titles are enough.
+        self.wants_edits = True
         self._selected: dict[str, bool] = {}
 
     def is_selected(self, code: str) -> bool:

@@ -16,7 +16,7 @@ from trl_lint.commands import UsageError
 from trl_lint.commands.options import group_by_settings, read_options, unread
 from trl_lint.finding import SEVERITIES, Edit, Finding, Notice
 from trl_lint.records import NamedTuple
-from trl_lint.reports import FOR_PEOPLE, Report, counted, visible, write
+from trl_lint.reports import FOR_PEOPLE, WITH_EDITS, Report, counted, visible, write
 from trl_lint.reports.colors import wants_color
 from trl_lint.settings import Settings
 from trl_lint.settings_file import SettingsError
@@ -120,6 +120,9 @@ class CheckRun:
 
     def _groups(self) -> tuple[Settings, list[Group]]:
         found = group_by_settings(self.paths, self.options, self.args)
+        is_made = found[0][0].fix or bool(self.args.diff)
+        for settings, _ in found:
+            settings.wants_edits = is_made or found[0][0].output_format in WITH_EDITS
         return found[0][0], [Group(settings, paths, self._baseline(settings)) for settings, paths in found]
 
     def _baseline(self, settings: Settings) -> Baseline | None:

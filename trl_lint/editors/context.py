@@ -50,6 +50,7 @@ class Context:
         self.stamps: Stamps = _stamps_of([config] if config else [])
         # A client names files one by one, and some of those it found by itself: what is excluded stays excluded.
         self.settings: Settings = load(config, Options(force_exclude=True, ignore_noqa=ignore_noqa))
+        self.settings.wants_edits = False
         if self.settings.baseline:
             self.stamps.update(_stamps_of([self.settings.baseline]))
         self.baseline: Baseline | None = _baseline(self.settings)

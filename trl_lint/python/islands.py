@@ -11,12 +11,13 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.finding import Edit
+from trl_lint.finding import UNWRITTEN, Edit
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
     import libcst as cst
 
+    from trl_lint.checks.rule import Site
     from trl_lint.python.module import PythonModule
 
 
@@ -45,8 +46,20 @@ def code_of(node: cst.CSTNode, newline: str = "\n") -> str:
     return cst.Module([], default_newline=newline).code_for_node(node)
 
 
-def rewrite(module: PythonModule, node: ast.expr, change: Callable[[Any], cst.CSTNode]) -> Edit | None:
-    """The edit that replaces an expression by `change` of its LibCST tree; None if nothing changes."""
+def rewrite(site: Site, node: ast.expr, change: Callable[[Any], cst.CSTNode]) -> Edit | None:
+    """The edit that replaces an expression of a site's module by `change` of its LibCST tree.
+
+    None if nothing changes, or it cannot be done; UNWRITTEN in a run that wants no edits.
+    """
+    if not site.project.settings.wants_edits:
+        return UNWRITTEN
+    try:
+        return _rewritten(site.module, node, change)
+    except SourceError:
+        return None  # what cannot be repaired is told all the same
+
+
+def _rewritten(module: PythonModule, node: ast.expr, change: Callable[[Any], cst.CSTNode]) -> Edit | None:
     start, _ = module.span(node)
     before = module.segment(node)
     # LibCST forgets line ends that are like the first one of the text it parsed.

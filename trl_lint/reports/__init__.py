@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.pages import Page
 
 FOR_PEOPLE = ("full", "concise")
+WITH_EDITS = ("json", "sarif", "rdjson")
 FORMATS = (*FOR_PEOPLE, "json", "sarif", "github", "gitlab", "junit", "rdjson")
 
 

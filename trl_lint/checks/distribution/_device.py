@@ -253,5 +253,5 @@ def edit_device(site: Site, mix: Mix) -> Fix | None:
     """Give the factory the device it lacks; none where no name in scope is certain to have it."""
     if not mix.remedy or argument(site.call, "device") is not ABSENT:
         return None
-    edit = rewrite(site.module, site.call, lambda call: with_keyword(call, "device", mix.remedy))
+    edit = rewrite(site, site.call, lambda call: with_keyword(call, "device", mix.remedy))
     return Fix(f"Add `device={mix.remedy}`", "safe", (edit,)) if edit is not None else None

@@ -220,7 +220,7 @@ def edit_device_ids(site: Site, owner: Owner) -> Fix | None:
             return call.with_changes(args=[args[0], args[1].with_changes(value=cst.parse_expression(ids)), *args[2:]])
         return with_keyword(call, "device_ids", ids)
 
-    edit = rewrite(site.module, site.call, change)
+    edit = rewrite(site, site.call, change)
     names = " and ".join(map(str, owner.gpus))
     return None if edit is None else Fix(f"Leave GPU {names} to vLLM with `device_ids=`", "safe", (edit,))
 

@@ -309,7 +309,7 @@ def edit_placement(site: Site, preparation: Preparation, runs: list[FsdpRun]) ->
         placed = with_keyword(_keywords_only(call), "device_placement", value)
         return cst.Call(cst.Attribute(placed, cst.Name("eval"))) if add_eval else placed
 
-    edit = rewrite(site.module, site.call, change)
+    edit = rewrite(site, site.call, change)
     if edit is None:
         return None
     safe = all(run.rank0_loads is False for run in runs)

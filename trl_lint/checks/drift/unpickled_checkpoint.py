@@ -67,7 +67,7 @@ def read_releases(site: Site) -> Verdict | None:
 
 def edit_weights_only(site: Site) -> Fix | None:
     """What 2.6 does. Not safe: a file that holds an optimiser's or a config's classes is not read any more."""
-    edit = rewrite(site.module, site.call, lambda call: with_keyword(call, "weights_only", "True"))
+    edit = rewrite(site, site.call, lambda call: with_keyword(call, "weights_only", "True"))
     return Fix("Add `weights_only=True`", "unsafe", (edit,)) if edit is not None else None
 
 

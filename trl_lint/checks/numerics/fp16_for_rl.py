@@ -266,9 +266,10 @@ def flag_location(launch: Launch, name: str) -> Location:
 
 def edit_fp16(site: Site, title: str) -> Fix | None:
     """fp16 becomes bf16 in its place; where bf16 is given too, fp16 goes and bf16 is switched on."""
-    import libcst as cst
 
     def change(call: cst.Call) -> cst.Call:
+        import libcst as cst
+
         if any(arg.keyword is not None and arg.keyword.value == "bf16" for arg in call.args):
             return with_keyword(without_keyword(call, "fp16"), "bf16", "True")
         args = [
@@ -279,7 +280,7 @@ def edit_fp16(site: Site, title: str) -> Fix | None:
         ]
         return call.with_changes(args=args)
 
-    edit = rewrite(site.module, site.call, change)
+    edit = rewrite(site, site.call, change)
     return Fix(title, "unsafe", (edit,)) if edit is not None else None
 
 

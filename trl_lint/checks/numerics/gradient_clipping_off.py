@@ -19,7 +19,7 @@ from trl_lint.checks.numerics._training import (
     kind_of_recipe,
 )
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Fix, Location, Severity
+from trl_lint.finding import Edit, Finding, Fix, Location, Severity
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.islands import rewrite, with_keyword
@@ -72,7 +72,7 @@ class GradientClippingOff(Rule):
             return
         transformers = site.project.environment(module.path).package("transformers")
         raises = value is None and transformers.source != "assumed" and transformers.holds(">=5.3.0") == "all"
-        edit = rewrite(module, site.call, lambda call: with_keyword(call, "max_grad_norm", "1.0"))
+        edit = rewrite(site, site.call, lambda call: with_keyword(call, "max_grad_norm", "1.0"))
         yield self.finding(
             module.location(keyword),
             word_none() if raises else word_off(f"max_grad_norm={value}"),
@@ -125,9 +125,9 @@ class GradientClippingOff(Rule):
         if given is not None:
             if not is_off(module.value(given)):
                 return
-            edit = module.source.edit(*module.span(given), "1.0")
+            edit: Edit | None = module.source.edit(*module.span(given), "1.0")
         else:
-            edit = edit_dict(module, config)  # type: ignore[assignment]
+            edit = edit_dict(site, config)
         text = '"gradient_clipping": 1.0'
         yield self.finding(
             module.location(given if given is not None else place),
@@ -330,7 +330,7 @@ def _constant(node: ast.expr | None) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-def edit_dict(module: PythonModule, config: ast.Dict) -> object:
+def edit_dict(site: Site, config: ast.Dict) -> Edit | None:
     """Put the key in front of the others, on a line of its own if they have one."""
 
     def change(node: cst.Dict) -> cst.Dict:
@@ -344,7 +344,7 @@ def edit_dict(module: PythonModule, config: ast.Dict) -> object:
         key = cst.DictElement(cst.SimpleString('"gradient_clipping"'), cst.Float("1.0"), comma=comma)
         return node.with_changes(elements=[key, *node.elements])
 
-    return rewrite(module, config, change) if config.keys else None
+    return rewrite(site, config, change) if config.keys else None
 
 
 def is_rl_project(path: str, project: Project) -> bool:

@@ -121,18 +121,18 @@ def edit_float(site: Site) -> Fix | None:
 
     A difference of rounded log-probabilities is past mending: there it is their cast that has to go.
     """
-    import libcst as cst
-
     operand = operand_of(site.call, site.module)
     if operand is None:
         return None
 
     def widened(node: cst.BaseExpression) -> cst.BaseExpression:
+        import libcst as cst
+
         if isinstance(node, (cst.BinaryOperation, cst.UnaryOperation, cst.IfExp)) and not node.lpar:
             node = node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
         return cst.Call(cst.Attribute(node, cst.Name("float")))
 
-    edit = rewrite(site.module, operand, widened)
+    edit = rewrite(site, operand, widened)
     return Fix("Compute in float32: add `.float()`", "unsafe", (edit,)) if edit is not None else None
 
 

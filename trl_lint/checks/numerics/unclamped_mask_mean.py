@@ -141,12 +141,13 @@ def _emptied_rows(project: Project) -> Iterator[Location]:
 
 def edit_clamp(site: Site) -> Fix | None:
     """Divide by one at least. Not safe: the sum of weights below one would be raised as well."""
-    import libcst as cst
 
     def clamped(call: cst.Call) -> cst.Call:
+        import libcst as cst
+
         return with_keyword(cst.Call(cst.Attribute(call, cst.Name("clamp"))), "min", "1")
 
-    edit = rewrite(site.module, site.call, clamped)
+    edit = rewrite(site, site.call, clamped)
     return Fix("Add `.clamp(min=1)`", "unsafe", (edit,)) if edit is not None else None
 
 
