@@ -46,7 +46,7 @@ class LowPrecisionLogSoftmax(Rule):
             site.location,
             f"log-probabilities computed in {precision} are off by up to {error}: compute them in float32"
             if is_softmax
-            else f"a ratio of log-probabilities that were rounded to {precision} is off by up to {ratio}: keep them in float32",
+            else f"a ratio of log-probabilities in {precision} is off by up to {ratio}: keep them in float32",
             fix=edit_float(site) if is_softmax else None,
         )
 
