@@ -185,7 +185,9 @@ def named(name: str, row: Remedy, version: str) -> list[str]:
         found = resolve(dotted, versions) if dotted.partition(".")[0] in versions else ""
         if found and not isinstance(found, Missing):
             return [str(found)]
-    return []
+    listed = facts(row.package, "modules", version)
+    is_module = not isinstance(listed, Missing) and name.removeprefix(row.package) in listed
+    return [f"{name}:"] if is_module else []
 
 
 # Where a class is found once its name at the top is gone.

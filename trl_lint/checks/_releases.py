@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location, OpenPin, Severity
-from trl_lint.project.environment import from_the_tip
 from trl_lint.project.stack import Choice
 from trl_lint.records import NamedTuple
 
@@ -16,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class ReleaseVerdict(NamedTuple):
-    """`where`: in which releases, in words that follow "in"; `release`: the newest of them; `related`: the pins.
+    """`scope`: in which releases, in words for brackets; `release`: the newest of them; `related`: the pins.
 
     `pin`: the pin that allows others as well.
     """
 
     severity: Severity
-    where: str
+    scope: str
     related: tuple[Location, ...]
     release: str
     pin: OpenPin | None
@@ -36,10 +35,10 @@ def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Severit
     bad = [version for version in chosen.releases if is_bad(version)]
     if not bad or (chosen.between and len(bad) < len(chosen.releases)):
         return None
-    from trl_lint.checks.drift._judging import open_pin, ranges_of
+    from trl_lint.checks.drift._judging import basis_of, open_pin
+    from trl_lint.project.basis import scope
     from trl_lint.verdict import graded, has_floor
 
-    name = chosen.package.name
     only_old = bad[-1] != chosen.newest
     if only_old and not has_floor(chosen.package.specifier):
         return None
@@ -52,16 +51,9 @@ def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Severit
         dated=chosen.is_dated,
         tip=chosen.is_tip,
     )
-    if chosen.is_tip:
-        where = from_the_tip(name)
-    elif chosen.assumed:
-        where = f"{name} {chosen.newest} (assumed: nothing pins it)"
-    elif len(chosen.releases) == 1:
-        where = f"{name} {bad[0]}"
-    else:
-        where = f"{name} {ranges_of(bad, chosen.releases)}"
     pin = None if everywhere else open_pin(chosen, bad)
-    return ReleaseVerdict(severity, where, chosen.package.places, bad[-1], pin)
+    said = scope(chosen.package.name, bad, chosen.releases, basis_of(chosen))
+    return ReleaseVerdict(severity, said, chosen.package.places, bad[-1], pin)
 
 
 def places(settings: Iterable[tuple[str, Setting]]) -> tuple[Location, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from trl_lint.checks._phrases import before_scope
 from trl_lint.finding import SEVERITIES, Finding, Location, lowered
 from trl_lint.regexes import regex
 
@@ -85,10 +86,10 @@ def _message(found: list[Finding], candidates: tuple[Candidate, ...]) -> str:
     message = found[0].message
     labels = [candidate.label for candidate in candidates]
     if len(labels) == 1:
-        return f"{message}, with {_listed(labels)}, the only file of that name here"
+        return before_scope(message, f", with {_listed(labels)}, the only file of that name here")
     if all(one.message == message for one in found):
-        return f"{message}; so with each of the {len(labels)} candidates: {_listed(labels)}"
-    return f"{message} with `{labels[0]}`, and likewise with {_listed(labels[1:])}"
+        return before_scope(message, f"; so with each of the {len(labels)} candidates: {_listed(labels)}")
+    return before_scope(message, f" with `{labels[0]}`, and likewise with {_listed(labels[1:])}")
 
 
 def _listed(labels: list[str]) -> str:

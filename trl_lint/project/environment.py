@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class Verdict(NamedTuple):
-    """A condition on versions that holds: how severe, in words, and the pins it rests on."""
+    """A condition on versions that holds: how severe, for which releases (words for brackets), and the pins behind."""
 
     severity: Severity
-    phrase: str
+    scope: str
     related: tuple[Location, ...]
 
 
@@ -43,7 +43,7 @@ def judge(environment: Environment, conditions: Mapping[str, str], severity: Sev
     from trl_lint.project.stack import has_old_neighbour
     from trl_lint.verdict import graded, has_floor
 
-    phrases: list[str] = []
+    scopes: list[str] = []
     related: list[Location] = []
     some = only_old = assumed = dated = tip = False
     for name, specifier in conditions.items():
@@ -59,37 +59,24 @@ def judge(environment: Environment, conditions: Mapping[str, str], severity: Sev
         assumed = assumed or package.source == "assumed"
         tip = tip or package.is_tip
         dated = dated or (package.source == "assumed" and has_old_neighbour(environment, name))
-        phrases.append(describe(package, specifier))
+        scopes.append(describe(package, specifier))
         related += package.places
     severity = graded(severity, everywhere=not some, only_old=only_old, assumed=assumed, dated=dated, tip=tip)
-    return Verdict(severity, " and ".join(phrases), tuple(related))
+    return Verdict(severity, "; ".join(scopes), tuple(related))
 
 
 def describe(package: Package, specifier: str) -> str:
-    """Say for which releases of a package a condition holds, as part of a sentence."""
-    name, allowed = package.name, package.allowed
-    if package.is_tip:
-        return f"for {from_the_tip(name)}"
-    if allowed is None:
-        return f"for {name} {package.specifier.removeprefix('==')}"
-    if package.source == "assumed":
-        why = "because nothing pins it" if not package.pins else "because its pin allows any"
-        return f"assuming {name} {package.resolved}, the newest known release, {why}"
-    if len(allowed) == 1:
-        return f"for {name} {allowed[0]}"
-    affected = package.affected(specifier)
-    if len(affected) == len(allowed):
-        return f"for every release that {name}{package.specifier} allows"
-    if len(affected) == 1:
-        return f"for {name} {affected[0]}, one of the allowed releases"
-    return f"for {name} {affected[0]} to {affected[-1]} of the allowed releases"
-
-
-def from_the_tip(name: str) -> str:
-    """A package that is installed from the main branch of its repository, in words."""
+    """Say for which releases of a package a condition holds, in words for brackets."""
     from trl_lint.knowledge.releases import newest
+    from trl_lint.project.basis import basis, scope
 
-    return f"{name} from the tip of its repository, which is at least {newest(name)}"
+    allowed = [str(version) for version in package.allowed or ()]
+    if package.is_tip:
+        return basis(package, "", str(newest(package.name)))
+    if not allowed or package.source == "assumed":
+        return basis(package, "", str(package.resolved))
+    affected = [str(version) for version in package.affected(specifier)]
+    return scope(package.name, affected, allowed, basis(package, allowed[0], allowed[-1]))
 
 
 class Environment:

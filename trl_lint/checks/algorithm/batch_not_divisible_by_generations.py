@@ -61,7 +61,7 @@ class BatchNotDivisibleByGenerations(Rule):
         related = tuple(other for other in places(said) if other[:3] != place[:3])
         yield self.finding(
             place,
-            f"{fault.message} in {verdict.where}{fault.note}",
+            f"the trainer stops: {fault.message}{fault.note} ({verdict.scope})",
             severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
             related=(*related, run.launch.location._replace(message="the run"), *verdict.related),
         )
@@ -91,7 +91,7 @@ def find_fault(
     if given["num_generations"] is None or UNKNOWN in given.values():
         return None
     if _number(given, "num_generations") < 2 and rule.train != "none":
-        return Fault("`num_generations` is less than 2, and no group can be compared", ("num_generations",))
+        return Fault("`num_generations` is below 2, which leaves nothing to compare in a group", ("num_generations",))
     if _both(given) and rule.excludes_both:
         names = ("generation_batch_size", "steps_per_generation")
         return Fault("`generation_batch_size` and `steps_per_generation` cannot both be set", names)
@@ -126,8 +126,8 @@ def _train_fault(rule: GroupRule, given: dict[str, int | Missing | None], proces
         names.append("steps_per_generation" if is_own else "gradient_accumulation_steps")
     if rule.train == "none" or size % generations == 0:
         return None
-    total = f"{what} = {size}" if "x" in what else f"{what} {size}"
-    return Fault(f"groups of {generations} generations do not fill the batch of {total} completions", tuple(names))
+    total = f"a batch of {size} completions ({what})" if "x" in what else f"{what} {size}"
+    return Fault(f"{total} is no multiple of `num_generations` {generations}", tuple(names))
 
 
 def _eval_fault(
@@ -146,9 +146,9 @@ def _eval_fault(
         generations = own if isinstance(own, int) and own else generations
     if (batch * processes) % generations == 0:
         return None
-    total = f"{batch} x {_processes(processes)} = {batch * processes}"
+    total = f"an evaluation batch of {batch * processes} ({batch} x {_processes(processes)})"
     names = ("num_generations", "per_device_eval_batch_size", "eval_strategy", "num_generations_eval")
-    return Fault(f"groups of {generations} generations do not fill the evaluation batch of {total}", names)
+    return Fault(f"{total} is no multiple of {generations}, the generations of a group", names)
 
 
 def integer(setting: Setting | Missing) -> int | Missing | None:

@@ -67,7 +67,7 @@ class PolicyLossGradient(Rule):
                 continue
             yield self.finding(
                 module.location(use.node),
-                f"`{_short(module.segment(operand))}` is {what}. The old log-probabilities have to be detached",
+                f"`{_short(module.segment(operand))}` is {what}; detach the old log-probabilities",
             )
 
     def _advantages(self, module: PythonModule, root: Root, found: Flows) -> Iterator[Finding]:
@@ -92,8 +92,8 @@ class PolicyLossGradient(Rule):
             if strays and is_kept:
                 yield self.finding(
                     module.location(strays[0]),
-                    f"`{_short(module.segment(strays[0]))}` was made under `inference_mode`, and the backward pass has "
-                    "to keep it: that fails",
+                    f"`{_short(module.segment(strays[0]))}` was made under `inference_mode`, which the backward pass "
+                    "cannot keep: use torch.no_grad() there",
                 )
 
 

@@ -50,7 +50,7 @@ class RewardFunctionSignature(Rule):
                     continue
                 yield self.finding(
                     site.module.location(reward.passed),
-                    f"`{reward.function.name}` {fault.message} {verdict.phrase}",
+                    f"`{reward.function.name}` {fault.message} ({verdict.scope})",
                     severity=verdict.severity,
                     related=(
                         reward.module.name_location(reward.function, "the reward function"),
@@ -112,19 +112,22 @@ def read_faults(function: FunctionNode, trainer: str) -> list[Fault]:
     faults = []
     refused = sorted(required_of(function) & table.withheld)
     if refused:
-        faults.append(Fault(f"needs `{refused[0]}`, which {_short(trainer)} never passes,", first))
+        faults.append(Fault(f"needs `{refused[0]}`, which {_short(trainer)} never passes", first))
     for row in rows:
         missing = [name for name in row.names if not _takes(function, name)]
         if missing:
             words = " and ".join(f"`{name}`" for name in missing)
-            faults.append(
-                Fault(f"has no `**kwargs` and does not take {words}, which {_short(trainer)} passes", row.releases)
-            )
+            faults.append(Fault(f"does not take {words}, which {_short(trainer)} passes: add `**kwargs`", row.releases))
             break
     if isinstance(function, ast.AsyncFunctionDef):
-        faults.append(Fault(f"is a coroutine, which {_short(trainer)} does not await", f"{first},<{table.async_since}"))
+        faults.append(
+            Fault(
+                f"is a coroutine, which {_short(trainer)} does not await: make it a plain function",
+                f"{first},<{table.async_since}",
+            )
+        )
     if (what := read_result(function)) is not None:
-        faults.append(Fault(f"returns {what} instead of a list with a reward for each completion,", first))
+        faults.append(Fault(f"returns {what} instead of a list: give a reward for each completion", first))
     elif gives_none(function):
         message = f"gives None as a reward, which {_short(trainer)} cannot use"
         faults.append(Fault(message, f"{first},<{table.none_since}"))

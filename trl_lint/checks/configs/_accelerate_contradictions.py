@@ -49,9 +49,7 @@ def _several_backends(file: AccelerateFile) -> Iterator[Problem]:
     for block, backend in configs.backend_blocks().items():
         entry = file.root.entry(block)
         if entry is not None and backend != file.backend and is_filled(entry.value):
-            message = (
-                f"`{block}` beside `distributed_type: {file.backend}`: one backend is used, and this block is ignored"
-            )
+            message = f"`{block}` is ignored beside `distributed_type: {file.backend}`, because one backend is used"
             place = entry._replace(value=entry.key)
             yield Problem(place, message, "accelerate", never, "warning", file.replacing())
 
@@ -86,8 +84,8 @@ def _beside_the_file(
     entry: Entry, name: str, since: str, related: tuple[Location, ...], file: AccelerateFile, options: tuple[str, ...]
 ) -> Problem:
     message = (
-        f"`{name}` beside `deepspeed_config_file`: every process stops (ValueError: When using "
-        "`deepspeed_config_file`, the following accelerate config variables will be ignored); set it in that file only"
+        f"every process stops at `{name}` beside `deepspeed_config_file` (ValueError: When using "
+        "`deepspeed_config_file`, the following accelerate config variables will be ignored): set it in that file only"
     )
     return Problem(entry, message, "accelerate", outside(since), options=file.replacing(*options), related=related)
 
@@ -118,11 +116,11 @@ def _fsdp1(file: AccelerateFile) -> Iterator[Problem]:
 def _fsdp2(file: AccelerateFile) -> Iterator[Problem]:
     kind = file.entry("fsdp_config.fsdp_state_dict_type")
     if kind is not None and (file.text("fsdp_config.fsdp_state_dict_type") or "").upper() == "LOCAL_STATE_DICT":
-        message = "FSDP2 does not support LOCAL_STATE_DICT (ValueError); use SHARDED_STATE_DICT or FULL_STATE_DICT"
+        message = "FSDP2 stops at LOCAL_STATE_DICT (ValueError): use SHARDED_STATE_DICT or FULL_STATE_DICT"
         options = file.replacing("fsdp_state_dict_type", "fsdp_version")
         yield Problem(kind, message, "accelerate", outside(">=1.6.0"), options=options)
     elif kind is not None and (file.text("fsdp_config.fsdp_state_dict_type") or "").upper() == "FULL_STATE_DICT":
-        message = "FSDP2 takes only SHARDED_STATE_DICT (ValueError)"
+        message = "FSDP2 stops at FULL_STATE_DICT (ValueError): use SHARDED_STATE_DICT"
         options = file.replacing("fsdp_state_dict_type", "fsdp_version")
         yield Problem(kind, message, "accelerate", outside(">=1.6.0,<1.7.0"), options=options)
     strategy = file.entry("fsdp_config.fsdp_sharding_strategy")
@@ -131,8 +129,8 @@ def _fsdp2(file: AccelerateFile) -> Iterator[Problem]:
         return
     if named not in ("", "FULL_SHARD", "1", "NONE"):
         message = (
-            f"`fsdp_sharding_strategy: {named}` has no effect in FSDP2, which reads `fsdp_reshard_after_forward`: "
-            "without that the parameters are fully sharded"
+            f"`fsdp_sharding_strategy: {named}` has no effect in FSDP2: set `fsdp_reshard_after_forward`; without it "
+            "the parameters are fully sharded"
         )
         options = file.replacing("fsdp_version")
         yield Problem(strategy, message, "accelerate", outside(">=1.6.0"), "warning", options)
@@ -148,8 +146,8 @@ def _sync(file: AccelerateFile, document: Document) -> Iterator[Problem]:
         return
     default = " (on by default)" if loading is None else ""
     message = (
-        f"`fsdp_cpu_ram_efficient_loading`{default} needs `fsdp_sync_module_states: true`: accelerate launch stops "
-        "with a ValueError"
+        "accelerate launch stops with a ValueError, because `fsdp_cpu_ram_efficient_loading`"
+        f"{default} needs `fsdp_sync_module_states: true`"
     )
     related = () if loading is None else (document.place(loading, "switched on here"),)
     options = file.replacing("fsdp_sync_module_states", "fsdp_cpu_ram_efficient_loading")
@@ -168,7 +166,9 @@ def _offloaded_checkpoints(file: AccelerateFile) -> Iterator[Problem]:
     if file.fsdp == 1:
         needed.append("`fsdp_version: 2`")
     if needed:
-        message = f"`fsdp_activation_checkpointing_offload` needs {' and '.join(needed)} (ValueError)"
+        message = (
+            f"accelerate stops with a ValueError: `fsdp_activation_checkpointing_offload` needs {' and '.join(needed)}"
+        )
         names = ("fsdp_activation_checkpointing", "fsdp_activation_checkpointing_offload")
         options = file.replacing("fsdp_version", *names)
         yield Problem(entry, message, "accelerate", outside(">=1.15.0"), options=options)

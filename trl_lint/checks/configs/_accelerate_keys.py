@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from trl_lint.checks._phrases import either
 from trl_lint.checks.configs._accelerate import SEVERAL_DEVICES, AccelerateFile, read_accelerate
 from trl_lint.checks.configs._problems import Problem, entries, is_filled, is_known, never, outside
 from trl_lint.finding import Fix
@@ -46,7 +47,7 @@ def unknown_keys(document: Document) -> Iterator[Problem]:
 
 def _at_the_top(name: str, entry: Entry) -> Problem:
     owners = configs.blocks_with(name)
-    hint = f"; it belongs into {' or '.join(f'`{owner}`' for owner in owners)}" if owners else ""
+    hint = f": move it into {either(f'`{owner}`' for owner in owners)}" if owners else ""
     message = f"accelerate stops at the key `{name}`, which its config does not have{hint}"
 
     def is_fine(version: str) -> bool | None:
@@ -60,12 +61,12 @@ def _in_block(document: Document, block: str, key: str, entry: Entry, owner: Map
     def is_fine(version: str) -> bool | None:
         return configs.takes_nested(block, key, version)
 
-    message = f"accelerate drops the key `{key}` of `{block}` without a word: its launcher has no such option"
+    message = f"accelerate ignores the key `{key}` of `{block}`: its launcher has no such option"
     fix = None
     renamed = configs.new_name(block, key)
     if renamed is not None:
         new, _ = renamed
-        message = f"accelerate drops `{key}` without a word; its name is `{new}` now"
+        message = f"accelerate ignores the key `{key}` of `{block}`: use `{new}`"
         if owner.entry(new) is None and not entry.key.quoted:
             edit = document.source.edit(entry.key.start, entry.key.end, new)
             fix = Fix(f"Rename `{key}` to `{new}`", "safe", (edit,))
@@ -78,7 +79,7 @@ def _is_unused(file: AccelerateFile) -> bool:
 
 
 def _unused_block(block: str, entry: Entry, backend: str, file: AccelerateFile) -> Problem:
-    message = f"`{block}` is read only with `distributed_type: {backend}`; with {file.backend} all of it is ignored"
+    message = f"all of `{block}` is ignored with {file.backend}: it is read with `distributed_type: {backend}` only"
     return Problem(entry._replace(value=entry.key), message, "accelerate", never, "warning", (_switch(backend),))
 
 
@@ -98,7 +99,7 @@ def _never_applied(name: str, entry: Entry) -> Problem:
         # launch.py copies a key of the file only where the option's own value is None.
         return name not in known or default in ("None", repr(value)) or value in (None, False)
 
-    message = f"`{name}` of the file has no effect: accelerate launch keeps the default of its own option --{name}"
+    message = f"`{name}` has no effect in the file, because accelerate launch keeps its default: pass --{name}"
     return Problem(entry, message, "accelerate", is_fine, "info", (name,))
 
 
@@ -114,7 +115,7 @@ def _nvme_paths(file: AccelerateFile) -> Iterator[Problem]:
         if entry is None or device is None or device.lower() != "nvme" or path in (None, "None", "none"):
             continue
         message = (
-            f"accelerate launch never hands `{name}` on: DeepSpeed gets the path 'none'; "
+            f"accelerate launch never hands `{name}` on, and DeepSpeed gets the path 'none': "
             "set it in a DeepSpeed config (`deepspeed_config_file`)"
         )
         yield Problem(entry, message, "accelerate", outside(">=0.20.0"), "warning", file.replacing())

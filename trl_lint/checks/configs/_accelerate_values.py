@@ -33,8 +33,8 @@ def refused_values(document: Document) -> Iterator[Problem]:
 def _refused(row: ValueRow, entry: Entry, file: AccelerateFile) -> Problem:
     value = value_of(entry.value)
     name = entry.key.value
-    message = f"`{name}: {entry.value.raw if isinstance(entry.value, Scalar) else ''}` is not allowed: {takes(row)}"
-    message = f"{message} ({row.raises})"
+    raw = entry.value.raw if isinstance(entry.value, Scalar) else ""
+    message = f"`{name}` cannot be `{raw}`: {takes(row)}; accelerate stops ({row.raises})"
     option = row.key.rpartition(".")[2]
     options = file.replacing() if option == "distributed_type" else file.replacing(option)
     if option == "distributed_type":
@@ -50,8 +50,8 @@ def _environment(file: AccelerateFile) -> Iterator[Problem]:
         return
     if value not in ("LOCAL_MACHINE", "None"):
         message = (
-            f"`compute_environment: {value}` is not allowed: known are LOCAL_MACHINE and AMAZON_SAGEMAKER, and with "
-            "every other word accelerate reads the file as one of SageMaker's"
+            f"`compute_environment` cannot be `{value}`: use LOCAL_MACHINE; with every other word accelerate reads the "
+            "file as one of SageMaker's"
         )
         yield Problem(entry, message, "accelerate", never)
 

@@ -74,8 +74,8 @@ def _is_meant_for_deepspeed(name: str, entry: Entry) -> bool:
 
 def _ignored(name: str) -> str:
     near = get_close_matches(name, configs.keys_of_any_release(), 1, 0.85)
-    hint = f"; there is a key `{near[0]}`" if near else ""
-    return f"no release of DeepSpeed reads the key `{name}`, and it is ignored without a word{hint}"
+    hint = f": did you mean `{near[0]}`?" if near else ""
+    return f"DeepSpeed ignores the key `{name}`, which no release of it reads{hint}"
 
 
 def _refused_key(block: str, name: str, entry: Entry, releases: str) -> Problem:
@@ -85,7 +85,7 @@ def _refused_key(block: str, name: str, entry: Entry, releases: str) -> Problem:
 
     value = entry.value
     if isinstance(value, Scalar) and value.value == "auto":
-        message = f'`{block}` has no key `{name}`; with the value "auto" it is dropped without a word'
+        message = f'DeepSpeed ignores `{name}`, which is no key of `{block}`, because its value is "auto"'
         return Problem(entry, message, "deepspeed", is_fine, "warning")
     message = f"`{block}` refuses the key `{name}` (ValidationError: Extra inputs are not permitted)"
     return Problem(entry._replace(value=entry.key), message, "deepspeed", is_fine)
@@ -116,7 +116,7 @@ def _refused_value(row: ValueRow, entry: Entry, node: Scalar) -> Problem:
     def is_fine(version: str) -> bool | None:
         return configs.is_allowed(row, node.value, version)
 
-    message = f"`{row.key}: {node.raw}` is not allowed: {takes(row)} ({row.raises})"
+    message = f"`{row.key}` cannot be `{node.raw}`: {takes(row)}; DeepSpeed stops ({row.raises})"
     return Problem(entry, message, "deepspeed", is_fine)
 
 
@@ -181,7 +181,7 @@ def _offloading(root: Mapping, document: Document) -> Iterator[Problem]:
     for old, new in configs.replaced_keys().items():
         first, second = zero.entry(old), zero.entry(new)
         if first is not None and second is not None and value_of(first.value) != "auto" != value_of(second.value):
-            message = f"`{old}` is the old name for `{new}`, and both stand here (AssertionError: Cannot provide …)"
+            message = f"DeepSpeed stops: `{old}` is the old name of `{new}`, and both are set; drop `{old}`"
             related = (document.place(second, "the new one"),)
             yield Problem(first, message, "deepspeed", never, related=related)
     stage = _stage(root)
@@ -189,7 +189,9 @@ def _offloading(root: Mapping, document: Document) -> Iterator[Problem]:
     entry = ratio.entry("ratio") if isinstance(ratio, Mapping) else None
     share = value_of(entry.value) if entry is not None else None
     if entry is not None and isinstance(share, (int, float)) and share < 1 and stage in (0, 1, 2):
-        message = f"a `ratio` below 1 offloads part of the optimizer, which only ZeRO stage 3 can (stage {stage} here)"
+        message = (
+            f"a `ratio` below 1 needs ZeRO stage 3, and the stage is {stage}: the optimizer is offloaded whole or not"
+        )
         yield Problem(entry, message, "deepspeed", outside(">=0.12.3"))
     params = zero.entry("offload_param")
     if params is not None and isinstance(params.value, Mapping) and stage in (0, 1, 2):

@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from trl_lint import budget, looks
+from trl_lint.checks._phrases import either
 from trl_lint.checks.configs._argparse import Arguments, Fault, FaultKind, Flag, read_arguments, read_flag
 from trl_lint.checks.configs._asserts import (
     AbsentSettingError,
@@ -23,10 +24,10 @@ from trl_lint.checks.configs._asserts import (
     judged,
     places,
 )
-from trl_lint.checks.drift._judging import Verdict, has_own_copy, ranges_of
+from trl_lint.checks.drift._judging import Verdict, has_own_copy
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import facts
-from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.names import ABSENT, Missing
 from trl_lint.knowledge.programs import programs, successors
 from trl_lint.project.modules import holds_module
@@ -173,7 +174,7 @@ def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], level: Level, proje
         for fault in read_arguments(run.launch.args, run.own).faults:
             if fault.kind in kinds and not _is_blank(fault, run.launch, starts):
                 yield Problem(
-                    place_of(fault, run.launch), _word(fault, run, f"`{shown}`", run.own), level.severity, related
+                    place_of(fault, run.launch), _word(fault, run, run.own, shown=shown), level.severity, related
                 )
         return
     if "openrlhf" not in run.choices:
@@ -186,7 +187,7 @@ def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], level: Level, proje
         is_asked = fault.kind in kinds and not _is_blank(fault, run.launch, starts)
         verdict = _judged(fault, run, faults_in, level) if is_asked else None
         if verdict is not None:
-            message = _word(fault, run, verdict.where, flags_in_release(run.module, newest) or {})
+            message = _word(fault, run, flags_in_release(run.module, newest) or {}, verdict)
             yield Problem(place_of(fault, run.launch), message, verdict.severity, verdict.related)
 
 
@@ -245,9 +246,7 @@ def _program_gone(run: OpenRLHFRun, level: Level, project: Project) -> Problem |
     if verdict is None or holds_module(run.module, project):
         return None
     having = [version for version in releases("openrlhf") if ask({"openrlhf": version})]
-    message = f"there is no program `{run.module}` in {verdict.where}"
-    if having:
-        message += f"; OpenRLHF {ranges_of(having, releases('openrlhf'))} has it"
+    message = _word_lost(f"program `{run.module}`", having, verdict, "")
     return Problem(run.launch.location, message, verdict.severity, verdict.related)
 
 
@@ -268,7 +267,7 @@ def contradictions(launch: Launch, assertions: Sequence[Assertion], rule: Rule, 
         words = arguments.words if arguments is not None else {}
         keys = [_spelling(key, _flags(run, newest) or {}) for key in found.keys]
         location, beside = places(keys, words, launch)
-        message = f"{found.message}; OpenRLHF stops at start in {found.verdict.where}"
+        message = f"OpenRLHF stops at start: {found.message} ({found.verdict.scope})"
         yield Problem(location, message, found.verdict.severity, (*beside, *found.verdict.related))
 
 
@@ -308,34 +307,56 @@ def _values(run: OpenRLHFRun, version: str) -> Values | None:
 # -- words ----------------------------------------------------------------------------------------------------------
 
 
-def _word(fault: Fault, run: OpenRLHFRun, where: str, flags: Flags) -> str:
-    program = run.module.rpartition(".")[2]
+def _word(fault: Fault, run: OpenRLHFRun, flags: Flags, verdict: Verdict | None = None, shown: str = "") -> str:
+    """Say what argparse refuses; of releases since when, of the project's own file (`shown`) which one it is."""
+    why = verdict.scope if verdict is not None else shown
     if fault.kind == "unknown":
-        return "; ".join(_word_unknown(fault.flag, program, run, where, flags))
+        return _word_unknown(fault.flag, run, flags, verdict, shown)
     text = fault.word.text or ""
     flag = fault.flags
     assert flag is not None
     if fault.kind == "surplus":
-        return f"`{flag.name}` takes no value in {where}"
+        return f"`{flag.name}` takes no value ({why})"
     if fault.kind == "missing":
         wanted = f"{flag.least} values" if flag.least > 1 else "a value"
-        return f"`{flag.name}` takes {wanted} in {where}"
+        return f"`{flag.name}` needs {wanted} ({why})"
     if fault.kind == "type":
         wanted = {"int": "a whole number", "float": "a number"}[flag.type]
-        return f"`{flag.name}` takes {wanted} in {where}, and `{text}` is none"
-    choices = ", ".join(f"`{choice}`" for choice in flag.choices)
-    return f"`{text}` is no choice of `{flag.name}` in {where}; it has {choices}"
+        return f"`{flag.name}` cannot be `{text}`: it needs {wanted} ({why})"
+    choices = either(f"`{choice}`" for choice in flag.choices)
+    return f"`{flag.name}` cannot be `{text}`: choose {choices} ({why})"
 
 
-def _word_unknown(name: str, program: str, run: OpenRLHFRun, where: str, flags: Flags) -> Iterator[str]:
-    yield f"`{program}` has no flag `{name}` in {where}"
-    if run.own is None:
-        having = [v for v in releases("openrlhf") if name in (flags_in_release(run.module, v) or {})]
-        if having:
-            yield f"OpenRLHF {ranges_of(having, releases('openrlhf'))} has it"
-    found = [new for new in successors("openrlhf", name) if new in flags]
-    if found:
-        yield f"`{'` and `'.join(found)}` {'took its place' if len(found) == 1 else 'took its place together'}"
+def _word_unknown(name: str, run: OpenRLHFRun, flags: Flags, verdict: Verdict | None, shown: str) -> str:
+    from trl_lint.checks.drift._wording import did_you_mean, sentence
+    from trl_lint.knowledge.remedies import remedy_in
+
+    found = [f"`{new}`" for new in successors("openrlhf", name) if new in flags]
+    remedy = f"use {' and '.join(found)}" if found else ""
+    if verdict is not None and not remedy:
+        remedy = remedy_in("flag", run.module, name, {"openrlhf": verdict.version})
+    if verdict is None:
+        return sentence(f"`{shown}` has no flag `{name}`", remedy or did_you_mean(name, flags), "")
+    program = run.module.rpartition(".")[2]
+    having = [version for version in releases("openrlhf") if name in (flags_in_release(run.module, version) or {})]
+    if not having:
+        return sentence(f"`{program}` has no flag `{name}`", remedy or did_you_mean(name, flags), verdict.basis)
+    return _word_lost(f"flag `{name}` of `{program}`", having, verdict, remedy)
+
+
+def _word_lost(what: str, having: Sequence[str], verdict: Verdict, remedy: str) -> str:
+    """Say since when releases lack something that others have."""
+    from trl_lint.checks.drift._wording import next_release, sentence
+
+    known = positions("openrlhf")
+    older = [version for version in having if known[version] < known[verdict.version]]
+    if older:
+        gone = next_release("openrlhf", older[-1])
+        return sentence(f"OpenRLHF {gone} removed the {what}", remedy, verdict.basis)
+    if not having:
+        return sentence(f"there is no {what}", remedy, verdict.basis)
+    needed = f"it needs openrlhf>={having[0]}"
+    return sentence(f"there is no {what} before OpenRLHF {having[0]}", remedy or needed, verdict.basis)
 
 
 def place_of(fault: Fault, launch: Launch) -> Location:

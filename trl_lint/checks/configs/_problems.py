@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from trl_lint.checks._phrases import either, with_scope
 from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option
 from trl_lint.checks.drift._judging import judge
 from trl_lint.finding import SEVERITIES, Finding, Fix, Location, Severity, lowered
@@ -69,7 +70,7 @@ def report(
         judged = _judge(problem, choices, rule)
         if judged is None or (may_be_new and choices[problem.package].is_tip):
             continue
-        severity, where, related = judged
+        severity, scope, related = judged
         launches = accelerate_launches(document, project) if document.kind == "accelerate" else []
         if problem.needs_launch:
             launches = [launch for launch in launches if not launch.is_documentation]
@@ -84,13 +85,13 @@ def report(
         location = (
             document.place(place) if isinstance(place, Entry) else document.source.location(place.start, place.end)
         )
-        message = f"{problem.message}, {where}" if where else problem.message
+        message = with_scope(problem.message, scope)
         related = (*problem.related, *related)
         yield rule.finding(location, message, severity=level, related=related, fix=problem.fix)
 
 
 def _judge(problem: Problem, choices: Choices, rule: Rule) -> tuple[Severity, str, tuple[Location, ...]] | None:
-    """The level, the releases in words and the pins behind that; None where the releases in use take it."""
+    """The level, the releases in words for brackets and the pins; None where the releases in use take it."""
     package = problem.package
     if package not in choices or problem.is_fine(choices[package].newest) is not False:
         return None  # what only older releases refuse is not told of a config file
@@ -106,7 +107,7 @@ def _judge(problem: Problem, choices: Choices, rule: Rule) -> tuple[Severity, st
     severity = problem.severity
     for _ in range(SEVERITIES.index(rule.page.severity) - SEVERITIES.index(verdict.severity)):
         severity = lowered(severity)  # as far below the problem's level as the verdict is below the rule's
-    return severity, f"in {verdict.where}", verdict.related
+    return severity, verdict.scope, verdict.related
 
 
 def _is_named_in_code(key: str, project: Project) -> bool:
@@ -195,16 +196,16 @@ def is_filled(node: Node | None) -> bool:
 def takes(row: ValueRow) -> str:
     """What a key takes, in words: the newest release's words where they differ from release to release."""
     if row.kind == "truth":
-        return "true or false is expected"
+        return "use true or false"
     if row.kind == "size":
-        return "it must be 1 or more"
+        return "use 1 or more"
     if row.kind == "number":
-        return f"a number{''.join(f' or {word}' for word in row.allowed)} is expected"
+        return f"use a number{''.join(f' or {word}' for word in row.allowed)}"
     words = _words(row)
     if row.case == "any" and row.enum.endswith("PrecisionType"):
         words = tuple(word.lower() for word in words)
     shown = [word for word in words if not (word.isdigit() and len(words) > 4) and word[:1] != "_"]
-    return f"known are {', '.join(shown)}"
+    return f"use {either(shown)}"
 
 
 def _words(row: ValueRow) -> tuple[str, ...]:

@@ -148,9 +148,9 @@ def worded(row: Contradiction, said: dict[str, Setting], verdict: ReleaseVerdict
     """The message of a row, with the values and what is a default among them."""
     message = row.message.format_map({name: _shown(setting) for name, setting in said.items()})
     if not row.raises:
-        return f"{message} ({verdict.where})"
+        return f"{message} ({verdict.scope})"
     who = "the trainer stops" if row.trainer else "the arguments are refused"
-    return f"{message}; {who} in {verdict.where}"
+    return f"{who}: {message} ({verdict.scope})"
 
 
 def _shown(setting: Setting) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from trl_lint.checks._phrases import either
 from trl_lint.checks._releases import ReleaseVerdict, judge_releases
 from trl_lint.checks._trainers import uses_trainer
 from trl_lint.knowledge.values import ValueRule, value_rules
@@ -48,10 +49,9 @@ def refused_values(run: Run, rule: Rule) -> Iterator[Refused]:
 
             if is_blank(said.value, field):
                 continue
-            known = ", ".join(f"`{value}`" for value in found.allowed if value.lower() not in ("true", "false"))
+            known = either(f"`{value}`" for value in found.allowed if value.lower() not in ("true", "false"))
             message = (
-                f"`{field}` cannot be `{said.value}` in {verdict.where}: the parser takes it and the trainer stops "
-                f"{found.fails}; it knows {known}"
+                f"`{field}` cannot be `{said.value}`: choose {known}; the trainer stops {found.fails} ({verdict.scope})"
             )
             yield Refused(said, verdict, message)
 

@@ -16,10 +16,13 @@ from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.programs import config_of_engine, successors
 from trl_lint.knowledge.remedies import remedy_in
 from trl_lint.python.values import ABSENT
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.checks.drift._judging import Verdict
     from trl_lint.project import Project
+
+_QUOTED = regex(r"`([^`]+)`")
 
 
 def word_module(module: str, having: list[str], verdict: Verdict) -> str:
@@ -59,7 +62,9 @@ def _meant(own: Own, key: str) -> str:
     if successor := next((new for new in successors("verl", key) if find(own.tree, new) is not ABSENT), ""):
         return f"use `{successor}`"
     if _releases_with("ppo_trainer", key):
-        return ""
+        # A fork keeps what it was forked from: only a key that it has is an advice for it.
+        recorded = remedy_in("key", "ppo_trainer", key, {"verl": releases("verl")[-1]})
+        return recorded if all(find(own.tree, name) is not ABSENT for name in _QUOTED.findall(recorded)) else ""
     near = near_keys(key, own.tree, frozenset(override.key for override in own.overrides))
     return f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else ""
 

@@ -7,6 +7,7 @@ to 0.7.1), each in the sources of every release at which it begins, changes or e
 
 from __future__ import annotations
 
+from trl_lint.checks._phrases import either
 from trl_lint.checks.configs._asserts import Assertion, UnknownValueError, Values
 from trl_lint.checks.configs._hydra import MISSING
 
@@ -300,7 +301,7 @@ def rollout_without_name(v: Values) -> str | None:
         return None
     if v.is_open:
         raise UnknownValueError
-    return f"`{_ROLLOUT}.name` is not given, and it has no default (`vllm` was it before verl 0.6.0)"
+    return f"`{_ROLLOUT}.name` is not given, and since verl 0.6.0 it has no default; before it was `vllm`"
 
 
 def rollout_mode_sync(v: Values) -> str | None:
@@ -313,14 +314,14 @@ def _loss_agg_mode(v: Values, modes: tuple[str, ...]) -> str | None:
     mode = v.text(f"{_ACTOR}.loss_agg_mode")
     if mode in modes:
         return None
-    return f"`{mode}` is no value of `{_ACTOR}.loss_agg_mode`; it has {', '.join(f'`{each}`' for each in modes)}"
+    return f"`{_ACTOR}.loss_agg_mode` cannot be `{mode}`; choose {either(f'`{each}`' for each in modes)}"
 
 
 def _routing_replay_mode(v: Values, section: str) -> str | None:
     mode = v.text(f"{section}.router_replay.mode")
     if mode in ("disabled", "R2", "R3"):
         return None
-    return f"`{mode}` is no value of `{section}.router_replay.mode`; it has `disabled`, `R2`, `R3`"
+    return f"`{section}.router_replay.mode` cannot be `{mode}`; choose `disabled`, `R2` or `R3`"
 
 
 def routing_replay_mode(v: Values) -> str | None:

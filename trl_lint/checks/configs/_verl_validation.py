@@ -49,7 +49,7 @@ def contradictions(launch: Launch, assertions: Sequence[Assertion], rule: Rule, 
     if run is None or (run.own is not None and not is_release(run.choices, "verl")):
         return
     for location, found, related in _failing(run, assertions, Level(rule, _is_mild(run))):
-        message = f"{found.message}; verl stops at start in {found.verdict.where}"
+        message = f"verl stops at start: {found.message} ({found.verdict.scope})"
         yield Problem(location, message, found.verdict.severity, related)
 
 
@@ -66,7 +66,7 @@ def groups_of_one(launch: Launch, groups: Groups, rule: Rule, project: Project) 
     level, assertions = Level(rule, is_mild), groups.assertions
     if run.own is None or is_release(run.choices, "verl"):
         for location, found, related in _failing(run, assertions, level):
-            message = f"{found.message} ({found.verdict.where})"
+            message = f"{found.message} ({found.verdict.scope})"
             yield Problem(location, message, lowered(found.verdict.severity), related)
         return
     version = _development_version(run, project)

@@ -75,10 +75,11 @@ class ContradictionBetweenFiles(Rule):
             pair: Pair = pairs[verdict.release][key]
             assert pair.theirs.location is not None
             mine = said_about(pair)
+            theirs = f'the text "{said}"' if isinstance(said := pair.theirs.value, str) else said
             yield self.finding(
                 pair.theirs.location,
-                f"`{pair.key}` is {pair.theirs.value}, but `{pair.field}` is {mine} in this run; the trainer stops at "
-                "such a difference",
+                f"the trainer stops, because `{pair.key}` is {theirs} and `{pair.field}` is {mine} in this run: make "
+                'them equal, or write "auto"',
                 severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
                 related=(*_place(pair), *_where(run), *verdict.related),
             )
@@ -96,8 +97,8 @@ class ContradictionBetweenFiles(Rule):
             if isinstance(inline, Setting) and inline.location is not None:
                 yield self.finding(
                     named.location,
-                    "the training arguments name a DeepSpeed config, and the accelerate config has one of its own with "
-                    f"`{name}`; accelerate stops at two",
+                    "accelerate stops at two DeepSpeed configs: the training arguments name one, and the accelerate "
+                    f"config has its own with `{name}`",
                     severity=lowered(self.page.severity) if run.launch.is_documentation else None,
                     related=(inline.location._replace(message="the other one"), *_where(run)),
                 )
@@ -123,11 +124,11 @@ class ContradictionBetweenFiles(Rule):
             return
         said = run.effective("gradient_checkpointing", {**both, package: verdict.release})
         place = said.location if isinstance(said, Setting) else None
-        how = "is on" if place is not None else f"is on by default in {verdict.where}"
+        how = "is on" if place is not None else "is on by default"
         yield self.finding(
             fsdp.location,
-            f"`fsdp_activation_checkpointing` is on, and `gradient_checkpointing` of the training arguments {how}; the "
-            "trainer refuses both at once",
+            f"the trainer stops: `fsdp_activation_checkpointing` is on, and `gradient_checkpointing` of the training "
+            f"arguments {how}; switch one off ({verdict.scope})",
             severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
             related=(
                 *(() if place is None else (place._replace(message="gradient_checkpointing = True"),)),

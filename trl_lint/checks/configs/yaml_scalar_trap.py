@@ -69,7 +69,7 @@ class YamlScalarTrap(Rule):
             launches = accelerate_launches(document, project)
             severity = after_flags(verdict.severity, (trap.name,), launches, launcher_option)
             if severity is not None:
-                message = f"{trap.message}, {verdict.phrase}"
+                message = f"{trap.message} ({verdict.scope})"
                 yield self._report(document, trap.node, message, severity, quoted(trap.node), verdict.related)
 
     # -- recipes --------------------------------------------------------------------------------------------------
@@ -81,15 +81,15 @@ class YamlScalarTrap(Rule):
                 launches = launches if launches is not None else recipe_launches(document, project)
                 severity = after_flags(self.page.severity, (name,), launches)
                 message = (
-                    f"`{name}: {node.raw}` is the boolean False in YAML 1.1, which transformers refuses: "
-                    "False is not a valid strategy"
+                    f"`{name}: {node.raw}` is the boolean False in YAML 1.1, and transformers stops (False is not a "
+                    'valid strategy): write "no"'
                 )
                 if severity is not None:
                     yield self._report(document, node, message, severity, quoted(node, "no"))
             elif isinstance(node, Scalar) and name in _INT_FIELDS and is_number_string(node):
                 launches = launches if launches is not None else recipe_launches(document, project)
                 severity = after_flags(self.page.severity, (name,), launches)
-                message = f"`{node.raw}` is the string '{node.value}' in YAML 1.1, and {name} needs an integer"
+                message = f"{_is_string(node)}, and {name} needs an integer{_written(integer_spelling(node))}"
                 if severity is not None:
                     yield self._report(document, node, message, severity, integer_spelling(node))
             elif isinstance(node, Scalar) and name in _FLOAT_FIELDS and is_number_string(node):
@@ -101,10 +101,7 @@ class YamlScalarTrap(Rule):
         """Inside a mapping or a list nobody converts: argparse only sees the outer value, which is no string."""
         for _, node in walk(root):
             if node is not root and is_number_string(node):
-                message = (
-                    f"`{node.raw}` is the string '{node.value}' in YAML 1.1, and nothing converts it inside {name}, "
-                    "where a number is needed"
-                )
+                message = f"{_is_string(node)}, and nothing converts it inside {name}{_written(float_spelling(node))}"
                 yield self._report(document, node, message, self.page.severity, float_spelling(node))
 
     def _check_float(self, document: Document, name: str, node: Scalar, project: Project) -> Iterator[Finding]:
@@ -119,19 +116,22 @@ class YamlScalarTrap(Rule):
         severity: Severity | None
         if verdict is not None and readers <= {"TrlParser"}:
             severity, related = verdict.severity, verdict.related
-            why = f"TrlParser hands it to {name} unconverted, {verdict.phrase}"
+            why = f"TrlParser hands it to {name} unconverted{_written(float_spelling(node))} ({verdict.scope})"
         elif "parse_yaml_file" in readers:
-            severity, why = self.page.severity, f"HfArgumentParser.parse_yaml_file hands it to {name} unconverted"
+            severity, why = (
+                self.page.severity,
+                f"parse_yaml_file hands it to {name} unconverted{_written(float_spelling(node))}",
+            )
         elif "yaml" in readers:
-            severity, why = lowered(self.page.severity), f"{name} needs a number; the script loads the file with PyYAML"
+            severity, why = lowered(self.page.severity), f"{name} needs a number{_written(float_spelling(node))}"
         elif not readers and environment.package("trl").source in ("assumed", "unknown"):
             severity = "info"
-            why = f"{name} needs a number; only TrlParser of trl 0.9.5 or newer converts it"
+            why = f"{name} needs a number{_written(float_spelling(node))}; only TrlParser of trl>=0.9.5 converts it"
         else:  # read by a TrlParser that converts it, or by nobody we know: harmless, as far as can be seen
             return
         severity = after_flags(severity, (name,), launches)
         if severity is not None:
-            message = f"`{node.raw}` is the string '{node.value}' in YAML 1.1: {why}"
+            message = f"{_is_string(node)}, and {why}"
             yield self._report(document, node, message, severity, float_spelling(node), related)
 
     def _report(
@@ -179,17 +179,25 @@ def accelerate_traps(root: Mapping) -> Iterator[Trap]:
     gpus = root.get("gpu_ids")
     if isinstance(gpus, Scalar) and type(gpus.value) is int and is_plain(gpus):
         message = (
-            f"`gpu_ids: {gpus.raw}` is an integer, and accelerate launch splits it as a string: "
-            "'int' object has no attribute 'split'"
+            f"`gpu_ids: {gpus.raw}` is an integer, and accelerate launch stops ('int' object has no attribute "
+            f"'split'): write {quoted(gpus)}"
         )
         yield Trap("gpu_ids", gpus, message)
 
 
 def _boolean_message(name: str, node: Scalar, method: str) -> str:
     return (
-        f"`{name}: {node.raw}` is the boolean False in YAML 1.1, and accelerate launch calls .{method}() on it: "
-        f"'bool' object has no attribute '{method}'"
+        f"`{name}: {node.raw}` is the boolean False in YAML 1.1, and accelerate launch stops ('bool' object has no "
+        f"attribute '{method}'): write {quoted(node)}"
     )
+
+
+def _is_string(node: Scalar) -> str:
+    return f"`{node.raw}` is the string '{node.value}' in YAML 1.1"
+
+
+def _written(spelling: str | None) -> str:
+    return f": write {spelling}" if spelling is not None else ""
 
 
 # -- scalars ----------------------------------------------------------------------------------------------------------

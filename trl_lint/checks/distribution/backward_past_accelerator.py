@@ -41,9 +41,9 @@ _MESSAGES = {
     "fp16": "in fp16 `{step}` needs the scale that `{owner}.backward` sets, and nothing calls that: the first step "
     "stops with an AssertionError",
     "accumulation": "`{owner}.backward` divides the loss by `gradient_accumulation_steps`, which `{loss}.backward()` "
-    "does not: gradients are {steps} times too large",
-    "": "`{loss}.backward()` goes past `{owner}`: a launch with fp16 stops at the first step, one with DeepSpeed "
-    "never changes the weights",
+    "does not, so the gradients are {steps} times too large: call `{owner}.backward`",
+    "": "`{loss}.backward()` goes past `{owner}`: a launch with fp16 stops at the first step, and one with DeepSpeed "
+    "never changes the weights; call `{owner}.backward`",
 }
 
 

@@ -35,7 +35,7 @@ class CollectiveOnOneRank(Rule):
             return
         yield self.finding(
             site.location,
-            f"`{site.module.segment(site.call.func)}` waits for all processes, and only one comes here",
+            f"`{site.module.segment(site.call.func)}` hangs: it waits for all processes, and only one gets here",
             related=(site.module.location(branch.test, "the others do not pass this test"),),
         )
 

@@ -42,7 +42,7 @@ class CpuTensorIndexedByAccelerator(Rule):
         factory = site.module.segment(site.call.func)
         yield self.finding(
             site.location,
-            f"`{factory}(…)` makes a tensor on the CPU, whose index is {weight.other}",
+            f"`{factory}(…)` makes a tensor on the CPU, and it is indexed with {weight.other}",
             severity=weight.severity,
             related=(mix.place.location(mix.node, "it is indexed here"), *weight.related),
             fix=edit_device(site, mix),

@@ -28,8 +28,8 @@ class LossDividedTwice(Rule):
             related = (site.module.location(division, "the loss is divided here"), *related)
         yield self.finding(
             site.location,
-            "`backward` of an Accelerator divides the loss by `gradient_accumulation_steps`, and it has been divided "
-            "by that already",
+            "the loss is divided by `gradient_accumulation_steps` twice, because `backward` of an Accelerator does it "
+            "as well: drop your division",
             related=related,
         )
 

@@ -72,7 +72,7 @@ class ModuleOfPreparedModel(Rule):
             when, related = "in this run", (evidence.location, *related)
         return self.finding(
             module.location(node),
-            f"`{name}` has no `module` {when}: `prepare` returns the model itself there",
+            f"`{name}` has no `module` {when}, where `prepare` returns the model itself: use `unwrap_model`",
             severity=severity,
             related=related,
             fix=edit_module(module, node, prepared),

@@ -274,12 +274,12 @@ def word_message(site: Site, preparation: Preparation, proved: bool, is_set_up: 
     named = f"{role} `{text}`" if len(text) <= 60 else role
     given = argument(site.call, "device_placement", _DEVICE_PLACEMENT)
     refused = isinstance(given, ast.expr) and literal(given) is False
-    why = "`device_placement=False`" if refused else "`evaluation_mode=True` and no `device_placement=True`"
+    why = "`device_placement=False`" if refused else "`evaluation_mode=True`"
     shown = ", which this run uses," if proved else ", which this project is set up for," if is_set_up else ""
     rest = "" if proved or is_set_up else "; this project shows no run with FSDP"
     return (
-        f"{named} is prepared with {why}: under FSDP{shown} accelerate neither moves nor shards it, so it stays on the "
-        f"CPU{rest}"
+        f"{named} stays on the CPU under FSDP{shown or ','} because with {why} accelerate neither moves nor shards it: "
+        f"pass `device_placement=True`{rest}"
     )
 
 

@@ -40,7 +40,7 @@ class ReferenceModelWithGradients(Rule):
                 name = key_of(site.call.func.value)  # type: ignore[attr-defined]
                 yield self.finding(
                     site.location,
-                    f"`{name}` is put into training mode: dropout, where it has any, makes what it says random",
+                    f"`{name}` is put into training mode, and its dropout makes what it says random: call `.eval()`",
                 )
             return
         root = module.function(site.call) or module.tree
@@ -52,8 +52,8 @@ class ReferenceModelWithGradients(Rule):
         for forward in live_references(found, module) if found is not None else ():
             yield self.finding(
                 module.location(forward.call),
-                f"`{forward.name}` runs with gradients: nothing trains it, but the activations of this call are kept, "
-                "and the backward pass fills its gradients",
+                f"`{forward.name}` runs with gradients though nothing trains it, which keeps the activations of this "
+                "call and fills its gradients: call it under torch.no_grad()",
                 related=(module.location(site.call, "the backward pass"),),
             )
 

@@ -42,7 +42,8 @@ class SeveralModelsInOnePrepare(Rule):
             names = " and ".join(f"`{ast.unparse(model)}`" for model in models)
             yield self.finding(
                 site.location,
-                f"{names} are both models, and under {evidence.kind} `prepare` takes one only {verdict.phrase}",
+                f"under {evidence.kind} `prepare` takes one model only, but {names} are models: prepare each alone "
+                f"({verdict.scope})",
                 severity=lowered(verdict.severity) if evidence.is_weak else verdict.severity,
                 related=(evidence.location, *verdict.related),
             )

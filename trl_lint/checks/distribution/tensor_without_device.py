@@ -45,7 +45,7 @@ class TensorWithoutDevice(Rule):
         meeting = mix.place.location(mix.node, "the two meet here")
         yield self.finding(
             site.location,
-            f"`{site.module.segment(site.call.func)}(…)` makes a tensor on the CPU, which meets {weight.other}",
+            f"`{site.module.segment(site.call.func)}(…)` makes a tensor on the CPU, and it meets {weight.other}",
             severity=weight.severity,
             related=(meeting, *weight.related),
             fix=edit_device(site, mix),
@@ -65,7 +65,7 @@ class TensorWithoutDevice(Rule):
             met = mix.place.location(mix.node, "the two meet here")
             yield self.finding(
                 module.location(call),
-                f"`{module.segment(call.func)}(…)` makes a tensor on the CPU, which meets {weight.other}",
+                f"`{module.segment(call.func)}(…)` makes a tensor on the CPU, and it meets {weight.other}",
                 severity=weight.severity,
                 related=(made, met, *weight.related),
             )

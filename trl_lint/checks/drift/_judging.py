@@ -12,7 +12,7 @@ from trl_lint.checks.rule import Rule
 from trl_lint.finding import Location, OpenPin, Severity
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import Ask, Missing, Points, missing, stretches
-from trl_lint.project.environment import from_the_tip
+from trl_lint.project.basis import basis, scope
 from trl_lint.project.stack import PACKAGES, Choice, Choices
 from trl_lint.python.definitions import defines, takes
 from trl_lint.records import NamedTuple
@@ -47,14 +47,14 @@ def imports_known(file: SourceFile, project: Project) -> bool:
 
 
 class Verdict(NamedTuple):
-    """Something does not exist: how severe, in which releases (words that follow "in"), and the pins behind that.
+    """Something does not exist: how severe, in which releases (words for brackets), and the pins behind that.
 
     `version`: the newest of these releases, of `package`. `only_old`: the newest release in use has it. `basis`: which
     releases there may be, and why, in words for the end of a message. `pin`: the pin that allows others as well.
     """
 
     severity: Severity
-    where: str
+    scope: str
     related: tuple[Location, ...]
     package: str
     version: str
@@ -100,7 +100,7 @@ def judge(choices: Choices, points: Points, ask: Ask, rule: Rule, culprit: str) 
     )
     return Verdict(
         severity,
-        _where(chosen, main),
+        scope(main.package, main.releases, chosen.releases, basis_of(chosen)),
         chosen.package.places,
         main.package,
         main.releases[-1],
@@ -112,22 +112,9 @@ def judge(choices: Choices, points: Points, ask: Ask, rule: Rule, culprit: str) 
 
 def basis_of(chosen: Choice) -> str:
     """Which releases of a package there may be, and why: words for brackets at the end of a message."""
-    package = chosen.package
-    if chosen.assumed:
-        why = f"your pin takes any {package.name}" if package.pins else f"nothing pins {package.name}"
-        return f"{why}; {chosen.newest} is assumed"
-    if package.source == "target":
-        return f"for {package.name} {chosen.newest}"
-    if chosen.is_tip:
-        return f"{package.name} comes from the tip of its repository, at least {chosen.newest}"
-    if chosen.between:
-        return f"pinned: {package.name} {package.specifier.removeprefix('==')}"
-    if len(package.allowed or ()) == 1:
-        return f"{'locked' if package.source == 'lock' else 'pinned'}: {package.name} {chosen.newest}"
-    if chosen.complete and len(chosen.releases) < len(package.allowed or ()):
-        # Another pin leaves fewer of them: both together allow these.
-        return f"your pins allow {package.name} {chosen.releases[0]} to {chosen.newest}"
-    return f"your pin {package.name}{package.specifier} allows {chosen.releases[0]} to {chosen.newest}"
+    # Another pin may leave fewer of them: both together allow these.
+    fewer = chosen.complete and len(chosen.releases) < len(chosen.package.allowed or ())
+    return basis(chosen.package, chosen.releases[0], chosen.newest, fewer)
 
 
 def open_pin(chosen: Choice, bad: Sequence[str]) -> OpenPin | None:
@@ -163,38 +150,6 @@ def _was_there(package: str, points: Points, ask: Ask, concerned: Mapping[str, C
 def _narrowest(found: Sequence[Missing]) -> Missing:
     """The package that decides: one of which only some releases lack it, else the first."""
     return next((m for m in found if not m.every), found[0])
-
-
-def _where(chosen: Choice, lacking: Missing) -> str:
-    name = lacking.package
-    if chosen.is_tip:
-        return from_the_tip(name)
-    if chosen.between:
-        return f"{name} {chosen.package.specifier.removeprefix('==')}"
-    if chosen.assumed:
-        why = "because nothing pins it" if not chosen.package.pins else "because its pin allows any"
-        return f"{name} {chosen.newest}, assumed {why}"
-    if len(chosen.package.allowed or ()) == 1:
-        return f"{name} {chosen.newest}"
-    ranges = ranges_of(lacking.releases, chosen.releases)
-    if lacking.every and chosen.complete:
-        return f"any release that {name}{chosen.package.specifier} allows ({ranges})"
-    return f"{name} {ranges} of the releases that {name}{chosen.package.specifier} allows"
-
-
-def ranges_of(releases: Sequence[str], among: Sequence[str]) -> str:
-    """Releases in words, neighbours `among` others joined: `0.14.0 to 0.17.0 and 0.19.1`."""
-    place = {version: number for number, version in enumerate(among)}
-    spans: list[list[str]] = []
-    for version in releases:
-        if spans and place[version] == place[spans[-1][-1]] + 1:
-            spans[-1].append(version)
-        else:
-            spans.append([version])
-    texts = [span[0] if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans]
-    if len(texts) > 3:
-        texts = [*texts[:2], f"others up to {texts[-1].rpartition(' ')[2]}"]
-    return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + f" and {texts[-1]}"
 
 
 # -- the project's own copy of a package ----------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trl_lint.checks.drift._calls import accepts, parameter
-from trl_lint.checks.drift._judging import ranges_of
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import Ask, Points, points_of_parameter, stretches
 from trl_lint.records import NamedTuple
@@ -17,10 +16,6 @@ class Elsewhere(NamedTuple):
     package: str
     releases: tuple[str, ...]
     older: str
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.package} {ranges_of(self.releases, releases(self.package))} has it"
 
 
 class Past(NamedTuple):

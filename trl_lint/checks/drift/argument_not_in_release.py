@@ -127,9 +127,9 @@ class ArgumentNotInRelease(AboutPackages):
         if is_shadowed(known[callee.package], module.path, project, callee.name, name):
             return None
         if verdict.only_old:  # a floor that is too low: one sentence about it in a file is enough
-            if (name, verdict.where) in told:
+            if (name, verdict.scope) in told:
                 return None
-            told.add((name, verdict.where))
+            told.add((name, verdict.scope))
         from trl_lint.checks.drift._moves import edit_move, edit_rename
 
         return self.finding(

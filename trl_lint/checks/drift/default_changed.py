@@ -163,23 +163,23 @@ def word(name: str, found: Sequence[Drift], known: Choices) -> str:
     pins = " and ".join(f"{package}{known[package].package.specifier}" for package in packages_of(found))
     stated = [drift for drift in found if drift.can_be_stated]
     if len(found) == 1:
-        return f"{_one(name, found[0])}; {pins} allows both: {_advice(found[0])}"
+        return f"{_one(name, found[0])}: {_advice(found[0])} ({pins} allows both)"
     shown = ", ".join(map(_brief, found[:_SHOWN]))
     rest = [f"`{drift.row.field}`" for drift in found[_SHOWN:]]
     more = f", and {len(rest)} more ({', '.join(rest)})" if rest else ""
     advice = "state the values you want" if len(stated) == len(found) else "narrow the pins or state what can be stated"
-    return f"`{name}` is left to defaults that differ within {pins}: {shown}{more}; {advice}"
+    return f"`{name}` takes defaults that changed within {pins}: {advice}; {shown}{more}"
 
 
 def _one(name: str, drift: Drift) -> str:
     row = drift.row
     if row.given:
-        was = f"`{row.field}` of `{name}` was {drift.old} before {row.package} {row.since}"
-        return f"{was} and is {drift.new} since: {row.effect}"
-    place = f" (in `{row.inside}`)" if row.inside else ""
+        changed = f"{row.package} {row.since} changed `{row.field}` of `{name}`"
+        return f"{changed} from {drift.old} to {drift.new} ({row.effect})"
+    place = f" in `{row.inside}`" if row.inside else ""
     return (
-        f"`{name}` leaves `{row.field}`{place} to its default, which was {drift.old} before {row.package} {row.since} "
-        f"and is {drift.new} since: {row.effect}"
+        f"{row.package} {row.since} changed the default of `{row.field}`{place} of `{name}` from {drift.old} to "
+        f"{drift.new} ({row.effect})"
     )
 
 

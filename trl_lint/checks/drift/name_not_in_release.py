@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import root_of
-from trl_lint.checks.drift._judging import AboutPackages, Verdict, is_shadowed, judge, ranges_of
+from trl_lint.checks.drift._judging import AboutPackages, Verdict, is_shadowed, judge
 from trl_lint.checks.drift._members import judge_read, reads
 from trl_lint.checks.drift._wording import did_you_mean, next_release, sentence
 from trl_lint.finding import Finding, Location
@@ -235,8 +235,11 @@ def announced_successor(home: str, name: str, version: str) -> str:
     between = [v for v in releases(package) if resolve(dotted, {package: v})]
     if not between or dotted.partition(".")[0] != package:
         return ""
-    then = ranges_of(between, releases(package))
-    return f"it went to `{dotted.rpartition('.')[0]}`, which has it in {package} {then}"
+    moved = dotted.rpartition(".")[0] if dotted.rpartition(".")[2] == name else dotted
+    if positions(package)[between[-1]] > positions(package)[version]:
+        return f"it moves to `{moved}` in {package} {between[0]}"
+    gone = next_release(package, between[-1])
+    return f"it moved to `{moved}`, and {package} {gone} removed that as well; pin {package}<{gone}"
 
 
 rule = NameNotInRelease()

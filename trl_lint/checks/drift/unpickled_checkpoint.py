@@ -37,11 +37,11 @@ class UnpickledCheckpoint(Rule):
         from trl_lint.checks.drift._checkpoints import written_by_project
 
         own = written_by_project(site.call, site.module, site.project)
-        shown = "" if own is None else ". The file seems to be the project's own"
+        shown = "" if own is None else "; this file seems to be the project's own"
         yield self.finding(
             site.location,
-            f"`weights_only` is left to its default, which is False {verdict.phrase}: whatever code the file holds is "
-            f"run. From 2.6 on, a file with more than tensors is refused{shown}",
+            "without `weights_only=True` torch.load runs any code that the file holds; from 2.6 on it loads tensors "
+            f"and refuses the rest{shown} ({verdict.scope})",
             severity=verdict.severity if own is None else lowered(verdict.severity),
             related=verdict.related if own is None else (own, *verdict.related),
             fix=edit_weights_only(site),

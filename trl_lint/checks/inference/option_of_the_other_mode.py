@@ -49,7 +49,7 @@ class OptionOfTheOtherMode(Rule):
         first = options[0]
         yield self.finding(
             first.setting.location or run.launch.location,
-            f"`{first.name}` is set, but `use_vllm` is not: the run generates with transformers in {verdict.where}",
+            f"`{first.name}` has no effect without `use_vllm`: the run generates with transformers ({verdict.scope})",
             severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
             related=verdict.related,
         )
@@ -63,10 +63,10 @@ class OptionOfTheOtherMode(Rule):
             return
         said = () if mode.location is None else (mode.location._replace(message=f"vllm_mode = {mode.value}"),)
         for option in options:
-            remedy = "give it to the server" if mode.value == "server" else "the server it speaks of is not used"
+            remedy = "give it to the server" if mode.value == "server" else "the trainer runs vLLM itself"
             yield self.finding(
                 option.setting.location or run.launch.location,
-                f"`{option.name}` has no effect with `vllm_mode` {mode.value} in {verdict.where}; {remedy}",
+                f"`{option.name}` has no effect with `vllm_mode` {mode.value}: {remedy} ({verdict.scope})",
                 severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
                 related=(*said, *verdict.related),
             )

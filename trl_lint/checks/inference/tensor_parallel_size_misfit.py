@@ -38,8 +38,8 @@ class TensorParallelSizeMisfit(Rule):
             return
         yield self.finding(
             size.location or run.launch.location,
-            f"`vllm_tensor_parallel_size` {size.integer} does not divide {count} "
-            f"{'process' if count == 1 else 'processes'}, which the trainer refuses in {verdict.where}",
+            f"the trainer stops: `vllm_tensor_parallel_size` {size.integer} does not divide {count} "
+            f"{'process' if count == 1 else 'processes'} ({verdict.scope})",
             severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
             related=(*places([("processes", processes)]), *verdict.related),
         )

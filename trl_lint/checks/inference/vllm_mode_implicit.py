@@ -49,12 +49,12 @@ class VllmModeImplicit(Rule):
         if verdict is None:
             return
         place = options[0].setting.location if options else servers[0].run.launch.location
-        what = f"`{options[0].name}` is set" if options else "a server is started"
+        what = f"`{options[0].name}` names a server" if options else "a server is started"
         related = tuple(server.run.launch.location._replace(message="the server") for server in servers if options)
         yield self.finding(
             place or run.launch.location,
-            f"{what}, but `vllm_mode` is not, and its default is `colocate` in {verdict.where}: the trainer runs vLLM "
-            "itself and the server is not used",
+            f"{what}, but it is not used, because `vllm_mode` is `colocate` by default and the trainer runs vLLM "
+            f'itself: set `vllm_mode="server"` ({verdict.scope})',
             severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
             related=(*related, *_where(run), *verdict.related),
         )
@@ -83,7 +83,7 @@ class VllmModeImplicit(Rule):
         if verdict is not None:
             yield self.finding(
                 server.run.launch.location,
-                f"{message} in {verdict.where}",
+                f"{message} ({verdict.scope})",
                 severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
                 related=(*_where(run), *verdict.related),
             )

@@ -44,10 +44,10 @@ def missing_gpu(run: Run) -> Trouble | None:
         return None
     there = "1 GPU is visible" if seen.gpus == 1 else f"{seen.gpus} GPUs are visible"
     if own.is_auto:
-        needs, advice = f"vLLM needs a GPU behind those of the trainer, cuda:{own.gpu}", _advice(run, seen.gpus)
+        needs, advice = f"vLLM needs a GPU of its own, cuda:{own.gpu}", _advice(run, seen.gpus)
     else:
-        needs, advice = f"vLLM is to run on cuda:{own.gpu}", f"; the last one is cuda:{seen.gpus - 1}"
-    message = f"{needs}, and {there}: the trainer stops with a ValueError in {verdict.where}{advice}"
+        needs, advice = f"vLLM is to run on cuda:{own.gpu}", f": the last one is cuda:{seen.gpus - 1}"
+    message = f"the trainer stops with a ValueError, because {needs}, and only {there}{advice} ({verdict.scope})"
     related = {place[:3]: place for place in (*_related(run, own), seen.location)}
     return Trouble(message, verdict.severity, (*related.values(), *verdict.related))
 
@@ -79,8 +79,9 @@ def shared_gpu(run: Run) -> Trouble | None:
         else f"name a GPU that no process takes{_free(processes, seen)}"
     )
     message = (
-        f"vLLM takes {share:g} of the memory of cuda:{own.gpu} in {verdict.where}, and "
-        f"{'the trainer' if here == 1 else f'process {own.gpu} of the trainer'} runs there too: {rest}"
+        f"vLLM takes {share:g} of the memory of cuda:{own.gpu}, and "
+        f"{'the trainer' if here == 1 else f'process {own.gpu} of the trainer'} runs there too: {rest} "
+        f"({verdict.scope})"
     )
     return Trouble(message, verdict.severity, (*_related(run, own), *verdict.related))
 
@@ -109,10 +110,10 @@ def _free(processes: int, seen: Evidence | None) -> str:
 def _advice(run: Run, seen: int) -> str:
     """What to start instead. One process needs a launcher that makes a process group, else it takes all GPUs."""
     if seen == 1:
-        return '; `vllm_device="cuda:0"` shares the only one'
+        return ': `vllm_device="cuda:0"` shares the only one'
     if run.launch.launcher == "deepspeed":
-        return "; `deepspeed` hides every GPU on which no process trains, `accelerate launch` and `torchrun` do not"
-    return "; start one process, with `torchrun --nproc_per_node 1`" if seen == 2 else f"; start {seen - 1} processes"
+        return ": `deepspeed` hides every GPU on which no process trains, `accelerate launch` and `torchrun` do not"
+    return ": start one process, with `torchrun --nproc_per_node 1`" if seen == 2 else f": start {seen - 1} processes"
 
 
 def _related(run: Run, own: OwnDevice) -> tuple[Location, ...]:

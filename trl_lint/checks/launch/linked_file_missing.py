@@ -76,7 +76,7 @@ class LinkedFileMissing(Rule):
                 continue
             message = read_message(_WHAT[link.kind], link.name, project)
             if meant is not None:
-                message = f"there is no {_WHAT[link.kind]} {link.name} here; {os.path.basename(meant)} was meant"
+                message = f"there is no {_WHAT[link.kind]} {link.name} here: did you mean {os.path.basename(meant)}?"
             yield self.finding(
                 launch.source.location(link.word.start, link.word.end),
                 message,

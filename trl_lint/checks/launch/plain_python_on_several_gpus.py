@@ -72,7 +72,7 @@ class PlainPythonOnSeveralGpus(Rule):
         built = module.location(training.call.func, f"{training.name} is built here")
         yield self.finding(
             read_place(launch),
-            f"one `python` process sees {evidence.gpus} GPUs: {consequence}",
+            f"one `python` process sees {evidence.gpus} GPUs, and {consequence}",
             severity=severity,
             related=(evidence.location, built, *room.because, *related),
             fix=edit_launch(launch, room.processes, evidence.gpus),
@@ -152,12 +152,10 @@ def judged(
         verdict = judge(environment, {"trl": _REFUSES[training.base]}, "error")
         if verdict is not None:
             severity: Severity = "warning" if not certain and verdict.severity == "error" else verdict.severity
-            comma = "," if verdict.phrase.startswith("assuming") else ""
-            text = f"{training.name} stops with a ValueError at its start{comma} {verdict.phrase}"
-            return severity, text, verdict.related
+            return severity, f"{training.name} stops with a ValueError at its start ({verdict.scope})", verdict.related
     if training.base in _OWN_LOOP and trl.holds(_OWN_LOOP[training.base]) != "none":
         return None
-    return "warning", f"{training.name} wraps the model in nn.DataParallel, without a word", ()
+    return "warning", f"{training.name} silently wraps the model in nn.DataParallel", ()
 
 
 # -- fix ----------------------------------------------------------------------------------------------------------

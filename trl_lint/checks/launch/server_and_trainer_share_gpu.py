@@ -58,14 +58,12 @@ class ServerAndTrainerShareGpu(Rule):
             return
         gpus = f"GPU {ids[0]}" if len(ids) == 1 else f"GPUs {shown_ids(ids)}"
         visible = run.launch.visible_gpus is not None
-        message = f"the trainer takes {gpus}, which the vLLM server takes too; they cannot share a communicator"
+        message = f"the trainer takes {gpus}, which the vLLM server takes too: they cannot share a communicator"
         if not visible:
-            message = (
-                f"nothing keeps the trainer off {gpus}, which the vLLM server takes: it has no CUDA_VISIBLE_DEVICES"
-            )
+            message = f"nothing keeps the trainer off {gpus}, which the vLLM server takes: set its CUDA_VISIBLE_DEVICES"
         yield self.finding(
             run.launch.location,
-            f"{message} in {verdict.where}",
+            f"{message} ({verdict.scope})",
             severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
             related=(server_place(server), *verdict.related),
         )

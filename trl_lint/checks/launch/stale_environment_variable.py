@@ -113,7 +113,7 @@ class StaleEnvironmentVariable(Rule):
                 continue
             return self.finding(
                 setting.location,
-                f"`{setting.name}` {entry.effect}, {verdict.phrase}; {entry.instead}",
+                f"`{setting.name}` {entry.effect}; {entry.instead} ({verdict.scope})",
                 severity=verdict.severity,
                 related=verdict.related,
                 fix=edit_name(
@@ -134,7 +134,7 @@ class StaleEnvironmentVariable(Rule):
             fix = Fix(f"call it `{meant.name}`", "unsafe", (setting.rename(meant.name),))
         return self.finding(
             setting.location,
-            f"`{setting.name}` is no variable that anything reads, and {meant.consequence}; `{meant.name}` was meant",
+            f"nothing reads `{setting.name}`, and {meant.consequence}: did you mean `{meant.name}`?",
             severity="error",
             fix=fix,
         )

@@ -67,8 +67,8 @@ class VariableNeverSet(Rule):
                 start = word.end - len(name)
                 yield self.finding(
                     source.location(start, word.end),
-                    f"this is the text `{name}`; the script sets a variable of that name and uses it nowhere, so its "
-                    f"value was meant: `${name}`",
+                    f"this is the text `{name}`, but the script sets a variable of that name and uses it nowhere: "
+                    f"write `${name}`",
                     fix=Fix(f"write `${name}`", "unsafe", (Edit(source.path, start, start, "$"),)),
                 )
 

@@ -97,8 +97,8 @@ class GradientClippingOff(Rule):
             return
         yield self.finding(
             site.location,
-            f"the gradients of this backward pass reach `{module.segment(step.func)}()` unclipped: one bad batch of "
-            "samples can blow up the policy",
+            f"the gradients of this backward pass reach `{module.segment(step.func)}()` unclipped, and one bad batch "
+            "of samples can blow up the policy",
             severity="warning",
             related=(module.location(step, "the step is taken here"),),
         )

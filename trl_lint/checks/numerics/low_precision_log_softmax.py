@@ -44,9 +44,9 @@ class LowPrecisionLogSoftmax(Rule):
         is_softmax = last_name(site.call.func) == "log_softmax"
         yield self.finding(
             site.location,
-            f"log-probabilities computed in {precision} are off by up to {error}"
+            f"log-probabilities computed in {precision} are off by up to {error}: compute them in float32"
             if is_softmax
-            else f"a ratio of log-probabilities that were rounded to {precision} is off by up to {ratio}",
+            else f"a ratio of log-probabilities in {precision} is off by up to {ratio}: keep them in float32",
             fix=edit_float(site) if is_softmax else None,
         )
 

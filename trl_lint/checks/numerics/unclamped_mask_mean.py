@@ -55,7 +55,7 @@ class UnclampedMaskMean(Rule):
         shown = "" if emptied is None else ", and this project masks whole rows of labels"
         yield self.finding(
             site.location,
-            f"a row of `{mask_of(site.call)}` without a single 1 has nan as its mean{shown}",
+            f"a row of `{mask_of(site.call)}` without a single 1 has nan as its mean{shown}: clamp the count at 1",
             severity="warning" if emptied is not None else "info",
             related=tuple(place for place in (labels, emptied) if place is not None),
             fix=edit_clamp(site),

@@ -38,8 +38,9 @@ class KnownBadRelease(Rule):
         name = advisory.reported_at
         versions = " with ".join(shown(package, view.package(package)) for package in advisory.packages)
         advice = " or ".join(f"{package}{specifier}" for package, specifier in advisory.fix.items())
-        note = "; nothing installs from this table, so pip does not see the pin" if view.is_inert(name) else ""
-        message = f"{advisory.title}: {advisory.message}. Pinned: {versions}{note}. Use {advice}"
+        # Of a table that nothing installs from, what it tells people is the fault: pip never sees it.
+        named = "Named here, where nothing is installed from" if view.is_inert(name) else "Pinned"
+        message = f"{advisory.title}: {advisory.message}. {named}: {versions}. Use {advice}"
         related = match.related
         for other in advisory.packages:
             if other != name:

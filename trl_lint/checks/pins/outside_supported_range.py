@@ -55,7 +55,7 @@ class OutsideSupportedRange(Rule):
         else:
             message = f"{wanted}, but pip takes {name} {conflict.taken}, the newest release the pins allow"
         if view.is_inert(name):
-            message += "; nothing installs from this table, so pip does not see the pin"
+            message += " (nothing installs from this table)"
         severity: Severity = "warning" if conflict.always else "info"
         related = other.places
         if not conflict.binding:

@@ -1,0 +1,26 @@
+"""Phrases that the messages of several rules use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def either(choices: Iterable[str]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    *others, last = choices
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def with_scope(message: str, scope: str) -> str:
+    """A message with the releases it holds for in brackets; those of an error that it ends in are shared."""
+    if not scope:
+        return message
+    if message.endswith(")") and "`" not in message.rpartition(" (")[2]:
+        return f"{message[:-1]}; {scope})"
+    return f"{message} ({scope})"
+
+
+def before_scope(message: str, text: str) -> str:
+    """A message with more said in front of the brackets at its end."""
+    head, bracket, scope = message.rpartition(" (")
+    return f"{head}{text} ({scope}" if bracket and message.endswith(")") else f"{message}{text}"
