@@ -8,8 +8,8 @@ with itself (Weber and Seidl 1991; Weideman et al. 2016), with these readings:
 * A state knows the character before it, so that `^`, `$`, `\\b` and looks at one character are exact. A longer look may
   hold or not.
 * A loop is harmless in which the expression may end wherever the loop does: what it reads is taken, and not read again.
-* More than `_MANY` repetitions count as any number, but a loop with an end multiplies the work only by its number: one
-  of up to `_BOUNDED` is harmless.
+* More than `_MANY` repetitions count as any number, but a loop with an end multiplies the work only by its number: one is
+  harmless up to `_BOUNDED`, two up to the product `_BOUNDED_BOTH`.
 
 A search for one word is taken as linear, and so is an attempt that fails at its first character.
 
@@ -33,6 +33,7 @@ except ImportError:  # Python 3.10
 
 _MANY = 12
 _BOUNDED = 500
+_BOUNDED_BOTH = 25_000
 _MOST_STATES = 6000
 _MOST_PAIRS = 400_000
 
@@ -161,7 +162,7 @@ class _Automaton:
         self.steps: list[list[_Step]] = []
         self.reads: list[list[tuple[Callable[[str], bool], int]]] = []
         self.tests: list[Near] = []
-        self.bounded: set[int] = set()  # the nodes of loops with an end
+        self.bounded: dict[int, int] = {}  # the nodes of loops with an end, and that
         self.marks: set[str] = set()
         self.start = self._node()
         end = self._sequence(tree, self.start, self.flags)
@@ -225,7 +226,8 @@ class _Automaton:
             self._step(self._sequence(tree, begin, flags), loop)
             self._step(loop, target)
             if most is not sre.MAXREPEAT and most <= _BOUNDED:
-                self.bounded.update(range(first, len(self.steps)))
+                for node in range(first, len(self.steps)):
+                    self.bounded[node] = max(most, self.bounded.get(node, 0))
             return target
         self._step(source, target)
         for _ in range(most - least):
@@ -413,12 +415,16 @@ class _Analysis:
                 yield from self._twice_around(part)
         for part in parts:
             for other in parts:
-                ends = [all(node in self.automaton.bounded for node, _ in one) for one in (part, other)]
-                searched = any(node == ANYWHERE for node, _ in part)
-                if any(ends) and (searched or not all(ends)):
+                ends = [self._end_of(one) for one in (part, other)]
+                if any(ends) and (not all(ends) or ends[0] * ends[1] <= _BOUNDED_BOTH):
                     continue
                 if part is not other and all(node != ANYWHERE for node, _ in other):
                     yield from self._around_both(part, other)
+
+    def _end_of(self, part: set[State]) -> int:
+        """How often one goes around a loop at most, 0 for any number."""
+        ends = [self.automaton.bounded.get(node, 0) for node, _ in part]
+        return 0 if 0 in ends else max(ends)
 
     def _twice_around(self, part: set[State]) -> Iterator[Danger]:
         """Two ways around one loop with the same text."""
