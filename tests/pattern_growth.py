@@ -8,8 +8,8 @@ with itself (Weber and Seidl 1991; Weideman et al. 2016), with these readings:
 * A state knows the character before it, so that `^`, `$`, `\\b` and looks at one character are exact. A longer look may
   hold or not.
 * A loop is harmless in which the expression may end wherever the loop does: what it reads is taken, and not read again.
-* More than `_MANY` repetitions count as any number, but a loop with an end multiplies the work only by its number: one is
-  harmless up to `_BOUNDED`, two up to the product `_BOUNDED_BOTH`.
+* More than `_MANY` repetitions count as any number, but a loop with an end multiplies the work only by its number: one
+  is harmless up to `_BOUNDED`, two up to the product `_BOUNDED_BOTH`.
 
 A search for one word is taken as linear, and so is an attempt that fails at its first character.
 

@@ -138,24 +138,26 @@ class Checker:
         notebook = file.path.endswith(".ipynb")
         if not file.path.endswith(PYTHON):
             return False
-        # What is parsed in any case is worth no long look before.
-        active = self._triage.active(file.data, file.path, is_rough=explicit or notebook)
+        source = Source(file, "python") if not notebook else _code_of(file)
+        # Of a notebook only the code counts: what it printed may be a hundred times as long.
+        data = file.data if source is None or not notebook else source.text.encode("utf-8", "replace")
+        # What is parsed in any case is worth no long look before. What cannot be read as a notebook is JSON, with signs
+        # of its own between the words.
+        active = self._triage.active(data, file.path, is_rough=explicit or source is None)
         is_concerned = bool(active)
         if not explicit and not notebook and any(rule.glances for rule in active):
             active = self._triage.concerned(active, file, self.project(file.path))
-        is_configured = bool(self.run_rules) and _is_configured(file.data)
+        is_configured = bool(self.run_rules) and _is_configured(data)
         if not active and not is_configured:
             if not explicit:
                 return is_concerned
             if file.tree is not None:  # and no parser has anything to say about it
                 refuse_large(len(file.text))
                 return is_concerned
-        if notebook:
+        if source is None:
             from trl_lint.sources.notebook import python_source
 
-            source: Source = python_source(file)
-        else:
-            source = Source(file, "python")
+            source = python_source(file)  # which says what is wrong with it
         self._check_module(source, active, is_configured)
         return is_concerned or is_configured
 
@@ -335,6 +337,16 @@ class Checker:
 def mentions_noqa(data: bytes) -> bool:
     """Whether a file may hold suppressions. Lowering it is many times faster than a search that ignores case."""
     return b"noqa" in data.lower()
+
+
+def _code_of(file: SourceFile) -> Source | None:
+    """The Python of a notebook, None where it cannot be read as one."""
+    from trl_lint.sources.notebook import python_source
+
+    try:
+        return python_source(file)
+    except SourceError:
+        return None
 
 
 def _is_configured(data: bytes) -> bool:

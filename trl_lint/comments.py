@@ -61,7 +61,7 @@ class Comments:
 
     __slots__ = ("_comments", "_groups", "_line_places", "embedded", "language", "source")
 
-    def __init__(self, source: Source, language: str) -> None:
+    def __init__(self, source: Source, language: str, mentioning: str = "") -> None:
         self.source = source
         self.language = language
         self._groups: dict[int, tuple[int, int]] = {}
@@ -69,7 +69,7 @@ class Comments:
         self._line_places: list[int] | None = None
         self.embedded: list[tuple[int, int]] = []
         reader = _READERS.get(language)
-        if reader is not None:
+        if reader is not None and (not mentioning or mentioning in source.text.lower()):
             reader(self)
         self._comments.sort()
 
@@ -123,9 +123,12 @@ class Comments:
         return self.source.lines.line_text(number)
 
 
-def read_comments(file: SourceFile) -> list[Comments]:
-    """The comments of a file, one entry for each text in it. Raises SourceError if it cannot be read."""
-    return [Comments(source, language) for source, language in _sources(file)]
+def read_comments(file: SourceFile, mentioning: str = "") -> list[Comments]:
+    """The comments of a file, one entry for each text in it. Raises SourceError if it cannot be read.
+
+    With a word in lower case, nothing is read of texts that do not have it, whatever its case there.
+    """
+    return [Comments(source, language, mentioning) for source, language in _sources(file)]
 
 
 def _sources(file: SourceFile) -> Iterator[tuple[Source, str]]:

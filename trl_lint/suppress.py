@@ -74,11 +74,14 @@ class Directive(NamedTuple):
 
 
 class Noqas:
-    """The directives of one file. Raises SourceError if the file cannot be read."""
+    """The directives of one file. Raises SourceError if the file cannot be read.
 
-    def __init__(self, file: SourceFile) -> None:
+    `has_groups` asks for the lines that share a comment also where no comment is a directive.
+    """
+
+    def __init__(self, file: SourceFile, has_groups: bool = True) -> None:
         self.file = file
-        self.texts = read_comments(file)
+        self.texts = read_comments(file, "" if has_groups else _MENTION.decode())
         self._found: dict[tuple[int, int], Directive | None] = {}
 
     def file_switch(self) -> Location | None:
@@ -182,7 +185,7 @@ def apply(
     if settings.ignore_noqa or not mentions(file.data) or (not findings and b"TRL" not in file.data):
         return findings, None  # what stands there is about the findings of other tools
     try:
-        noqas = Noqas(file)
+        noqas = Noqas(file, has_groups=False)
     except SourceError:
         return findings, None
     if settings.respect_file_noqa and (switch := noqas.file_switch()) is not None:

@@ -200,6 +200,23 @@ def test_another_tool_writes_its_own(project: Path, cached: Cached, bring: Bring
     assert cached.fresh() == cached.plain()
 
 
+def test_a_report_in_a_file(project: Path, cached: Cached, bring: Bring, tmp_path: Path) -> None:
+    arguments = ("--output-format", "json", "--output-file", "../said.json", "--", ".")
+    first = cached.fresh(*arguments)
+    text = (project.parent / "said.json").read_text("utf-8")
+    there = bring()
+    assert cached.warm(*arguments) == first
+    assert (there.parent / "said.json").read_text("utf-8") == text != ""
+    (there.parent / "said.json").unlink()
+    (there.parent / "said.json").mkdir()
+    assert cached.fresh(*arguments).status == 2
+    empty = ("--silent", "--select", "TRL504", "--output-format", "concise", "--output-file=../empty.txt")
+    cached.fresh(*empty)
+    (there.parent / "empty.txt").unlink()
+    cached.warm(*empty)
+    assert (there.parent / "empty.txt").read_text("utf-8") == "All checks passed!\n"
+
+
 # -- whom to believe --------------------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 # `inputs.a == 'true' && 'x' || 'y'` and single names are all that stands in this action.
 CHOICE = re.compile(r"(?P<name>[\w.-]+) == '(?P<value>\w+)' && '(?P<yes>[^']*)' \|\| '(?P<no>[^']*)'")
 CONDITION = re.compile(r"(?P<name>[\w.-]+) (?P<operator>==|!=) '(?P<value>\w*)'")
+
+CACHE = ["actions/cache/restore", "actions/cache/save"]
 
 # Stands in for the Python that the runner brings: it makes the environment, and notes what pip is asked for.
 PYTHON = """#!/usr/bin/env bash
@@ -63,6 +66,7 @@ class Runner:
         values = {f"inputs.{name}": given.get(name, about["default"]) for name, about in ACTION["inputs"].items()}
         values["steps.python.outputs.python-path"] = str(self.python)
         values["github.event_name"] = self.event
+        values.update({"runner.temp": str(self.temp), "runner.os": "Linux", "github.sha": "5ha"})
         out, uses = "", []
         for step in STEPS:
             if not self._applies(step.get("if", ""), values):
@@ -124,7 +128,7 @@ def test_it_has_the_published_form():
 
 def test_other_actions_are_pinned():
     uses = [line.strip().removeprefix("- ") for line in TEXT.splitlines() if "uses:" in line]
-    assert len(uses) == 2
+    assert len(uses) == 4
     assert all(re.fullmatch(r"uses: [\w-]+/[\w-]+(?:/[\w-]+)?@[0-9a-f]{40} # v\d+\.\d+\.\d+", line) for line in uses)
 
 
@@ -139,8 +143,54 @@ def test_findings_are_annotations_and_fail_the_job(runner: Runner):
     assert ran.status == 1 and ran.outputs["steps.check.outputs.status"] == "1"
     (line,) = ran.out.splitlines()
     assert line.startswith("::error title=TRL103 (tensor-without-device),file=train.py,line=6,col=17,")
-    assert [use.split("@")[0] for use in ran.uses] == ["actions/setup-python"]
+    assert [use.split("@")[0] for use in ran.uses] == ["actions/setup-python", *CACHE]
     assert str(ROOT) in runner.pip.read_text().splitlines()
+
+
+def test_the_next_run_has_the_reports_of_this_one(runner: Runner, monkeypatch: pytest.MonkeyPatch):
+    """In a fresh checkout, with what the cache brings; the cache itself is outside of it."""
+    monkeypatch.setenv("TRL_LINT_NO_CACHE", "0")
+    monkeypatch.setenv("CI", "true")
+    subprocess.run(["git", "init", "-q", str(runner.workspace)], check=True)
+    subprocess.run(["git", "-C", str(runner.workspace), "add", "train.py"], check=True)
+    (runner.temp / "site").mkdir()
+    (runner.temp / "site" / "sitecustomize.py").write_text(WITHOUT_ENGINE)
+    runner.more = {"PYTHONPATH": str(runner.temp / "site")}
+    given = {"sarif": "true", "category": "mine", "args": "--select\nTRL1"}
+    first = runner(**given)
+    key = "trl-lint-Linux-mine-5ha"
+    assert first.uses[1].endswith(f" {runner.temp}/trl-lint-cache {key} trl-lint-Linux-mine-")
+    assert first.uses[2].endswith(f" {runner.temp}/trl-lint-cache {key}")
+    sarif = (runner.workspace / "trl-lint.sarif").read_text()
+    brought = runner.temp / "brought"
+    shutil.copytree(runner.temp / "trl-lint-cache", brought)
+    shutil.rmtree(runner.temp / "trl-lint-cache")
+    brought.rename(runner.temp / "trl-lint-cache")
+    (runner.workspace / "train.py").write_text(SCRIPT)
+    (runner.workspace / "trl-lint.sarif").unlink()
+    kept = sorted(path.name for path in (runner.temp / "trl-lint-cache").rglob("*.report"))
+    runner.more["NO_ENGINE"] = "1"
+    second = runner(**given)
+    assert (second.status, second.out) == (first.status, first.out)
+    assert (runner.workspace / "trl-lint.sarif").read_text() == sarif
+    assert sorted(path.name for path in (runner.temp / "trl-lint-cache").rglob("*.report")) == kept and len(kept) == 2
+    assert not (runner.workspace / ".trl_lint_cache").exists()
+    assert len(runner(cache="false").uses) == 1
+    (runner.workspace / "train.py").write_text("x = 1\n")
+    assert runner(**given).status == 2  # without the engine nothing else can be said
+
+
+# Imported by Python at its start: it makes every check fail that is not spared.
+WITHOUT_ENGINE = """
+import importlib.abc, os, sys
+
+class No(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, *_):
+        if name == "trl_lint.engine" and os.environ.get("NO_ENGINE"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, No())
+"""
 
 
 def test_a_clean_project_passes(runner: Runner):
@@ -157,7 +207,7 @@ def test_the_report_for_code_scanning_is_uploaded_before_the_job_fails(runner: R
     ran = runner(sarif="true", annotations="false", category="mine")
     path = runner.workspace / "trl-lint.sarif"
     assert ran.status == 1 and "train.py:6:17: TRL103" in ran.out
-    assert ran.uses[1].startswith("github/codeql-action/upload-sarif@") and ran.uses[1].endswith(f" {path} mine")
+    assert ran.uses[-1].startswith("github/codeql-action/upload-sarif@") and ran.uses[-1].endswith(f" {path} mine")
     log = json.loads(path.read_text())
     assert_valid(log, "sarif-2.1.0.json")
     assert [result["ruleId"] for result in log["runs"][0]["results"]] == ["TRL103"]

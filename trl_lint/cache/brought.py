@@ -82,7 +82,8 @@ def is_believable(folder: str) -> bool:
     """Whether what stands in a cache folder was not brought by the repository that is checked.
 
     So it is where git keeps no file of that folder: all of it was put there by somebody who owns the cache. Where no
-    repository is around it, it is, but not in CI, which may have fetched as an archive what strangers wrote.
+    repository is around it, it is, too; but in CI, which may have fetched as an archive what strangers wrote, only if
+    that is one that we know, elsewhere.
     """
     folder = os.path.realpath(folder)
     path, last = folder, ""
@@ -95,7 +96,14 @@ def is_believable(folder: str) -> bool:
                 return False
             is_told = True
         path, last = os.path.dirname(path), path
-    return is_told or not os.environ.get("CI")
+    return is_told or not os.environ.get("CI") or _is_in_git(os.getcwd())
+
+
+def _is_in_git(path: str) -> bool:
+    last = ""
+    while path != last and not os.path.lexists(os.path.join(path, ".git")):
+        path, last = os.path.dirname(path), path
+    return path != last
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -33,8 +33,9 @@ class Entry:
 
     `key` is what the run was asked to do. `place` is where: the working folder, the base, and the folders that Python
     imports from. `tool` says which tool it was, wherever installed; "" if that cannot be told. `is_bound` is not ""
-    where the report holds in this place alone. `output` are the texts for standard output ("o") and standard error
-    ("e"). `parts` are what each file came to, as `cache.parts` writes it; "" where nobody may start from there.
+    where the report holds in this place alone. `output` are the texts for standard output ("o"), standard error ("e")
+    and the file that the arguments name for the report ("f"). `parts` are what each file came to, as `cache.parts`
+    writes it; "" where nobody may start from there.
 
     `is_own`: the file was written in this very place, by a run on this machine. `was_based`: the base of that run.
     """

@@ -75,7 +75,7 @@ def replay(arguments: list[str]) -> int | None:
     for folder in _folders(arguments):
         entry = entry_in(folder, key, place)
         if entry is not None:
-            return show(entry)
+            return show(entry, arguments)
     return None
 
 
@@ -160,14 +160,42 @@ def restamped(entry: Entry) -> list[int]:
     return changed
 
 
-def show(entry: Entry) -> int:
-    """Print an entry; its exit status. Raises OSError of the standard streams."""
+def show(entry: Entry, arguments: list[str]) -> int | None:
+    """Print an entry; its exit status, None if its file cannot be written. Raises OSError of the standard streams."""
+    written = [text for name, text in entry.output if name == "f"]
+    if written and not _write_file(_output_file(arguments), "".join(written)):
+        return None
     try:
         for name, text in entry.output:
-            (sys.stdout if name == "o" else sys.stderr).write(text)
+            if name != "f":
+                (sys.stdout if name == "o" else sys.stderr).write(text)
         sys.stdout.flush()
         sys.stderr.flush()
     except BrokenPipeError as error:
         error.status = entry.status  # type: ignore[attr-defined]
         raise
     return entry.status
+
+
+def _output_file(arguments: list[str]) -> str:
+    """The file that the arguments name for the report, "" where they do it in another way than usual."""
+    named = ""
+    for index, argument in enumerate(arguments):
+        if argument == "--output-file":
+            named = "".join(arguments[index + 1 : index + 2])
+        elif argument.startswith("--output-file="):
+            named = argument.partition("=")[2]
+        elif argument == "--":
+            break
+        elif argument.startswith("--output-f") and not argument.startswith("--output-format"):
+            return ""  # shortened, as argparse lets people do
+    return named
+
+
+def _write_file(path: str, text: str) -> bool:
+    try:
+        with open(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.write(text)
+    except (OSError, ValueError):
+        return False
+    return True

@@ -28,6 +28,7 @@ class Memory:
     """One run on its way into the cache: what it was asked, what it looks at, what it prints."""
 
     def __init__(self, arguments: list[str]) -> None:
+        self.arguments = arguments
         self.key = key_of(arguments)
         self.place = place_of(_base())
         self.record = Record(self.place[1])
@@ -35,7 +36,8 @@ class Memory:
         self.output: list[tuple[str, str]] = []
 
     def heard(self, name: str, stream: TextIO) -> TextIO:
-        """The stream, of which everything that is written is kept as well; `name` is "o" or "e"."""
+        """The stream, of which everything that is written is kept as well; `name` is "o", "e" or "f"."""
+        self.output.append((name, ""))  # an empty file is one, too
         return _Heard(name, stream, self.output)  # type: ignore[return-value]
 
     def keep(self, folder: str, status: int, parts: Parts | None = None, earlier: Entry | None = None) -> bool:
@@ -79,6 +81,9 @@ class _Heard:
 
     def isatty(self) -> bool:
         return self._stream.isatty()
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 def _base() -> str:

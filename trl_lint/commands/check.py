@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _may_be_kept(args: argparse.Namespace) -> bool:
     """Whether the command line asks for a report that is the same as long as nothing changes, and for no more."""
-    does_more = args.fix or args.diff or args.add_noqa is not None or args.write_baseline or args.output_file
+    does_more = args.fix or args.diff or args.add_noqa is not None or args.write_baseline
     return not (does_more or args.no_cache or is_off() or args.verbose or "-" in args.paths)
 
 
@@ -87,6 +87,7 @@ class CheckRun:
 
     def __init__(self, args: argparse.Namespace, memory: Memory | None) -> None:
         self.args = args
+        self.memory = memory
         self.out = memory.heard("o", sys.stdout) if memory else sys.stdout
         self.err = memory.heard("e", sys.stderr) if memory else sys.stderr
         self.options = read_options(args)
@@ -313,10 +314,11 @@ class CheckRun:
         """The stream for the report, and whether it is ours to close."""
         if self.args.output_file is not None:
             try:
-                return open(self.args.output_file, "w", encoding="utf-8", errors="backslashreplace"), True
+                file: TextIO = open(self.args.output_file, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
             except OSError as error:
                 reason = (error.strerror or str(error)).lower()
                 raise UsageError(f"{self.args.output_file}: cannot be written: {reason}") from None
+            return (self.memory.heard("f", file) if self.memory else file), True
         # The repaired text of standard input goes to standard output, so nothing else may.
         return (self.err if self.stdin_path and self.settings.fix else self.out), False
 

@@ -24,8 +24,9 @@ def run_kept(args: argparse.Namespace) -> int:
         if this.settings.fix or not prepare(folder):
             return this.run()
         entry = entry_in(folder, memory.key, memory.place) if this.settings.cache_dir else None
-        if entry is not None:
-            return show(entry)
+        status = show(entry, memory.arguments) if entry is not None else None
+        if status is not None:
+            return status
         return _run_and_keep(this, folder, memory)
 
 

@@ -120,15 +120,16 @@ def _reads_arguments(module: PythonModule) -> bool:
 def _assigned(module: PythonModule) -> list[tuple[str, Setting]]:
     """The attributes that a script assigns to by name, and the keywords of `replace(…)` calls."""
     found = []
-    for node, parent in module.parents.items():
-        if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store) or _is_self(node.value):
+    for node in module.of(ast.Attribute):
+        if not isinstance(node.ctx, ast.Store) or _is_self(node.value):
             continue
+        parent = module.parents[node]
         value: object = UNKNOWN
         if isinstance(parent, ast.Assign) and not _is_conditional(module, parent):
             value = module.value(parent.value)
         found.append((node.attr, _setting(value, module.location(node))))
-    times = Counter(name for name, _ in found)
-    found = [(name, one._replace(value=UNKNOWN) if times[name] > 1 else one) for name, one in found]
+    twice = {name for name, count in Counter(name for name, _ in found).items() if count > 1}
+    found = [(name, one._replace(value=UNKNOWN) if name in twice else one) for name, one in found]
     for call in module.calls:
         name = key_of(call.func).rpartition(".")[2]
         if name == "replace" or name.startswith("set_"):  # dataclasses.replace, TrainingArguments.set_training

@@ -116,8 +116,8 @@ class Triage:
     def active(self, data: bytes, path: str = "", is_rough: bool = False) -> set[Rule]:
         """The rules that may have something to say about a file, by its bytes and its path.
 
-        A rough answer takes less time and has some rules more in it. That of a notebook has to be one: its text is
-        written as JSON, with signs of its own between the words.
+        A rough answer takes less time and has some rules more in it. That of Python which is written as JSON, with
+        signs of its own between the words, has to be one.
         """
         look = _Look(data, path, self._words, is_rough)
         found = {wanted.rule for wanted in self._wanted if look.finds(wanted)}

@@ -45,6 +45,11 @@ def read_json_text(text: str, skipped: frozenset[str] = frozenset()) -> Node:
     return root
 
 
+def read_value(text: str, start: int) -> Node:
+    """The node of the one value that begins at an offset. Raises SourceError."""
+    return _read_document(text, start, frozenset())[0]
+
+
 def _skip(text: str, offset: int) -> int:
     match = _SPACE.match(text, offset)
     return match.end() if match else offset

@@ -24,6 +24,7 @@ _ASSIGNED = regex(r"""(?P<indent>[ \t]*)(?P<target>[A-Za-z_][\w.,\[\] \t'"*]*=[ 
 _HELP = regex(r"(?P<indent>[ \t]*)%{0,2}[\w.*]+\?\??[ \t]*(?=[\r\n]|\Z)")
 _REST = regex(r"(?:[^\r\n\\]|\\(?!\r|\n)|\\(?:\r\n|\r|\n))*")
 _WORD = regex(r"[ \t]*(?P<word>[\w.]+)[ \t]*")
+_LINE_END = regex(r"[\r\n]")
 _STOP = regex(r"""["'#\[\](){}\\\r\n]""")
 _CLOSING = {
     '"': regex(r'(?:[^"\\\r\n]|\\.)*"?', re.DOTALL),
@@ -149,8 +150,8 @@ def _next_logical_line(text: str, offset: int) -> int:
             if depth <= 0:
                 return offset
         elif sign == "#":
-            while offset < len(text) and text[offset] not in "\r\n":
-                offset += 1
+            line_end = _LINE_END.search(text, offset)
+            offset = line_end.start() if line_end else len(text)
         elif sign == "\\":
             offset += 2 if text.startswith("\r\n", offset) else 1
         elif sign in "\"'":

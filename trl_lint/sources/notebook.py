@@ -6,7 +6,6 @@ of JSON strings, and all the rest of the file stays as it is.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -15,92 +14,13 @@ from trl_lint.finding import Edit, Location
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import Source
-from trl_lint.sources.magics import cell_magic, magics
-from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, find, value_of
-from trl_lint.sources.text import LineIndex, Position, SourceError, SourceFile
+from trl_lint.sources.cells import Cell, read_cells
+from trl_lint.sources.text import Position, SourceError, SourceFile
 
 if TYPE_CHECKING:
     from trl_lint.sources.python_branches import Branch
 
-# One match per character of the decoded string; a surrogate pair is one character.
-_ESCAPE = regex(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]",
-    re.DOTALL,
-)
-# What takes most of a notebook's room and holds no code.
-_NOT_READ = frozenset(("outputs", "attachments", "widgets"))
 _ESCAPED_NON_ASCII = regex(r"\\u(?!00[0-7])[0-9a-fA-F]{4}")
-
-
-class Cell:
-    """One cell: its text, and where each character of it stands in the JSON text. `number` counts from 1."""
-
-    __slots__ = ("_lines", "_maps", "_starts", "_strings", "end", "kind", "language", "number", "start", "text")
-
-    def __init__(self, number: int, node: Mapping, kind: str, language: str, strings: list[Scalar], start: int) -> None:
-        self.number = number
-        self.kind = kind
-        self.language = language
-        self.start = node.start
-        self.end = node.end
-        self.text = "".join(str(string.value) for string in strings)
-        self._strings = [string for string in strings if string.value] or strings[:1]
-        if not self._strings:  # an empty list of lines: the place behind its bracket stands for the text
-            self._strings = [Scalar("", '""', True, start, start + 2)]
-        self._starts = [0]
-        for string in self._strings[:-1]:
-            self._starts.append(self._starts[-1] + len(str(string.value)))
-        self._maps: dict[int, list[int] | None] = {}
-        self._lines: LineIndex | None = None
-
-    def raw_start(self, offset: int) -> int:
-        """Where in the file the character at an offset of the cell's text begins; at its end, where the text ends."""
-        if offset >= len(self.text):
-            return self.raw_end(offset)
-        index = bisect_right(self._starts, offset) - 1
-        return self._raw(index, offset - self._starts[index])
-
-    def raw_end(self, offset: int) -> int:
-        """Where in the file the character before an offset of the cell's text ends."""
-        if offset <= 0:
-            return self._raw(0, 0)
-        index = bisect_right(self._starts, min(offset, len(self.text)) - 1) - 1
-        return self._raw(index, min(offset, len(self.text)) - self._starts[index])
-
-    def _raw(self, index: int, offset: int) -> int:
-        string = self._strings[index]
-        table = self._table(index)
-        return string.start + 1 + (offset if table is None else table[offset])
-
-    def _table(self, index: int) -> list[int] | None:
-        """For each character of a string the offset in its raw form, and the end; None where they are the same."""
-        if index not in self._maps:
-            raw = self._strings[index].raw[1:-1]
-            table = None
-            if "\\" in raw:
-                table = [match.start() for match in _ESCAPE.finditer(raw)]
-                table.append(len(raw))
-            self._maps[index] = table
-        return self._maps[index]
-
-    def holds(self, raw_offset: int) -> bool:
-        """Whether an offset of the file lies in the text of the cell (or right behind it)."""
-        return self._strings[0].start < raw_offset < self._strings[-1].end
-
-    def position(self, raw_offset: int) -> Position:
-        """Line and column inside the cell of an offset of the file; outside its text the start of the cell."""
-        if not self.holds(raw_offset):
-            return Position(1, 1, self.number)
-        if self._lines is None:
-            self._lines = LineIndex(self.text)
-        index = bisect_right([string.start for string in self._strings], raw_offset) - 1
-        string = self._strings[index]
-        inside = min(max(raw_offset - string.start - 1, 0), len(string.raw) - 2)
-        table = self._table(index)
-        if table is not None:
-            inside = bisect_right(table, inside) - 1
-        line, column, _ = self._lines.position(self._starts[index] + inside)
-        return Position(line, column, self.number)
 
 
 class NotebookFile(SourceFile):
@@ -116,7 +36,7 @@ class NotebookFile(SourceFile):
     def cells(self) -> list[Cell]:
         """All cells in order. Raises SourceError where the file is no notebook."""
         if self._cells is None:
-            self._cells = _read_cells(self.text)
+            self._cells = read_cells(self.text)
         return self._cells
 
     def position(self, offset: int) -> Position:
@@ -135,57 +55,6 @@ class NotebookFile(SourceFile):
 
         escapes = self.text.isascii() and _ESCAPED_NON_ASCII.search(self.text) is not None
         return json.dumps(content, ensure_ascii=escapes)[1:-1]
-
-
-def _read_cells(text: str) -> list[Cell]:
-    from trl_lint.sources.json import read_json_text
-
-    root = read_json_text(text, _NOT_READ)
-    nodes = _cell_nodes(root)
-    if nodes is None:
-        raise SourceError("not a notebook: it has no list of cells", root.start)
-    language = _language(root)
-    return [_read_cell(number, node, language) for number, node in enumerate(nodes, 1)]
-
-
-def _cell_nodes(root: Node) -> list[Mapping] | None:
-    cells = find(root, "cells")
-    if isinstance(cells, Sequence):
-        return [cell for cell in cells.items if isinstance(cell, Mapping)]
-    sheets = find(root, "worksheets")  # nbformat 3
-    if not isinstance(sheets, Sequence):
-        return None
-    nodes = []
-    for sheet in sheets.items:
-        cells = find(sheet, "cells")
-        if isinstance(cells, Sequence):
-            nodes += [cell for cell in cells.items if isinstance(cell, Mapping)]
-    return nodes
-
-
-def _language(root: Node) -> str:
-    """The language of the kernel; a notebook that names none is taken for Python, as Jupyter does."""
-    for path in ("metadata.kernelspec.language", "metadata.language_info.name", "metadata.kernelspec.name"):
-        value = value_of(find(root, path))
-        if isinstance(value, str) and value:
-            return "python" if value.lower().startswith(("python", "ipython", "conda-env")) else value.lower()
-    return "python"
-
-
-def _read_cell(number: int, node: Mapping, language: str) -> Cell:
-    kind = str(value_of(node.get("cell_type")))
-    own = value_of(find(node, "metadata.vscode.languageId")) or value_of(node.get("language"))
-    source = node.get("source")
-    if source is None and kind == "code":
-        source = node.get("input")  # nbformat 3
-    strings: list[Scalar] = []
-    start = node.start
-    if isinstance(source, Scalar) and isinstance(source.value, str):
-        strings = [source]
-    elif isinstance(source, Sequence):
-        start = source.start
-        strings = [item for item in source.items if isinstance(item, Scalar) and isinstance(item.value, str)]
-    return Cell(number, node, kind, own if isinstance(own, str) else language, strings, start)
 
 
 class Segment(NamedTuple):
@@ -284,11 +153,11 @@ def python_source(file: SourceFile) -> NotebookSource:
             offset += len(text)
 
     for cell in _code_cells(file):
-        magic = cell_magic(cell.text)
+        magic = cell.magic
         if magic is not None and not magic.is_python:
             continue
         done = 0
-        for found in magics(cell.text):
+        for found in cell.magics:
             add(cell.text[done : found.start], cell, done, found.start, True)
             add(found.replacement, cell, found.start, found.end, False)
             done = found.end
@@ -308,11 +177,13 @@ def shell_lines(file: SourceFile) -> list[NotebookSource]:
 
     sources: list[NotebookSource] = []
     for cell in _code_cells(file):
-        magic = cell_magic(cell.text)
+        magic = cell.magic
         if magic is not None and not magic.is_python:
             spans = [(magic.end, len(cell.text))] if magic.is_shell else []
         else:
-            spans = [(found.shell_start, found.end) for found in magics(cell.text) if found.shell_start is not None]
+            spans = [(found.shell_start, found.end) for found in cell.magics if found.shell_start is not None]
+        if not spans:
+            continue
         assert isinstance(file, NotebookFile)
         for (start, end), branch in zip(spans, branches_of(cell.text, [start for start, _ in spans]), strict=True):
             segment = Segment(0, cell.text[start:end], cell, start, end, True)

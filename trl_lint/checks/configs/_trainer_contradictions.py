@@ -41,22 +41,42 @@ class Found(NamedTuple):
 def contradictions_in(run: Run, rule: Rule) -> Iterator[Found]:
     """What a rule has to say about the values of a run, each place once."""
     seen: set[Location] = set()
+    readers: dict[tuple[bool, tuple[str, ...]], Read] = {}
+
+    def reader_of(versions: dict[str, str], with_defaults: bool) -> Read:
+        key = with_defaults, tuple(text for package in sorted(versions) for text in (package, versions[package]))
+        if key not in readers:
+            readers[key] = _once(reader(run, versions, with_defaults))
+        return readers[key]
+
     for row in contradictions(run.config):
         if row.code != rule.code or row.package not in run.choices or not _concerns(run, row):
             continue
         others = run.choices.newest(_PACKAGES)
 
         def read_in(version: str, row: Contradiction = row, others: dict[str, str] = others) -> Read:
-            return reader(run, {**others, row.package: version})
+            return reader_of({**others, row.package: version}, with_defaults=True)
 
         def said_in(version: str, row: Contradiction = row, others: dict[str, str] = others) -> Read:
-            return reader(run, {**others, row.package: version}, with_defaults=False)
+            return reader_of({**others, row.package: version}, with_defaults=False)
 
         where = (run.launch.location._replace(message="the run"),) if run.launch.launcher else ()
         found = _found(row, run.choices[row.package], read_in, said_in, rule, where)
         if found is not None and found.location not in seen:
             seen.add(found.location)
             yield found._replace(severity=lowered(found.severity)) if run.launch.is_documentation else found
+
+
+def _once(read: Read) -> Read:
+    """The same reader, which looks up each field once: many rows are about the same ones."""
+    known: dict[str, Setting | Missing] = {}
+
+    def read_once(field: str) -> Setting | Missing:
+        if field not in known:
+            known[field] = read(field)
+        return known[field]
+
+    return read_once
 
 
 def contradictions_in_recipe(document: Document, project: Project, code: str, severity: Severity) -> Iterator[Found]:

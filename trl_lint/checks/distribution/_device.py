@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from trl_lint.checks.rule import Site
@@ -217,6 +218,7 @@ def is_for_accelerators(module: PythonModule) -> bool:
     return bool(known)
 
 
+@lru_cache(maxsize=4)  # several rules ask it of each file
 def is_about_accelerators(data: bytes) -> bool:
     return _ACCELERATOR.search(data) is not None and _DEFAULT_DEVICE.search(data) is None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from trl_lint.finding import Location
 from trl_lint.knowledge.releases import parse_specifier
@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
 
 def views_of(manifest: Manifest, project: Project) -> list[View]:
-    """A manifest as its rules judge it: once for each environment that its commands fill."""
-    parts = by_environment(manifest)
-    if len(parts) < 2:
-        return [View(manifest, project)]
-    return [View(part, project, is_part=True) for part in parts.values() if part.pins]
+    """A manifest as its rules judge it: once for each environment that its commands fill. All rules get the same."""
+    known = project.memo.get(("views", manifest.path))
+    if known is None or cast("tuple[Manifest, list[View]]", known)[0] is not manifest:
+        parts = by_environment(manifest)
+        views = [View(part, project, is_part=True) for part in parts.values() if part.pins]
+        known = project.memo["views", manifest.path] = manifest, [View(manifest, project)] if len(parts) < 2 else views
+    return cast("tuple[Manifest, list[View]]", known)[1]
 
 
 class View:
@@ -45,6 +47,8 @@ class View:
         self.faults: dict[str, set[str]] = {}  # what is wrong with the pins of a package, once that was asked
         self.solved = [0]  # how many installations were solved for repairs of this manifest
         self._tried: Package | None = None
+        self._packages: dict[str, Package] = {}
+        self._candidates: dict[str, tuple[Version, ...] | None] = {}
         self._is_part = is_part
         self._is_document = manifest.kind in ("readme", "shell", "makefile")
         self.environment: Environment = project.environment(manifest.path)
@@ -69,6 +73,12 @@ class View:
 
     def package(self, name: str) -> Package:
         """What is known about a package, as the manifest sees it."""
+        found = self._packages.get(name)
+        if found is None:
+            found = self._packages[name] = self._package(name)
+        return found
+
+    def _package(self, name: str) -> Package:
         if self._tried is not None and name == self._tried.name:
             return self._tried
         if name in self._inert:
@@ -164,6 +174,11 @@ class View:
 
     def candidates(self, name: str) -> tuple[Version, ...] | None:
         """The allowed releases of a package, less those that an exactly pinned package rules out; None if unknown."""
+        if name not in self._candidates:
+            self._candidates[name] = self._find_candidates(name)
+        return self._candidates[name]
+
+    def _find_candidates(self, name: str) -> tuple[Version, ...] | None:
         package = self.package(name)
         allowed = package.allowed
         if allowed is None or (len(allowed) == 1 and package.source != "assumed"):
