@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._phrases import before_scope
 from trl_lint.finding import SEVERITIES, Finding, Location, lowered
 from trl_lint.regexes import regex
 
@@ -83,6 +82,8 @@ def _each_once(related: list[Location], location: Location) -> tuple[Location, .
 
 
 def _message(found: list[Finding], candidates: tuple[Candidate, ...]) -> str:
+    from trl_lint.checks._phrases import before_scope
+
     message = found[0].message
     labels = [candidate.label for candidate in candidates]
     if len(labels) == 1:

@@ -12,7 +12,6 @@ from trl_lint.checks.rule import Rule
 from trl_lint.finding import Location, OpenPin, Severity
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import Ask, Missing, Points, missing, stretches
-from trl_lint.project.basis import basis, scope
 from trl_lint.project.stack import PACKAGES, Choice, Choices
 from trl_lint.python.definitions import defines, takes
 from trl_lint.records import NamedTuple
@@ -80,6 +79,7 @@ def judge(choices: Choices, points: Points, ask: Ask, rule: Rule, culprit: str) 
         everywhere, main = False, _narrowest(found)
     if main is None:
         return None
+    from trl_lint.project.basis import scope
     from trl_lint.verdict import graded, has_floor
 
     chosen = concerned[main.package]
@@ -112,6 +112,8 @@ def judge(choices: Choices, points: Points, ask: Ask, rule: Rule, culprit: str) 
 
 def basis_of(chosen: Choice) -> str:
     """Which releases of a package there may be, and why: words for brackets at the end of a message."""
+    from trl_lint.project.basis import basis
+
     # Another pin may leave fewer of them: both together allow these.
     fewer = chosen.complete and len(chosen.releases) < len(chosen.package.allowed or ())
     return basis(chosen.package, chosen.releases[0], chosen.newest, fewer)
