@@ -14,6 +14,7 @@ from trl_lint.engine import check
 from trl_lint.finding import Finding
 from trl_lint.knowledge.api import config_keys
 from trl_lint.knowledge.histories import positions, releases
+from trl_lint.knowledge.remedies import remedy_of_argument
 from trl_lint.selection import Selection
 from trl_lint.settings import Settings
 
@@ -99,8 +100,13 @@ def test_removed_parameter_is_found_from_the_release_on_that_lacks_it(told: dict
     finding = told.get((row.package, row.release, row.dotted, row.parameter))
     assert finding is not None, f"silent with {row.package}=={row.release}"
     assert finding.severity == "error"
+    newest = {package: releases(package)[-1] for package in ("trl", "transformers", "accelerate", "vllm")}
+    recorded = remedy_of_argument(row.dotted, row.parameter, {**newest, row.package: row.release})
     named = _SUCCESSOR.search(finding.message)
-    assert (named[1] if named else "") == row.successor, finding.message
+    if recorded:
+        assert f": {recorded} (" in finding.message
+    else:
+        assert (named[1] if named else "") == row.successor, finding.message
     before = told.get((row.package, row.before, row.dotted, row.parameter))
     assert before is None, f"with {row.package}=={row.before}: {before and before.message}"
 
