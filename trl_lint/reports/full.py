@@ -123,7 +123,8 @@ class _Painter:
         while until > last and not text[until - 1].strip():
             until -= 1
         empty = f"{' ' * margin} {self.palette.blue('|')}"
-        out = [empty]
+        around = [empty] if self.context else []  # room around the lines, where there is room
+        out = [*around]
         for number in range(first, until + 1):
             marked = start.line <= number <= last
             if marked and number - start.line >= _MAX_MARKED_LINES - 1 and number < last:
@@ -139,8 +140,7 @@ class _Painter:
             if marked and (line.strip() or start.line == last):
                 marks = self.palette.level(mark * row.length, level)
                 out.append(f"{empty} {' ' * row.offset}{marks}")
-        out.append(empty)
-        return out
+        return [*out, *around]
 
 
 class Row(NamedTuple):
