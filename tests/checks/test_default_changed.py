@@ -148,8 +148,8 @@ def said(folder: Path, pin: str, text: str) -> list[str]:
 def test_one_default_is_told_in_full(tmp_path: Path):
     text = 'from trl import GRPOConfig\n\nGRPOConfig("out", bf16=True, logging_steps=1)\n'
     assert said(tmp_path, ">=0.18,<0.20", text) == [
-        "trl 0.19.0 changed the default of `beta` of `GRPOConfig` from 0.04 to 0.0 (no KL term and no reference model): "
-        "state the value you want (trl>=0.18,<0.20 allows both)"
+        "trl 0.19.0 changed the default of `beta` of `GRPOConfig` from 0.04 to 0.0 (no KL term and no reference model)"
+        ": state the value you want (trl>=0.18,<0.20 allows both)"
     ]
 
 

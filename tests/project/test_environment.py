@@ -250,7 +250,7 @@ def test_broken_neighbours_are_no_reason_to_stop(tmp_path: Path):
 def test_judge_all_releases(tmp_path: Path):
     verdict = judge(environment(tmp_path, {"requirements.txt": "trl==0.15.2\n"}), {"trl": ">=0.14,<0.18"}, "error")
     assert verdict is not None
-    assert (verdict.severity, verdict.phrase) == ("error", "for trl 0.15.2")
+    assert (verdict.severity, verdict.scope) == ("error", "pinned: trl 0.15.2")
     assert [Path(location.path).name for location in verdict.related] == ["requirements.txt"]
 
 
@@ -258,7 +258,7 @@ def test_judge_some_releases(tmp_path: Path):
     verdict = judge(environment(tmp_path, {"requirements.txt": "trl>=0.14,<0.18\n"}), {"trl": ">=0.15,<0.18"}, "error")
     assert verdict is not None
     assert verdict.severity == "warning"
-    assert verdict.phrase == "for trl 0.15.0 to 0.17.0 of the allowed releases"
+    assert verdict.scope == "trl 0.15.0 to 0.17.0; your pin trl>=0.14,<0.18 allows 0.14.0 to 0.17.0"
 
 
 def test_judge_older_releases_only(tmp_path: Path):
@@ -266,14 +266,14 @@ def test_judge_older_releases_only(tmp_path: Path):
     verdict = judge(environment(tmp_path, {"requirements.txt": "trl>=0.14,<0.19\n"}), {"trl": ">=0.15,<0.18"}, "error")
     assert verdict is not None
     assert verdict.severity == "info"
-    assert verdict.phrase == "for trl 0.15.0 to 0.17.0 of the allowed releases"
+    assert verdict.scope == "trl 0.15.0 to 0.17.0; your pin trl>=0.14,<0.19 allows 0.14.0 to 0.18.2"
 
 
 def test_judge_without_a_pin(tmp_path: Path):
     verdict = judge(environment(tmp_path, {}), {"trl": ">=1.0"}, "error")
     assert verdict is not None
     assert verdict.severity == "warning"
-    assert "the newest known release, because nothing pins it" in verdict.phrase
+    assert verdict.scope == f"nothing pins trl; {newest('trl')} is assumed"
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_judge_at_the_tip_of_a_repository(tmp_path: Path):
     found = environment(tmp_path, {"requirements.txt": "trl @ git+https://github.com/huggingface/trl.git\n"})
     verdict = judge(found, {"trl": ">=0.14"}, "error")
     assert verdict is not None and verdict.severity == "warning"
-    assert verdict.phrase == f"for trl from the tip of its repository, which is at least {newest('trl')}"
+    assert verdict.scope == f"trl comes from the tip of its repository, at least {newest('trl')}"
     assert judge(found, {"trl": ">=0.14"}, "info").severity == "info"  # type: ignore[union-attr]
     assert judge(found, {"trl": "<0.14"}, "error") is None
 
