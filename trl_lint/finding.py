@@ -13,7 +13,7 @@ from trl_lint.records import NamedTuple
 Severity = Literal["error", "warning", "info"]
 Applicability = Literal["safe", "unsafe"]
 
-NoticeKind = Literal["newer-release", "unknown-release", "unknown-target", "skipped-file"]
+NoticeKind = Literal["newer-release", "unknown-release", "unknown-target", "skipped-file", "unread-file"]
 
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
@@ -84,8 +84,8 @@ class Notice(NamedTuple):
     """What was not judged, so that silence about it does not pass for "looked at, nothing found".
 
     `kind`: "newer-release" and "unknown-release" (a pin of `package` that takes a release nobody has read; the newest
-    known one is `newest_known`), "unknown-target", "skipped-file" (`# flake8: noqa`). `location` is where that is
-    written, None on the command line.
+    known one is `newest_known`), "unknown-target", "skipped-file" (`# flake8: noqa`), "unread-file" (one that
+    went, or is not to be read by us). `location` is where that is written, None on the command line.
     """
 
     kind: NoticeKind

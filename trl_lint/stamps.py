@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from io import FileIO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +18,24 @@ _TICK_NS = 100_000_000
 _COARSE_TICK_NS = 2_100_000_000
 _ROUND_NS = 10_000_000
 _DIGEST_BYTES = 16
+NO_FILE = "Not a regular file"
+_NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
+
+
+def opened(path: str) -> FileIO:
+    """A file, to be read. Raises OSError, also for what is no file: a pipe would keep us waiting, a device for ever.
+
+    What stands at a path may change between a look and the opening, so the file that is open is asked.
+    """
+    stream = FileIO(path, opener=_at_once)
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise OSError(errno.EINVAL, NO_FILE, path)
+    return stream
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | _NOT_WAITING)
 
 
 def kind_of(path: str) -> str:

@@ -7,7 +7,7 @@ import stat
 import time
 
 from trl_lint.cache.entry import CONTENTS, NAMES, Entry, write_entry
-from trl_lint.stamps import digest_of, kind_of_entry, lasting, listing_digest, stamp_of
+from trl_lint.stamps import digest_of, kind_of_entry, lasting, listing_digest, opened, stamp_of
 
 
 def renewed(entry: Entry, changed: list[int], path: str) -> Entry | None:
@@ -34,7 +34,7 @@ def looked_again(kind: str, path: str) -> tuple[str, str] | None:
     """Stamp and digest of a path today; None if it can have none."""
     status = os.stat(path)
     if kind == CONTENTS and stat.S_ISREG(status.st_mode):
-        with open(path, "rb", buffering=0) as stream:
+        with opened(path) as stream:
             return stamp_of(os.fstat(stream.fileno())), digest_of(stream.read())
     if kind == NAMES:
         with os.scandir(path) as listing:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
+from trl_lint import looks
 from trl_lint.commands import UsageError
 from trl_lint.settings_file import SettingsError, read_targets
 
@@ -31,8 +32,7 @@ def run(args: argparse.Namespace) -> int:
         with _opened(args.log) as (stream, size), _Progress(size, args.quiet) as progress:
             log = read_log(stream, progress.tick)
     except (OSError, EOFError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise UsageError(f"`{args.log}` cannot be read: {reason}") from None
+        raise UsageError(f"`{args.log}` cannot be read: {looks.reason(error)}") from None
     try:
         found = diagnose(log, args.log, args.project, targets)
     except SettingsError as error:
