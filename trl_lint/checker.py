@@ -11,7 +11,7 @@ from trl_lint import looks
 from trl_lint.checks.agreement import agreed
 from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Location, Notice, Severity, lowered
+from trl_lint.finding import Finding, Location, Notice, Severity, excerpted, lowered
 from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, is_larger
 from trl_lint.python.triage import triage_of
 from trl_lint.records import NamedTuple
@@ -315,6 +315,7 @@ class Checker:
     def _add(self, finding: Finding) -> None:
         from trl_lint.paths import is_retired
 
+        finding = excerpted(finding)
         path = finding.location.path
         roots = (self.project(path).root, self.settings.root)
         if finding.code != "TRL003" and any(is_retired(path, root) for root in roots):

@@ -6,6 +6,7 @@ import argparse
 import gzip
 import os
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
@@ -31,6 +32,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         with _opened(args.log) as (stream, size), _Progress(size, args.quiet) as progress:
             log = read_log(stream, progress.tick)
+    except zlib.error:
+        raise UsageError(f"`{args.log}` cannot be read: it is no whole gzip file; unpack it first") from None
     except (OSError, EOFError) as error:
         raise UsageError(f"`{args.log}` cannot be read: {looks.reason(error)}") from None
     try:
