@@ -10,8 +10,8 @@
 #             see benchmarks/README.md
 # make links  how many of the files that launch commands name are found in TREES="folder folder …"
 # make overlaps  what two rules say about one defect in TREES="folder folder …"
-# make torture  check and repair everything there is, whole and broken: the standard library, edited fixtures and
-#             TREES="folder folder …"; slow
+# make torture  check and repair everything there is, whole and broken: the standard library, edited fixtures, edited bytes
+#             of every kind of file, and TREES="folder folder …"; slow
 #
 # Each sets up .venv when pyproject.toml asks for it, and leaves the system's Python alone.
 
@@ -89,6 +89,7 @@ overlaps: $(INSTALLED)
 torture: $(INSTALLED)
 	@failed=0; \
 	$(BIN)/python -m benchmarks.torture $(TREES) || failed=1; \
+	$(BIN)/python -m benchmarks.byte_edits || failed=1; \
 	$(BIN)/python -m benchmarks.oracle $(TREES) || failed=1; \
 	$(BIN)/python -m benchmarks.fix_safety $(TREES) || failed=1; \
 	$(BIN)/python -m benchmarks.edits $(TREES) || failed=1; \

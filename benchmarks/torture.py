@@ -127,7 +127,7 @@ def _doubled(chance: random.Random, data: bytes) -> bytes:
 
 def _inserted(chance: random.Random, data: bytes) -> bytes:
     at = chance.randrange(len(data) + 1)
-    return data[:at] + chance.choice(_INSERTS) * chance.choice((1, 1, 2, 300)) + data[at:]
+    return data[:at] + chance.choice(INSERTS) * chance.choice((1, 1, 2, 300)) + data[at:]
 
 
 def _swapped(chance: random.Random, data: bytes) -> bytes:
@@ -162,7 +162,7 @@ def _stretched(chance: random.Random, data: bytes) -> bytes:
     return data[:at] + chance.choice((b"x", b" ", b"1", b"a.", b"a=1,", b"--x ", b"\xc3\xa9")) * 30_000 + data[at:]
 
 
-_INSERTS = (
+INSERTS = (
     b"\x00", b"\xff", b"\xef\xbb\xbf", b"\r", b"\f", b"\x1b[31m", b"\xed\xa0\x80", b"\\u", b"\\N{", b"'''", b'"',
     b"#", b"{{", b"${", b"$((", b"<<EOF\n", b"&a ", b"*a", b"!!python/object:os.system ", b"%%bash\n", b"!", b": ",
     b"- ", b"[[", b"\xe2\x80\xa8", b"lambda:", b"f'{", b"\\", b"1e999", b"9" * 5000, b"not ", b"@", b"async ",

@@ -139,7 +139,7 @@ def unreadable(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_unreadable_file_in_a_folder_is_one_finding(unreadable: Path, capsys: pytest.CaptureFixture[str]):
     outcome = check(capsys)
     assert ("secret.py", "TRL001", 1) in outcome.findings
-    assert "Permission denied" in outcome.messages["secret.py"]
+    assert "permission denied; make it readable" in outcome.messages["secret.py"]
     assert RECIPE_FINDING in outcome.findings
     assert (outcome.status, outcome.errors) == (1, [])
 

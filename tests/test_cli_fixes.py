@@ -103,7 +103,7 @@ def test_a_read_only_file_is_said(sh: Shell):
     (sh.folder / "train.py").chmod(0o444)
     run = sh("--fix", "--output-format", "concise")
     assert run.status == 2
-    assert run.err == "trl-lint: train.py: is read-only, so it was not repaired\n"
+    assert run.err == "trl-lint: train.py: is read-only, so it was left as it is\n"
     assert run.out.startswith(FOUND) and sh.read("train.py") == SCRIPT
 
 
@@ -111,7 +111,7 @@ def test_a_file_with_two_names_is_left_as_it_is(sh: Shell):
     (sh.folder / "twin.py").hardlink_to(sh.folder / "train.py")
     run = sh("--fix")
     assert run.status == 2 and sh.read("train.py") == SCRIPT == sh.read("twin.py")
-    assert "trl-lint: train.py: has 2 names (hard links), so it was not repaired\n" in run.err
+    assert "trl-lint: train.py: has 2 names (hard links), so it was left as it is\n" in run.err
 
 
 def test_fix_in_the_settings_can_be_switched_off(sh: Shell):

@@ -168,7 +168,7 @@ CLOSED = "the output cannot be written: bad file descriptor"
         ("trl-lint --output-format json > /dev/full", 2, FULL),
         ("trl-lint --statistics > /dev/full", 2, FULL),
         ("trl-lint --diff > /dev/full", 2, FULL),
-        ("trl-lint --output-file /dev/full", 2, FULL),
+        ("trl-lint --output-file /dev/full", 2, "/dev/full: cannot be written: no space left on device"),
         ("trl-lint rule TRL103 > /dev/full", 2, FULL),
         ("echo accelerate launch train.py > run.sh; trl-lint runs > /dev/full", 2, FULL),
         ("trl-lint --version > /dev/full", 2, FULL),

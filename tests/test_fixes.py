@@ -387,7 +387,7 @@ def test_a_read_only_file_stays(tmp_path: Path):
     path = tmp_path / "a.py"
     path.write_bytes(b"old")
     path.chmod(0o444)
-    assert unwritable(str(path)) == "is read-only, so it was not repaired"
+    assert unwritable(str(path)) == "is read-only, so it was left as it is"
     with pytest.raises(WriteError, match="read-only"):
         write_file(str(path), b"new", b"old")
     assert path.read_bytes() == b"old"

@@ -52,7 +52,7 @@ def read_baseline(path: str) -> Baseline:
     except FileNotFoundError:
         raise BaselineError(f"{path}: no such baseline; `--write-baseline` makes one") from None
     except OSError as error:
-        raise BaselineError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+        raise BaselineError(f"{path}: {looks.reason(error)}") from None
     except (ValueError, RecursionError) as error:
         raise BaselineError(f"{path}: not a baseline: {error}") from None
     try:

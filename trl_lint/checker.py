@@ -12,7 +12,7 @@ from trl_lint.budget import READER_SECONDS, RULE_SECONDS, OverBudgetError
 from trl_lint.checks.agreement import agreed
 from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Location, Notice, Severity, lowered
+from trl_lint.finding import Finding, Location, Notice, Severity, excerpted, lowered
 from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, is_larger
 from trl_lint.python.triage import triage_of
 from trl_lint.records import NamedTuple
@@ -83,16 +83,13 @@ class Checker:
         try:
             file = self.files.own(path)
         except OSError as error:
-            reason = error.strerror or type(error).__name__
-            if explicit:
-                self.problems.append(Problem(path, f"cannot be read: {reason}"))
-            else:
-                self._report_unparsed(path, f"cannot be read: {reason}", 0)
+            self._report_unread(path, explicit, error)
             return
         except SourceError as error:
             self._report_refused(path, error)
             return
         self._check_file(file, explicit)
+        self._note_unread()
         if path not in self.found_in and not mentions_noqa(file.data):
             self.files.forget(path)
 
@@ -100,6 +97,33 @@ class Checker:
         """Take over what was left out while the last file was checked."""
         for notice in budget.taken_notes():
             self.notices_in.setdefault(self._checking, {}).setdefault(notice)
+
+    def _report_unread(self, path: str, explicit: bool, error: OSError) -> None:
+        """Say why nothing is known of a file, or of a folder that takes its own place because it cannot be listed."""
+        what = "read"
+        if isinstance(error, IsADirectoryError):
+            try:
+                looks.entries(path)
+            except OSError as refusal:
+                what, error = "listed", refusal
+        if explicit:
+            self.problems.append(Problem(path, f"cannot be {what}: {looks.reason(error)}"))
+        elif looks.is_gone(error):
+            self._note(path, "not checked: this file came, went or changed its kind meanwhile; run again")
+        else:
+            advice = "make it readable, or " if isinstance(error, PermissionError) else ""
+            advice += "leave it out with `--extend-exclude`"
+            self._report_unparsed(path, f"cannot be {what}: {looks.reason(error)}; {advice}", 0)
+
+    def _note_unread(self) -> None:
+        """Note what was wanted for the sake of this file and cannot be read."""
+        for path, error in looks.taken_unread().items():
+            if path not in self.asked:
+                self._note(path, f"not taken into account: it cannot be read: {looks.reason(error)}")
+
+    def _note(self, path: str, message: str) -> None:
+        notice = Notice("unread-file", message, Location(path, 0, 0))
+        self.notices_in.setdefault(self._checking, {}).setdefault(notice)
 
     def _check_file(self, file: SourceFile, explicit: bool) -> None:
         path = file.path
@@ -327,6 +351,7 @@ class Checker:
     def _add(self, finding: Finding) -> None:
         from trl_lint.paths import is_retired
 
+        finding = excerpted(finding)
         path = finding.location.path
         roots = (self.project(path).root, self.settings.root)
         if finding.code != "TRL003" and any(is_retired(path, root) for root in roots):

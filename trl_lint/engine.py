@@ -95,6 +95,7 @@ def check(
     enabled = gc.isenabled()
     gc.disable()  # trees die by reference counting; collecting while they are built only costs
     try:
+        looks.taken_unread()  # what nobody asked about before
         files, projects = shared or Shared(Files(overlays), {})
         found, missing = collect(paths, settings, overlays or {})
         run = _Run(Checker(settings, files, projects), found)

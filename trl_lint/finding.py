@@ -13,7 +13,10 @@ from trl_lint.records import NamedTuple
 Severity = Literal["error", "warning", "info"]
 Applicability = Literal["safe", "unsafe"]
 
-NoticeKind = Literal["newer-release", "unknown-release", "unknown-target", "skipped-file", "budget"]
+NoticeKind = Literal["newer-release", "unknown-release", "unknown-target", "skipped-file", "budget", "unread-file"]
+
+# Nobody reads more of a message, and services refuse what is much longer.
+_LONGEST = 2000
 
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
@@ -89,7 +92,8 @@ class Notice(NamedTuple):
 
     `kind`: "newer-release" and "unknown-release" (a pin of `package` that takes a release nobody has read; the newest
     known one is `newest_known`), "unknown-target", "skipped-file" (`# flake8: noqa`), "budget" (work that was cut
-    short). `location` is where that is written, None on the command line.
+    short), "unread-file" (one that went, or is not to be read by us). `location` is where that is written, None on the
+    command line.
     """
 
     kind: NoticeKind
@@ -103,6 +107,18 @@ class Notice(NamedTuple):
     def sort_key(self) -> tuple[str, int, str, str]:
         place = self.location or Location("", 0, 0)
         return (place.path, place.start, self.kind, self.message)
+
+
+def excerpted(finding: Finding) -> Finding:
+    """The finding, with what it quotes of a file cut in the middle where that has no end."""
+    if not any(len(text) > _LONGEST for text in (finding.message, *(place.message for place in finding.related))):
+        return finding
+    related = tuple(place._replace(message=_excerpt(place.message)) for place in finding.related)
+    return finding._replace(message=_excerpt(finding.message), related=related)
+
+
+def _excerpt(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
 
 
 def lowered(severity: Severity) -> Severity:

@@ -6,6 +6,7 @@ the files that were not there. Nothing is recorded unless `recording` is on.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -19,15 +20,20 @@ from trl_lint.stamps import (
     FILE,
     FOLDER,
     LINK,
+    NO_FILE,
     NOTHING,
     QUESTIONS,
     digest_of,
     kind_of,
     kind_of_entry,
+    opened,
     stamp_of,
 )
 
 T = TypeVar("T")
+
+# The last two are how the system refuses to open sockets and devices that nobody has.
+_GONE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO, errno.ENODEV))
 
 
 class Record:
@@ -105,6 +111,7 @@ class Record:
 
 _record: Record | None = None
 _about: str | None = None
+_unread: dict[str, OSError] = {}
 _forget: list[Callable[[], None]] = []
 
 
@@ -200,20 +207,45 @@ def note_place() -> None:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
+def is_gone(error: OSError) -> bool:
+    """Whether there is no file of that name, whoever asks; any other error is about one that may be there."""
+    return error.errno in _GONE or error.strerror == NO_FILE
+
+
+def reason(error: OSError | EOFError) -> str:
+    """Why the system refused something, as the end of a sentence."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return text[0].lower() + text[1:]
+
+
 def read(path: str, by: str | None = None) -> bytes:
-    """The bytes of a file; `by` is as in `note_use`. Raises OSError."""
+    """The bytes of a file; `by` is as in `note_use`. Raises OSError, also for a pipe or a device."""
     try:
-        with open(path, "rb", buffering=0) as stream:
+        with opened(path) as stream:
             if _record is None:
                 return stream.read()
             status = os.fstat(stream.fileno())
             data = stream.read()
     except OSError as error:
+        note_unread(path, error)
         _note_failure(path, error)
         raise
     _record.note_file(path, status, data)
     note_use(path, by)
     return data
+
+
+def note_unread(path: str, error: OSError) -> None:
+    """Something is there and cannot be read: what it says is not known, and whoever reports has to say so."""
+    if not is_gone(error):
+        _unread[full(path)] = error
+
+
+def taken_unread() -> dict[str, OSError]:
+    """What could not be read since this was asked last, by absolute path."""
+    found = dict(_unread)
+    _unread.clear()
+    return found
 
 
 def read_text(path: str) -> str:
@@ -251,7 +283,7 @@ def is_larger(path: str, limit: int) -> bool:
 
 def _note_failure(path: str, error: OSError) -> None:
     if _record is not None:
-        if isinstance(error, (FileNotFoundError, NotADirectoryError, IsADirectoryError)):
+        if is_gone(error):
             _record.note_answer("kind", path, kind_of(path))
         else:  # there, but not for us: what would change that is no part of the record
             _record.is_torn = True

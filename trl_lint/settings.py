@@ -15,7 +15,7 @@ from trl_lint.finding import Severity
 from trl_lint.paths import Glob
 from trl_lint.records import NamedTuple
 from trl_lint.selection import Selection, covers, is_selected
-from trl_lint.settings_file import Reader, own_table
+from trl_lint.settings_file import Reader, SettingsError, own_table, unreadable
 
 # The names of ruff's configuration files, in its order of preference.
 _OWN_FILES = (".trl-lint.toml", "trl-lint.toml")
@@ -196,7 +196,9 @@ def find_config(folder: str) -> str | None:
     path = os.path.join(folder, "pyproject.toml")
     try:
         data = looks.read(path)
-    except OSError:
+    except OSError as error:
+        if not looks.is_gone(error) and looks.is_file(path):
+            raise SettingsError(unreadable(path, error)) from None  # it may hold settings
         data = b""
     # Nearly every pyproject.toml is somebody else's; only one that mentions the tool is parsed.
     if b"trl-lint" in data and own_table(path, data) is not None:

@@ -26,6 +26,12 @@ def shown(path: str) -> str:
     return path if relative.startswith("..") else relative
 
 
+def unreadable(path: str, error: OSError) -> str:
+    """What to say of a settings file that cannot be read."""
+    text = f"{shown(path)}: {looks.reason(error)}"
+    return text if looks.is_gone(error) else f"{text}; make it readable, or check with `--isolated`"
+
+
 def own_table(path: str, data: bytes) -> dict[str, Any] | None:
     """The settings in a configuration file, None where a pyproject.toml has none. Raises SettingsError."""
     import tomli
@@ -60,7 +66,7 @@ class Reader:
         try:
             self.data = looks.read(path)
         except OSError as error:
-            raise SettingsError(f"{shown(path)}: {(error.strerror or str(error)).lower()}") from None
+            raise SettingsError(unreadable(path, error)) from None
 
     def read(self) -> dict[str, Any]:
         """Every setting of the file, checked. Raises SettingsError at the first that is wrong."""

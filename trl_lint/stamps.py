@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from io import FileIO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +22,24 @@ _DIGEST_BYTES = 16
 CACHES = frozenset(("__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".trl_lint_cache"))
 # Names of folders that rules and readers go by, wherever in a path they stand.
 _MEANINGS = frozenset(("test", "tests", "testing", "requirements", "requirement", "reqs", "constraints"))
+NO_FILE = "Not a regular file"
+_NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
+
+
+def opened(path: str) -> FileIO:
+    """A file, to be read. Raises OSError, also for what is no file: a pipe would keep us waiting, a device for ever.
+
+    What stands at a path may change between a look and the opening, so the file that is open is asked.
+    """
+    stream = FileIO(path, opener=_at_once)
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise OSError(errno.EINVAL, NO_FILE, path)
+    return stream
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | _NOT_WAITING)
 
 
 def kind_of(path: str) -> str:

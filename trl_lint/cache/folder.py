@@ -63,9 +63,14 @@ def _mark(folder: str) -> None:
         path = os.path.join(folder, name)
         if not os.path.lexists(path) or os.path.getsize(path) == 0:  # a killed run may have got no further
             new = f"{path}.{os.getpid()}.tmp"
-            with open(new, "w", encoding="utf-8", newline="\n") as stream:
-                stream.write(text)
-            os.replace(new, path)
+            try:
+                with open(new, "w", encoding="utf-8", newline="\n") as stream:
+                    stream.write(text)
+                os.replace(new, path)
+            except OSError:  # a full disk: nothing of ours stays on it
+                with suppress(OSError):
+                    os.unlink(new)
+                raise
 
 
 def prune(folder: str) -> None:

@@ -7,7 +7,7 @@ import stat
 import time
 
 from trl_lint.cache.entry import CONTENTS, NAMES, SIZE, Entry, write_entry
-from trl_lint.stamps import CACHES, digest_of, kind_of_entry, lasting, listing_digest, stamp_of
+from trl_lint.stamps import CACHES, digest_of, kind_of_entry, lasting, listing_digest, opened, stamp_of
 
 
 def renewed(entry: Entry, changed: list[int], path: str) -> Entry | None:
@@ -36,7 +36,7 @@ def looked_again(kind: str, path: str, before: str) -> tuple[str, str] | None:
     if kind == CONTENTS and stat.S_ISREG(status.st_mode):
         if before.startswith(SIZE):
             return stamp_of(status), f"{SIZE}{status.st_size}"
-        with open(path, "rb", buffering=0) as stream:
+        with opened(path) as stream:
             return stamp_of(os.fstat(stream.fileno())), digest_of(stream.read())
     if kind == NAMES:
         with os.scandir(path) as listing:

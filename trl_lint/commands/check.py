@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 import time
@@ -88,6 +89,7 @@ class CheckRun:
     def __init__(self, args: argparse.Namespace, memory: Memory | None) -> None:
         self.args = args
         self.memory = memory
+        self._file = io.StringIO()  # what goes into `--output-file`
         self.out = memory.heard("o", sys.stdout) if memory else sys.stdout
         self.err = memory.heard("e", sys.stderr) if memory else sys.stderr
         self.options = read_options(args)
@@ -114,7 +116,7 @@ class CheckRun:
         try:
             self.overlays[path] = stream.read() if stream is not None else sys.stdin.read().encode()
         except OSError as error:
-            raise UsageError(f"standard input cannot be read: {(error.strerror or str(error)).lower()}") from None
+            raise UsageError(f"standard input cannot be read: {looks.reason(error)}") from None
         if name is None:
             self.shown_as[path] = "-"
         self.paths = [path]
@@ -256,17 +258,12 @@ class CheckRun:
 
     def _written(self, outcome: Outcome) -> Outcome:
         """Put the repaired files in place; what could not be written is checked again as it is."""
-        from trl_lint.fixes.write import WriteError, write_file
+        from trl_lint.fixes.write import write_together
 
-        failed = []
-        for path, data in sorted(outcome.changed.items()):
-            if path == self.stdin_path:
-                continue
-            try:
-                write_file(path, data, outcome.before[path].data)
-            except WriteError as error:
-                failed.append(path)
-                self.problems.append((path, str(error)))
+        contents = {path: data for path, data in outcome.changed.items() if path != self.stdin_path}
+        before = {path: outcome.before[path].data for path in contents}
+        failed = write_together(contents, before, [{edit.path for edit in f.fix.edits} for f in outcome.fixed if f.fix])
+        self.problems += sorted(failed.items())
         # A refusal knows where its finding was then; later repairs may have moved it.
         report = self._report_of(outcome, sys.stderr)
         now = {(f.code, f.location.path, f.message): f.location for f in outcome.findings}
@@ -282,12 +279,12 @@ class CheckRun:
     def _show_diff(self, outcome: Outcome) -> int:
         from trl_lint.commands.fixes import fix_list, write_diff
 
-        stream, close = self._output()
+        stream = self._output()
         report = self._report_of(outcome, stream)
         if not self.args.silent:
             write_diff(outcome.changed, outcome.before, report, stream)
-        if close:
-            stream.close()
+        if self.args.output_file is not None:
+            self._put_output()
         if self.settings.show_fixes and outcome.fixed:
             self.say(fix_list(outcome.fixed, report).rstrip("\n"), prefix="")
         found = f"Would fix {counted(len(outcome.fixed), 'problem')}." if outcome.fixed else "No fixes to make."
@@ -310,17 +307,22 @@ class CheckRun:
             if not self.args.silent:
                 print(f"trl-lint: {visible(report.path(path))}: {visible(message)}", file=self.err)
 
-    def _output(self) -> tuple[TextIO, bool]:
-        """The stream for the report, and whether it is ours to close."""
+    def _output(self) -> TextIO:
+        """The stream for the report; `_put_output` writes what is meant for a file."""
         if self.args.output_file is not None:
-            try:
-                file: TextIO = open(self.args.output_file, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
-            except OSError as error:
-                reason = (error.strerror or str(error)).lower()
-                raise UsageError(f"{self.args.output_file}: cannot be written: {reason}") from None
-            return (self.memory.heard("f", file) if self.memory else file), True
+            return self.memory.heard("f", self._file) if self.memory else self._file
         # The repaired text of standard input goes to standard output, so nothing else may.
-        return (self.err if self.stdin_path and self.settings.fix else self.out), False
+        return self.err if self.stdin_path and self.settings.fix else self.out
+
+    def _put_output(self) -> None:
+        """Write a report that is complete into its file: till then the old one stays. Raises UsageError."""
+        from trl_lint.fixes.write import put_file
+
+        path: str = self.args.output_file
+        try:
+            put_file(path, self._file.getvalue().encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written: {looks.reason(error)}") from None
 
     def _report_of(self, outcome: Outcome, stream: TextIO) -> Report:
         is_terminal = stream.isatty()
@@ -350,7 +352,7 @@ class CheckRun:
         self._say_problems()
         if self.args.silent and self.args.output_file is None:
             return
-        stream, close = self._output()
+        stream = self._output()
         report = self._report_of(outcome, stream)
         name = self.settings.output_format
         if self.settings.show_fixes and outcome.fixed and name in FOR_PEOPLE:
@@ -363,8 +365,8 @@ class CheckRun:
             write_statistics(report, name, stream)
         else:
             write(name, report, stream)
-        if close:
-            stream.close()
+        if self.args.output_file is not None:
+            self._put_output()
 
     # -- exit status ----------------------------------------------------------------------------------------------
 
@@ -399,10 +401,13 @@ class CheckRun:
             if self.stdin_path is not None:
                 raise UsageError("`--add-noqa` needs files it can write")
             report = self._report_of(outcome, sys.stderr)
-            added, left = add_noqas(outcome.findings, report, self.args.add_noqa)
-            for place, reason in left:
+            added = add_noqas(outcome.findings, report, self.args.add_noqa)
+            for place, reason in added.left:
                 self.say(f"{place}: {reason}")
-            self.say(f"Added {counted(added, 'noqa comment')}.", prefix="")
+            self.say(f"Added {counted(added.comments, 'noqa comment')}.", prefix="")
+            known, self.problems = self.problems, added.problems
+            self._say_problems()
+            self.problems += known
         return 2 if self._failed(outcome) else 0
 
 

@@ -6,10 +6,12 @@ import argparse
 import gzip
 import os
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
+from trl_lint import looks
 from trl_lint.commands import UsageError
 from trl_lint.settings_file import SettingsError, read_targets
 
@@ -30,9 +32,10 @@ def run(args: argparse.Namespace) -> int:
     try:
         with _opened(args.log) as (stream, size), _Progress(size, args.quiet) as progress:
             log = read_log(stream, progress.tick)
+    except zlib.error:
+        raise UsageError(f"`{args.log}` cannot be read: it is no whole gzip file; unpack it first") from None
     except (OSError, EOFError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise UsageError(f"`{args.log}` cannot be read: {reason}") from None
+        raise UsageError(f"`{args.log}` cannot be read: {looks.reason(error)}") from None
     try:
         found = diagnose(log, args.log, args.project, targets)
     except SettingsError as error:

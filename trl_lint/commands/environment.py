@@ -8,8 +8,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from trl_lint import looks
 from trl_lint.commands import UsageError
 from trl_lint.commands.options import group_by_settings
+from trl_lint.commands.unread import say_unread
 from trl_lint.reports import Report, counted, levels, visible
 from trl_lint.settings import Options
 from trl_lint.settings_file import SettingsError, read_targets
@@ -30,7 +32,10 @@ _MOST_PLACES = 8
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the environments of a folder or a file; 1 if a conflict above a hint was found. Raises UsageError."""
+    """Print the environments of a folder or a file; 1 if a conflict above a hint was found. Raises UsageError.
+
+    If something could not be read, the exit status is 2.
+    """
     from trl_lint.project.unjudged import unjudged_targets
 
     try:
@@ -44,13 +49,17 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     for notice in unjudged_targets(targets):
         print(f"trl-lint: {notice.message}", file=sys.stderr)
+    looks.taken_unread()
     found = read_environments(paths, settings)
+    unread = looks.taken_unread()
     conflicts = find_conflicts(found, settings)
     report = Report(conflicts, (), found[0].project.files if found else Files(), os.getcwd())
     if args.output_format == "json":
         _print_json(found, report)
     else:
         sys.stdout.writelines(f"{line}\n" for line in _text(found, report))
+    if say_unread(unread):
+        return 2
     return int(any(finding.severity != "info" for finding in conflicts))
 
 

@@ -8,7 +8,9 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from trl_lint import looks
 from trl_lint.commands import UsageError
+from trl_lint.commands.unread import say_unread
 from trl_lint.settings_file import SettingsError
 
 if TYPE_CHECKING:
@@ -16,27 +18,30 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the runs as text or JSON, or write them as a page. Exit status 0, also where there are none."""
+    """Print the runs as text or JSON, or write them as a page.
+
+    The exit status is 0, also where there are none, and 2 if something could not be read.
+    """
     missing = [path for path in args.paths if not os.path.exists(path)]
     if missing:
         raise UsageError(f"no file or folder `{missing[0]}`")
     from trl_lint.reports.runs import describe, write_json, write_text
 
+    looks.taken_unread()
     try:
         found = collect_runs(args.paths or ["."], args.documentation)
     except SettingsError as error:
         raise UsageError(str(error)) from None
     described = [describe(one, os.getcwd()) for one in found]
     if args.html:
+        from trl_lint.fixes.write import put_file
         from trl_lint.reports.runs_html import page
 
         try:
-            with open(args.html, "w", encoding="utf-8") as stream:
-                stream.write(page(described))
+            put_file(args.html, page(described).encode("utf-8", "backslashreplace"))
         except OSError as error:
-            raise UsageError(f"--html: {args.html}: {error.strerror}") from None
-        return 0
-    if args.output_format == "json":
+            raise UsageError(f"--html: {args.html}: cannot be written: {looks.reason(error)}") from None
+    elif args.output_format == "json":
         write_json(described, sys.stdout)
     else:
         from trl_lint.reports.colors import Palette, wants_color
@@ -45,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         if not found:
             hidden = " outside of documentation; see --documentation" if not args.documentation else ""
             print(f"no command that starts training or serving was found{hidden}", file=sys.stderr)
-    return 0
+    return 2 if say_unread(looks.taken_unread()) else 0
 
 
 def collect_runs(paths: Iterable[str], documentation: bool) -> list[Run]:

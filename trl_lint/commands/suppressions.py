@@ -6,12 +6,13 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 
+from trl_lint import looks
 from trl_lint.commands import UsageError
 from trl_lint.comments import Comments, language_of
 from trl_lint.finding import Edit, Finding
 from trl_lint.fixes.apply import by_path, edited
 from trl_lint.fixes.verify import objection
-from trl_lint.fixes.write import WriteError, write_file
+from trl_lint.fixes.write import WriteError, put_file, write_file
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.reports import Report
@@ -41,17 +42,25 @@ def write_baseline(path: str, findings: Iterable[Finding], files: Files) -> None
     from trl_lint.baseline import baseline_text
 
     try:
-        with open(path, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(baseline_text(path, findings, files))
+        put_file(path, baseline_text(path, findings, files).encode())
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"{path}: cannot be written: {looks.reason(error)}") from None
 
 
-def add_noqas(findings: Sequence[Finding], report: Report, reason: str) -> tuple[int, list[tuple[str, str]]]:
-    """Add a `# noqa` for every finding and write the files.
+class Added(NamedTuple):
+    """What became of findings that were to be suppressed.
 
-    Returns how many comments were added or extended, and (place, why) of the findings that got none.
+    `comments` is how many were added or extended, `left` (place, why) of the findings that got none, `problems`
+    (path, why) of the files that could not be written.
     """
+
+    comments: int
+    left: list[tuple[str, str]]
+    problems: list[tuple[str, str]]
+
+
+def add_noqas(findings: Sequence[Finding], report: Report, reason: str) -> Added:
+    """Add a `# noqa` for every finding and write the files."""
     if re.search(r"[\r\n]", reason):
         raise UsageError("--add-noqa: the reason must be one line")
     by_file: dict[str, list[Finding]] = {}
@@ -59,18 +68,22 @@ def add_noqas(findings: Sequence[Finding], report: Report, reason: str) -> tuple
         by_file.setdefault(finding.location.path, []).append(finding)
     added = 0
     left: list[tuple[str, str]] = []
+    problems: list[tuple[str, str]] = []
     for path, group in by_file.items():
         file = report.file(path)
         try:
             if file is None:
                 raise RefusedError("the file cannot be read")
             number, refused = _add_to_file(file, group, reason.strip())
-        except (RefusedError, WriteError, SourceError) as error:
+        except WriteError as error:
+            problems.append((path, str(error)))
+            continue
+        except (RefusedError, SourceError) as error:
             left += [(report.place(finding.location), str(error)) for finding in group]
             continue
         added += number
         left += [(report.place(finding.location), why) for finding, why in refused]
-    return added, left
+    return Added(added, left, problems)
 
 
 def _add_to_file(file: SourceFile, findings: list[Finding], reason: str) -> tuple[int, list[tuple[Finding, str]]]:

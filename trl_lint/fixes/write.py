@@ -8,9 +8,12 @@ import re
 import stat
 import tempfile
 import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import BinaryIO
 
+from trl_lint import looks
 from trl_lint.regexes import regex
+from trl_lint.stamps import opened
 
 _PREFIX = ".trl-lint-"
 _SUFFIX = ".tmp"
@@ -30,15 +33,17 @@ def unwritable(path: str) -> str | None:
     try:
         status = os.stat(target)
     except OSError as error:
-        return f"cannot be written: {(error.strerror or str(error)).lower()}"
+        return f"cannot be written: {looks.reason(error)}"
+    if not stat.S_ISREG(status.st_mode):
+        return "is no file any more, so it was left as it is"
     # A folder lets us replace a read-only file, but whoever made it read-only meant it.
     if not status.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(target, os.W_OK):
-        return "is read-only, so it was not repaired"
+        return "is read-only, so it was left as it is"
     if not os.access(os.path.dirname(target), os.W_OK):
-        return "stands in a read-only folder, so it was not repaired"
+        return "stands in a read-only folder, so it was left as it is"
     # Only a new file can take the place of an old one in one step, and the other names would keep the old one.
     if status.st_nlink > 1:
-        return f"has {status.st_nlink} names (hard links), so it was not repaired"
+        return f"has {status.st_nlink} names (hard links), so it was left as it is"
     return None
 
 
@@ -49,15 +54,85 @@ def write_file(path: str, data: bytes, expected: bytes) -> None:
     """
     target = os.path.realpath(path)
     try:
-        if (reason := unwritable(path)) is not None:
-            raise WriteError(reason)
-        status = os.stat(target)
-        with open(target, "rb") as stream:
-            if stream.read() != expected:
-                raise WriteError("has changed since it was read, so it was not repaired")
-        _replace(target, data, status)
+        _replace(target, data, _expect(path, expected))
     except OSError as error:
-        raise WriteError(f"cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise WriteError(f"cannot be written: {looks.reason(error)}; it was left as it is") from None
+
+
+def _expect(path: str, expected: bytes) -> os.stat_result:
+    """The status of a file that may be written and still holds what is expected. Raises WriteError, OSError."""
+    if (reason := unwritable(path)) is not None:
+        raise WriteError(reason)
+    with opened(os.path.realpath(path)) as stream:
+        if stream.read() != expected:
+            raise WriteError("has changed since it was read, so it was left as it is; run again")
+        return os.fstat(stream.fileno())
+
+
+def put_file(path: str, data: bytes) -> None:
+    """Write a file of our own, whatever stood there before; what stood there stays if that fails. Raises OSError.
+
+    What is no ordinary file of one name (a device, a pipe, a hard link) is written as it stands.
+    """
+    is_new = not os.path.lexists(path)
+    if not is_new and unwritable(path) is None:
+        target = os.path.realpath(path)
+        _replace(target, data, os.stat(target))
+        return
+    try:
+        with open(path, "wb") as stream:
+            stream.write(data)
+    except OSError:
+        if is_new:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+        raise
+
+
+def write_together(
+    contents: Mapping[str, bytes], before: Mapping[str, bytes], fixes: Iterable[Collection[str]]
+) -> dict[str, str]:
+    """Write files, each as `write_file` does; the paths of those that were left as they are, and why.
+
+    `before` is what they must still hold. `fixes` are the paths of each fix: of what a fix changes, and of all that
+    hangs together with it through others, everything is written or nothing.
+    """
+    left: dict[str, str] = {}
+    for group in _connected(contents, fixes):
+        written: list[str] = []
+        path = ""
+        try:
+            for path in group:
+                with contextlib.suppress(OSError):  # which writing meets again
+                    _expect(path, before[path])
+            for path in group:
+                write_file(path, contents[path], before[path])
+                written.append(path)
+        except WriteError as error:
+            shared = f"shares a fix with {os.path.basename(path)}, which was not written"
+            left.update(dict.fromkeys(group, f"{shared}, so it was left as it is"), **{path: str(error)})
+            left.update(_taken_back(written, contents, before, shared))
+    return left
+
+
+def _taken_back(
+    written: Iterable[str], contents: Mapping[str, bytes], before: Mapping[str, bytes], reason: str
+) -> Iterator[tuple[str, str]]:
+    """Give files what they held before; what is to be said of those for which that failed."""
+    for path in written:
+        try:
+            write_file(path, before[path], contents[path])
+        except WriteError as error:
+            yield path, f"{reason}, and what it held before cannot be put back: it {error}"
+
+
+def _connected(paths: Iterable[str], fixes: Iterable[Collection[str]]) -> list[list[str]]:
+    """Paths in groups, sorted: those of one fix are in one group."""
+    group_of = {path: {path} for path in paths}
+    for fix in fixes:
+        merged = set().union(*(group_of[path] for path in fix if path in group_of))
+        group_of.update(dict.fromkeys(merged, merged))
+    return sorted({min(group): sorted(group) for group in group_of.values()}.values())
 
 
 def _sweep(folder: str) -> None:

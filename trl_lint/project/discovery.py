@@ -79,9 +79,7 @@ def collect(
 def _reason(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return "no such file or directory"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror[0].lower() + error.strerror[1:]
-    return str(error)
+    return looks.reason(error) if isinstance(error, OSError) else str(error)
 
 
 def _is_excluded_anywhere(path: str, settings: Settings) -> bool:
@@ -108,7 +106,8 @@ def listings(root: str, settings: Settings) -> Iterator[tuple[str, list[os.DirEn
         folder, chain = waiting.pop()
         try:
             entries = looks.entries(folder)
-        except OSError:
+        except OSError as error:
+            looks.note_unread(folder, error)
             yield folder, None
             continue
         if folder != root and any(entry.name == "pyvenv.cfg" for entry in entries):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from trl_lint import looks
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.stamps import NO_FILE
 
 if TYPE_CHECKING:
     import ast
@@ -246,7 +247,7 @@ def open_file(path: str, data: bytes | None = None) -> SourceFile:
         status = looks.status(path)
         if not stat.S_ISREG(status.st_mode):
             kind = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EINVAL
-            raise OSError(kind, os.strerror(kind) if kind == errno.EISDIR else "Not a regular file", path)
+            raise OSError(kind, os.strerror(kind) if kind == errno.EISDIR else NO_FILE, path)
         refuse_large(status.st_size, _READABLE_BYTES)
         data = looks.read(path)
     if path.endswith(".ipynb"):
