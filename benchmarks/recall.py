@@ -76,13 +76,13 @@ def is_about(finding: dict[str, Any], use: Use) -> bool:
     if not use.lines[0] <= start["line"] <= use.lines[1]:
         return False
     if use.keyword:
-        return finding["code"] == "TRL301" and f"no argument `{use.keyword}`" in finding["message"]
+        return finding["code"] == "TRL301" and f"argument `{use.keyword}`" in finding["message"]
     if finding["code"] != "TRL302":
         return False
     module, _, name = use.name.partition(":")
-    message: str = finding["message"].partition(";")[0]
-    if message.startswith("there is no module"):
-        return f"{use.name.replace(':', '.')}.".startswith(message.split("`")[1] + ".")
+    message: str = finding["message"].partition(": ")[0]
+    if " module `" in message:  # it went, or never was there
+        return f"{use.name.replace(':', '.')}.".startswith(message.partition(" module `")[2].partition("`")[0] + ".")
     return f"`{name or module.rpartition('.')[2]}`" in message
 
 
