@@ -13,7 +13,7 @@ import time
 
 from benchmarks.clock import Clock
 
-_HOOKS = ("check_module", "is_candidate", "visit_Call", "check_document", "check_launch", "check_manifest")
+_HOOKS = ("check_module", "check_call", "check_document", "check_launch", "check_manifest")
 
 
 def measure(script: str) -> dict[str, float]:
