@@ -123,12 +123,15 @@ def _whole_file(file: SourceFile, name: str) -> Iterator[tuple[Source, list[Comm
 def _notebook_commands(source: Source) -> list[Command]:
     """The commands of a `!` line. IPython fills in `{name}` before the shell starts, so that is a hole."""
     from trl_lint.sources.pieces import Pieces
-    from trl_lint.sources.shell import read_commands
+    from trl_lint.sources.shell import commands, read_commands
     from trl_lint.sources.shell_state import HOLE
 
+    holes = list(re.finditer(r"(?<!\$)\{[A-Za-z_][^{}\n,]*\}", source.text))
+    if not holes:
+        return commands(source)
     text = Pieces()
     position = 0
-    for match in re.finditer(r"(?<!\$)\{[A-Za-z_][^{}\n,]*\}", source.text):
+    for match in holes:
         text.copy(source.text, position, match.start())
         text.put(HOLE, match.start(), match.end())
         position = match.end()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -140,8 +140,15 @@ def commands(source: Source) -> list[Command]:
 
     Broken syntax costs the commands it covers, never an exception; what is still readable is marked `errors`.
     """
-    whole = source.text is source.file.text
-    return read_commands(source.text, script=source.path if whole else None)
+    if source.text is source.file.text:
+        return read_commands(source.text, script=source.path)
+    return list(_commands_of(source.text))
+
+
+@lru_cache(maxsize=256)
+def _commands_of(text: str) -> tuple[Command, ...]:
+    """The commands of a text in some document: the notebooks of a project install the same, line by line."""
+    return tuple(read_commands(text))
 
 
 def read_commands(
