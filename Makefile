@@ -11,7 +11,7 @@
 # make links  how many of the files that launch commands name are found in TREES="folder folder …"
 # make overlaps  what two rules say about one defect in TREES="folder folder …"
 # make torture  check and repair everything there is, whole and broken: the standard library, edited fixtures, edited bytes
-#             of every kind of file, and TREES="folder folder …"; slow
+#             of every kind of file, and TREES="folder folder …"; and measure how the work grows; slow
 #
 # Each sets up .venv when pyproject.toml asks for it, and leaves the system's Python alone.
 
@@ -93,6 +93,7 @@ torture: $(INSTALLED)
 	$(BIN)/python -m benchmarks.oracle $(TREES) || failed=1; \
 	$(BIN)/python -m benchmarks.fix_safety $(TREES) || failed=1; \
 	$(BIN)/python -m benchmarks.edits $(TREES) || failed=1; \
+	$(BIN)/python -m benchmarks.growth_laws --output $(RESULTS)/growth_laws.json || failed=1; \
 	test $$failed -eq 0
 
 $(INSTALLED): pyproject.toml

@@ -6,12 +6,10 @@ it begins anew at every place: `a+b` searched in `aaaa…` is quadratic. Both ar
 with itself (Weber and Seidl 1991; Weideman et al. 2016), with these readings:
 
 * A state knows the character before it, so that `^`, `$`, `\\b` and looks at one character are exact. A longer look may
-  hold or not.
-* A loop is harmless in which the expression may end wherever the loop does: what it reads is taken, and not read again.
+  hold or not, and a reference to a group is whatever the group may be.
+* A loop is harmless if the expression may end wherever the loop does: what it reads is taken, and not read again.
 * More than `_MANY` repetitions count as any number, but a loop with an end multiplies the work only by its number: one
   is harmless up to `_BOUNDED`, two up to the product `_BOUNDED_BOTH`.
-
-A search for one word is taken as linear, and so is an attempt that fails at its first character.
 
 `regexploit` (1.0.0, the last release, 2021) was tried first. It looks for repetitions beside each other, and knows no
 search: it finds nothing in `a+b`, and stands on a module that Python is removing. So the analysis is our own.
@@ -162,7 +160,9 @@ class _Automaton:
         self.steps: list[list[_Step]] = []
         self.reads: list[list[tuple[Callable[[str], bool], int]]] = []
         self.tests: list[Near] = []
-        self.bounded: dict[int, int] = {}  # the nodes of loops with an end, and that
+        self.bounded: list[int] = []  # for each node, how often the loops around it are gone around, 0 for any number
+        self.times = 1
+        self.groups: dict[int | None, tuple[Any, int]] = {}
         self.marks: set[str] = set()
         self.start = self._node()
         end = self._sequence(tree, self.start, self.flags)
@@ -176,6 +176,7 @@ class _Automaton:
             raise TooComplexError
         self.steps.append([])
         self.reads.append([])
+        self.bounded.append(self.times)
         return len(self.steps) - 1
 
     def _step(self, source: int, target: int, **about: Any) -> None:
@@ -194,7 +195,8 @@ class _Automaton:
             self.reads[source].append((test, target))
             return target
         if op is sre.SUBPATTERN:
-            _, added, dropped, tree = argument
+            number, added, dropped, tree = argument
+            self.groups[number] = (tree, (flags | added) & ~dropped)
             return self._sequence(tree, source, (flags | added) & ~dropped)
         if op is sre.BRANCH:
             target = self._node()
@@ -211,6 +213,11 @@ class _Automaton:
             return target
         if op in (sre.ASSERT, sre.ASSERT_NOT):
             return self._look(op is sre.ASSERT, *argument, source, flags)
+        if op is sre.GROUPREF and argument in self.groups:  # what the group may be, and perhaps it is that
+            target = self._node()
+            tree, own = self.groups[argument]
+            self._step(self._sequence(tree, source, own), target, is_open=True)
+            return target
         raise TooComplexError(f"{op}")
 
     def _repeat(self, least: int, most: Any, tree: Any, source: int, flags: int) -> int:
@@ -218,16 +225,14 @@ class _Automaton:
             source = self._sequence(tree, source, flags)
         target = self._node()
         if most is sre.MAXREPEAT or most > _MANY:
-            first = len(self.steps)
+            outer, self.times = self.times, 0 if most is sre.MAXREPEAT or most > _BOUNDED else self.times * most
             loop = self._node()
             self._step(source, loop)
             begin = self._node()
             self._step(loop, begin)
             self._step(self._sequence(tree, begin, flags), loop)
             self._step(loop, target)
-            if most is not sre.MAXREPEAT and most <= _BOUNDED:
-                for node in range(first, len(self.steps)):
-                    self.bounded[node] = max(most, self.bounded.get(node, 0))
+            self.times = outer
             return target
         self._step(source, target)
         for _ in range(most - least):
@@ -409,12 +414,25 @@ class _Analysis:
         parts = self.parts()
         return next(self._dangers(parts), None)
 
+    def _reached_from(self, part: set[State]) -> set[State]:
+        seen, waiting = set(part), list(part)
+        while waiting:
+            for targets in self.next(waiting.pop()).values():
+                for target in targets:
+                    if target not in seen:
+                        seen.add(target)
+                        waiting.append(target)
+        return seen
+
     def _dangers(self, parts: list[set[State]]) -> Iterator[Danger]:
         for part in parts:
-            if all(node != ANYWHERE for node, _ in part):
+            if all(node != ANYWHERE for node, _ in part) and not all(self._is_taken(state, part) for state in part):
                 yield from self._twice_around(part)
         for part in parts:
+            reached = self._reached_from(part)
             for other in parts:
+                if not reached.issuperset(other):
+                    continue
                 ends = [self._end_of(one) for one in (part, other)]
                 if any(ends) and (not all(ends) or ends[0] * ends[1] <= _BOUNDED_BOTH):
                     continue
@@ -423,8 +441,8 @@ class _Analysis:
 
     def _end_of(self, part: set[State]) -> int:
         """How often one goes around a loop at most, 0 for any number."""
-        ends = [self.automaton.bounded.get(node, 0) for node, _ in part]
-        return 0 if 0 in ends else max(ends)
+        ends = [self.automaton.bounded[node] if node != ANYWHERE else 0 for node, _ in part]
+        return 0 if 0 in ends or max(ends) > _BOUNDED else max(ends)
 
     def _twice_around(self, part: set[State]) -> Iterator[Danger]:
         """Two ways around one loop with the same text."""
@@ -522,8 +540,20 @@ class _Analysis:
         return all(self._is_end(state, index) for index in ends)
 
     def _is_end(self, state: State, behind: int) -> bool:
-        closure = self._closure(state[0], state[1], behind)
-        return closure.get(self.automaton.end, (0, False))[1]
+        """Whether the expression ends at a state, or with the character behind it."""
+        if self._ends_at(state, behind):
+            return True
+        for reader, (_, is_sure) in self._closure(state[0], state[1], behind).items():
+            for test, target in self.automaton.reads[reader] if is_sure and behind >= 0 else ():
+                if test(self.alphabet[behind]) and self._ends_before_all((target, behind)):
+                    return True
+        return False
+
+    def _ends_at(self, state: State, behind: int) -> bool:
+        return self._closure(state[0], state[1], behind).get(self.automaton.end, (0, False))[1]
+
+    def _ends_before_all(self, state: State) -> bool:
+        return all(self._ends_at(state, index) for index in range(-1, len(self.alphabet)))
 
     def _is_found_early(self, danger: Danger) -> bool:
         """Whether a search for the first place has found one before it gets to the loop."""

@@ -16,10 +16,10 @@ from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
 
 _TOML_TOKEN = regex(
-    r'"""(?:\\.|[^\\])*?"{3,5}|'
-    r"'''.*?'{3,5}|"
-    r'"(?:\\.|[^"\\\n])*"|'
-    r"'[^'\n]*'|"
+    r'"""(?:\\(?:.|\Z)|[^\\])*?(?:"{3,5}|\Z)|'
+    r"'''.*?(?:'{3,5}|\Z)|"
+    r'"(?:\\(?:.|\Z)|[^"\\\n])*(?:"|(?=\n)|\Z)|'
+    r"'[^'\n]*(?:'|(?=\n)|\Z)|"
     r"(?P<comment>#[^\r\n]*)",
     re.DOTALL,
 )

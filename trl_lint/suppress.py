@@ -28,7 +28,7 @@ NOQA_FILE = regex(r"\s*# flake8[:=]\s*noqa", re.IGNORECASE)
 _MENTION = b"noqa"
 _CODE = regex(r"[^,\s]+")
 _UNTIL = regex(
-    r"\s*\buntil\s+(?P<package>[A-Za-z0-9][\w.-]*?)\s*(?P<specifier>[<>=!~]=*\s*[^\s,]+(?:\s*,\s*[<>=!~]=*\s*[^\s,]+)*)"
+    r"\s*\buntil\s+(?P<package>[A-Za-z0-9][\w.-]*?)\s*(?P<specifier>[<>=!~]=*\s*[^\s,=][^\s,]*(?:\s*,\s*[<>=!~]=*\s*[^\s,=][^\s,]*)*)"
 )
 _DASHES = " \t,;:–—-"
 

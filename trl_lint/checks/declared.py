@@ -45,7 +45,7 @@ DECLARED: dict[str, dict[str, Any]] = {
     'trl_lint.checks.numerics.fp16_for_rl': {'code': 'TRL602', 'triggers': ('(fp16=)',), 'needles': (b'fp16=', b'fp16 ='), 'documents': ('trl-recipe', 'llamafactory', 'deepspeed'), 'launches': True},
     'trl_lint.checks.numerics.gradient_clipping_off': {'code': 'TRL601', 'triggers': ('(max_grad_norm=)', '.backward', 'deepspeed.initialize'), 'needles': (b'max_grad_norm=', b'max_grad_norm =', b'.backward(', b'deepspeed.initialize'), 'documents': ('trl-recipe', 'llamafactory', 'axolotl', 'deepspeed'), 'launches': True},
     'trl_lint.checks.numerics.low_precision_log_softmax': {'code': 'TRL604', 'triggers': ('.log_softmax', 'torch.nn.functional.log_softmax', 'torch.log_softmax', '.exp', 'torch.exp'), 'needles': (b'log_softmax(', b'.exp('), 'words': (b'bfloat16', b'float16', b'half'), 'skips_tests': True},
-    'trl_lint.checks.numerics.unclamped_mask_mean': {'code': 'TRL603', 'triggers': ('.sum',), 'needles': (b'mask.sum(', b'masks.sum('), 'patterns': (b'/(?:[\\s\\\\(]|#[^\\n]*\\n)*(?:[\\w\\x80-\\xff][\\w.\\s\\\\\\x80-\\xff]*)?masks?\\.sum\\(',), 'skips_tests': True},
+    'trl_lint.checks.numerics.unclamped_mask_mean': {'code': 'TRL603', 'triggers': ('.sum',), 'needles': (b'mask.sum(', b'masks.sum('), 'patterns': (b'/[\\s\\\\(]{0,200}(?:#[^\\n]{0,100}\\n[\\s\\\\(]{0,50}){0,2}(?:[\\w\\x80-\\xff][\\w.\\s\\\\\\x80-\\xff]{0,100})?masks?\\.sum\\(',), 'skips_tests': True},
     'trl_lint.checks.pins.known_bad_release': {'code': 'TRL201', 'manifests': True},
     'trl_lint.checks.pins.outside_supported_range': {'code': 'TRL202', 'manifests': True},
     'trl_lint.checks.pins.unpinned_package': {'code': 'TRL203', 'manifests': True},

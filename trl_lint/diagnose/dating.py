@@ -14,7 +14,7 @@ from trl_lint.regexes import regex
 PACKAGES = ("trl", "transformers", "accelerate", "deepspeed", "vllm", "openrlhf", "verl", "peft")
 _FEWEST_LETTERS = 24
 _FRAME_PACKAGE = regex(rf"(?:^|/)({'|'.join(PACKAGES)})/")
-_UNEXPECTED = regex(r"(?P<owner>\w+)\.__init__\(\) got an unexpected keyword argument '(?P<key>\w+)'")
+_UNEXPECTED = regex(r"(?<!\w)(?P<owner>\w+)\.__init__\(\) got an unexpected keyword argument '(?P<key>\w+)'")
 _OLD_UNEXPECTED = regex(r"__init__\(\) got an unexpected keyword argument '(?P<key>\w+)'")
 _CANNOT_IMPORT = regex(r"cannot import name '(?P<name>\w+)' from '(?P<module>[\w.]+)'")
 _NO_MODULE = regex(r"No module named '(?P<module>[\w.]+)'")

@@ -22,17 +22,17 @@ _RICH_FRAME = regex(r"(?P<path>\S+\.py):(?P<line>\d+) in (?P<function>\S+)$")
 _CHAINED = regex(r"(?:During handling of|The above exception was the direct cause)")
 _EXCEPTION = regex(r"(?P<type>[A-Za-z_][\w.]*(?:\([\w.]+\))?)(?:: ?(?P<message>.*))?$")
 _NAMED = regex(
-    r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Timeout|Expired|Iteration|Killed|Group|Missing\w*|Invalid\w*"
-    r"|Unavailable|Disconnect\w*|Refused|NotFound|Mismatch)(?:\([\w.]+\))?$"
+    r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Timeout|Expired|Iteration|Killed|Group|Missing\w{0,60}|Invalid\w{0,60}"
+    r"|Unavailable|Disconnect\w{0,60}|Refused|NotFound|Mismatch)(?:\([\w.]+\))?$"
 )
 _LOOSE = regex(
     r"(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt)(?:\([\w.]+\))?)(?:: (?P<message>.+)|:?$)"
 )
 _NOISE = regex(
-    r"\s*\d{1,3}%\||.*\d+/\d+ \[\d\d:|wandb:|.*(?:it/s|s/it)\]|srun: |slurmstepd: |\[[WEIF]\d* |\{'|.*: FutureWarning:"
+    r"\s*\d{1,3}%\||.*\d/\d+ \[\d\d:|wandb:|.*(?:it/s|s/it)\]|srun: |slurmstepd: |\[[WEIF]\d* |\{'|.*: FutureWarning:"
     r"|Sending process|/\S+\.py:\d+: \w*Warning|Exception ignored in|Sampling |Processed prompts|Loading |usage: "
 )
-_CARETS = regex(r"\s*[~^|\s]+$")
+_CARETS = regex(r"[~^|\s]+$")
 _MAX_NOISE = 40
 _MAX_MESSAGE_LINES = 40
 
@@ -52,17 +52,18 @@ LAST_WORDS = regex(
         (?:Killed|Segmentation[ ]fault|Bus[ ]error|Aborted|Illegal[ ]instruction)
         (?:[ ]+\(core[ ]dumped\))?(?:[ ]+.{0,300})?)
     | (?P<fatal>Fatal[ ]Python[ ]error:.*)
-    | (?P<pip>(?:ERROR:[ ])?(?:Cannot[ ]install[ ].*because.*conflicting|ResolutionImpossible.*
+    | (?P<pip>(?:ERROR:[ ])?(?:Cannot[ ]install[ ].{1,150}because.{1,150}conflicting|ResolutionImpossible.*
         |Could[ ]not[ ]find[ ]a[ ]version[ ]that[ ]satisfies.*|No[ ]matching[ ]distribution[ ]found.*))
     | (?P<uv>\s*(?:×|x)[ ]No[ ]solution[ ]found.*|error:[ ]Failed[ ]to[ ](?:build|download|fetch).*)
     | (?P<hydra>Could[ ]not[ ](?:override|append[ ]to[ ]config|delete[ ]from[ ]config).*|Missing[ ]mandatory[ ]value.*
         |In[ ]'[^']+':[ ]Could[ ]not[ ]find[ ].*|mismatched[ ]input[ ].*expecting.*|Error[ ]merging[ ]override.*
         |Cannot[ ]find[ ]primary[ ]config.*|Multiple[ ]values[ ]for[ ].*|You[ ]must[ ]specify[ ].*)
     | (?P<nccl>.*(?:Watchdog[ ]caught[ ]collective[ ]operation[ ]timeout
-        |NCCL[ ]WARN[ ].*(?:Duplicate[ ]GPU|Cuda[ ]failure)|ProcessGroupNCCL.*taking[ ]the[ ]entire[ ]process[ ]down).*)
+        |NCCL[ ]WARN[ ].{0,300}(?:Duplicate[ ]GPU|Cuda[ ]failure)
+        |ProcessGroupNCCL.{0,300}taking[ ]the[ ]entire[ ]process[ ]down).*)
     | (?P<terminate>terminate[ ]called[ ]after[ ]throwing.*|[ ]+what\(\):[ ]+.*)
     | (?P<xid>.*NVRM:[ ]Xid.*)
-    | (?P<signal>.*(?:exitcode[ ]*:?[ ]+-\d+|Signal[ ]\d+[ ]\(SIG\w+\)[ ]received|exit[ ]code[ ]137).*)
+    | (?P<signal>.*(?:exitcode[ ]{0,9}:?[ ]{1,9}-\d|Signal[ ]\d+[ ]\(SIG\w+\)[ ]received|exit[ ]code[ ]137).*)
     """,
     re.VERBOSE,
 )

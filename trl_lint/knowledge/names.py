@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_MODEL_NAME = regex(r"(?:Config|Model|Tokenizer|TokenizerFast|Processor|ProcessorFast|Extractor|Backbone|For[A-Z]\w+)$")
+_MODEL_NAME = regex(
+    r"(?:Config|Model|Tokenizer|TokenizerFast|Processor|ProcessorFast|Extractor|Backbone|For[A-Z]\w{1,80})$"
+)
 
 
 class Missing:

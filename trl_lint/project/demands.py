@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _REQUIRING = ("require_version", "require_version_core")
 # `transformers.utils.check_min_version`, which compares the release of transformers itself.
 _MINIMUM = ("check_min_version",)
-_REQUIREMENT = regex(r"\s*([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*((?:(?:[<>=!~]=|[<>])\s*[\w.*+!-]+\s*,?\s*)*)\Z")
+_REQUIREMENT = regex(r"\s*([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\]\s*)?((?:[<>=!~][\w.*+!<>=~,\s-]*)?)\Z")
 _NAMED = regex(r"\s*([A-Za-z][\w-]*)\s*(?:[<>=!~]|\Z)")
 _NEEDLES = (b"require_version", b"check_min_version")
 _LONGEST = 200

@@ -23,7 +23,7 @@ _SUFFIXES = (
 _NAMES = frozenset(("Makefile", "makefile", "GNUmakefile", "Containerfile", "setup.cfg", "uv.lock", "poetry.lock"))
 _PREFIXED = regex(r"Dockerfile([._-].*)?\Z|.*\.py\.lock\Z", re.IGNORECASE)
 # pip gives requirement files no fixed name; these are the ones people use.
-_REQUIREMENTS = regex(r".*(?:require|constraint|reqs?\b).*\.(?:txt|in)\Z", re.IGNORECASE)
+_REQUIREMENTS = regex(r"require|constraint|reqs?\b", re.IGNORECASE)
 _REQUIREMENT_FOLDERS = frozenset(("requirements", "requirement", "reqs", "constraints"))
 
 
@@ -34,7 +34,10 @@ def is_source(path: str) -> bool:
         return True
     if not name.endswith((".txt", ".in")):
         return False
-    return _REQUIREMENTS.match(name) is not None or os.path.basename(folder).lower() in _REQUIREMENT_FOLDERS
+    return (
+        _REQUIREMENTS.search(name.rpartition(".")[0]) is not None
+        or os.path.basename(folder).lower() in _REQUIREMENT_FOLDERS
+    )
 
 
 def collect(

@@ -26,7 +26,7 @@ _MOST_DEPTH = 10
 _SOURCE_FOLDERS = ("", "src", "python", "lib")
 # What archives and people put behind and in front of the name of a repository when it becomes a folder.
 _BEHIND_NAME = regex(r"-(?:main|master|v?\d[\w.]*)\Z")
-_BEFORE_NAME = regex(r".*[^\w.-]")
+_NOT_OF_NAME = regex(r"[^\w.-]")
 
 
 class Installation(NamedTuple):
@@ -120,7 +120,7 @@ class Installs:
     def _is_own_name(self, name: str) -> bool:
         looks.note_name(name)
         if self._own_names is None:
-            folder = _BEFORE_NAME.sub("", os.path.basename(self.root))
+            folder = _NOT_OF_NAME.split(os.path.basename(self.root))[-1]
             names = [folder, _BEHIND_NAME.sub("", folder)]
             for file in PROJECT_FILES:
                 manifest = self._read(os.path.join(self.root, file))

@@ -134,11 +134,12 @@ class Manifest(NamedTuple):
 
 
 _REQUIREMENTS_NAME = regex(
-    r"(?:^|.*[-_.])(?:requirements?|reqs|constraints?)(?:[-_.][^/]*)?\.(?:txt|in|pip)$", re.IGNORECASE
+    r"(?:^|[-_.])(?:requirements?|reqs|constraints?)(?:[-_.]|$)",
+    re.IGNORECASE,  # in a name without its ending
 )
 _REQUIREMENTS_FOLDER = regex(r"[\\/]requirements[\\/][^\\/]+\.(?:txt|in)$", re.IGNORECASE)
-_CONDA_NAME = regex(r"(?:^|.*[-_.])(?:environment|conda|env)(?:[-_.][^/]*)?\.ya?ml$", re.IGNORECASE)
-_DOCKERFILE_NAME = regex(r"(?:^|.*[-_.])(?:dockerfile|containerfile)(?:[-_.].*)?$", re.IGNORECASE)
+_CONDA_NAME = regex(r"(?:^|[-_.])(?:environment|conda|env)(?:[-_.]|$)", re.IGNORECASE)  # likewise
+_DOCKERFILE_NAME = regex(r"(?:^|[-_.])(?:dockerfile|containerfile)(?:[-_.]|$)", re.IGNORECASE)
 _README_NAME = regex(r"^(?:readme|install|installation|setup)(?:[-_.][^/]*)?\.md$", re.IGNORECASE)
 _SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch")
 _FIXED_NAMES = {
@@ -166,17 +167,20 @@ def kind_of(path: str) -> str:
         return "pep723"
     if lower.endswith(".ipynb"):
         return "notebook"
-    if _REQUIREMENTS_NAME.match(name) or _REQUIREMENTS_FOLDER.search(path):
+    stem, _, ending = name.rpartition(".")
+    if (ending.lower() in ("txt", "in", "pip") and _REQUIREMENTS_NAME.search(stem)) or _REQUIREMENTS_FOLDER.search(
+        path
+    ):
         return "constraints" if "constraint" in lower else "requirements"
     if lower.endswith(_SHELL_SUFFIXES):
         return "shell"
-    if _CONDA_NAME.match(name):
+    if ending.lower() in ("yml", "yaml") and _CONDA_NAME.search(stem):
         return "conda"
     if _README_NAME.match(name):
         return "readme"
     if lower.endswith((".yml", ".yaml")) and "/.github/workflows/" in path.replace("\\", "/"):
         return "workflow"
-    if _DOCKERFILE_NAME.match(name) and not lower.endswith((".md", ".txt", ".json", ".yml", ".yaml")):
+    if _DOCKERFILE_NAME.search(name) and not lower.endswith((".md", ".txt", ".json", ".yml", ".yaml")):
         return "dockerfile"
     return ""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
 
 # What only a template engine, `envsubst` or CMake reads: Jinja, ERB, `${NAME}`, `@NAME@`.
-_ENGINE = regex(r"\{\{.*?\}\}|\{%.*?%\}|<%.*?%>|\$\{\w+[^{}\n]*\}|(?<![\w@])@\w+@(?![\w@])")
+_ENGINE = regex(r"\{\{.{0,300}?\}\}|\{%.{0,300}?%\}|<%.{0,300}?%>|\$\{\w[^{}\n]*\}|(?<![\w@])@\w+@(?![\w@])")
 # What people write where JSON or TOML wants a value: a name in capitals, or in brackets of some kind.
 _BLANK = regex(r"[A-Z][A-Z0-9_]{2,}(?![\w.])|<[^<>\"\n]{1,60}>|\$\w+|__\w+?__|%\(\w+\)s|%\w+%|\{\w+\}")
 _NO_BLANK = ("NULL", "TRUE", "FALSE", "NONE")

@@ -34,6 +34,8 @@ _IMPORT = regex(rb"import[ \t]")
 _BEFORE = regex(rb"(?:[ \t]+([\w.]*\w)[ \t]+morf)?[ \t\f]*(?:\xbf\xbb\xef)?(?:$|[\":;]|n\\)")
 _LONGEST_BEFORE = 400  # bytes; nobody writes more of them between the beginning of a statement and its `import`
 _WORD = regex(rb"\w+")
+# White space, and comments, that may stand between a dot and a name. Nobody writes more of them.
+GAP = r"[\s\\]{0,200}(?:#[^\n]{0,200}\n[\s\\]{0,100}){0,2}"
 _ONLY_WORDS = bytes(c if c < 128 and (chr(c).isalnum() or c == 95) else 32 for c in range(256))
 
 
@@ -276,8 +278,7 @@ class _Look:
 
 
 def _attribute(name: bytes) -> re.Pattern[bytes]:
-    # White space, and comments, may stand between a dot and the name.
-    return re.compile(rb"\.(?:[\s\\]|#[^\n]*\n)*" + name + rb"\b")
+    return re.compile(rb"\." + GAP.encode() + name + rb"\b")
 
 
 def _imported_words(data: bytes) -> set[bytes]:

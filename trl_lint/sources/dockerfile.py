@@ -22,11 +22,11 @@ _INSTRUCTION = regex(r"[ \t]*([A-Za-z]+)(?=[ \t\r\n\\]|\Z)")
 _ESCAPE_DIRECTIVE = regex(
     r"\A(?:[ \t]*#[ \t]*\w+[ \t]*=[^\n]*\n)*?[ \t]*#[ \t]*escape[ \t]*=[ \t]*([\\`])", re.IGNORECASE
 )
-_FLAGS = regex(r"(?:\s|\\\n)*(?:--[a-z][\w-]*(?:=\S*)?(?:\s|\\\n)+)*")
+_FLAGS = regex(r"(?:\s|\\\n)*(?:--[a-z][\w-]*(?:=(?:[^\s\\]|\\(?!\n))*)?(?:\s|\\\n)+)*")
 _HEREDOC = regex(r"(?<!<)<<(-?)(['\"]?)([A-Za-z_]\w*)\2(?!<)")
 _JSON_STRING = r'"(?:[^"\\\n]|\\.)*"'
 _EXEC_FORM = regex(rf"\s*\[\s*(?:{_JSON_STRING}\s*(?:,\s*{_JSON_STRING}\s*)*)?\]\s*")
-_STRING = regex(_JSON_STRING)
+_STRING = regex(r'"(?:[^"\\\n]|\\(?:.|(?=\n)|\Z))*(?:"|(?=\n)|\Z)')
 _OLD_ENV = regex(r"\s*([A-Za-z_]\w*)[ \t]+([^=\s].*)", re.DOTALL)
 _SHELLS = ("bash", "sh", "zsh", "dash")
 

@@ -18,7 +18,7 @@ _ASSIGNMENT = regex(
     r"[ ]*(?P<words>(?:(?:export|override|private)[ \t]+)*)(?P<name>[\w.-]+)[ \t]*"
     r"(?P<operator>::?:?=|\?=|\+=|!=|=)[ \t]*"
 )
-_EXPORT = regex(r"[ ]*export(?:[ \t]+(?P<names>[\w \t.-]+))?[ \t\r]*$")
+_EXPORT = regex(r"[ ]*export(?:[ \t](?P<names>[\w \t.-]*))?\r?$")
 _RULE = regex(r"[^\t#\n:=][^#\n=]*::?(?!=)")
 _TARGET_VARIABLE = regex(
     r"[^\t#\n:=][^#\n=]*::?[ \t]*(?:(?:export|override|private)[ \t]+)*([\w.-]+)[ \t]*[:?+!]{0,3}="
@@ -122,7 +122,7 @@ def _read_line(content: str, start: int, depth: int, variables: _Variables) -> b
         return False
     if export := _EXPORT.match(content.rstrip("\n")):
         variables.exported.update((export["names"] or "").split())
-        variables.export_all = variables.export_all or not export["names"]
+        variables.export_all = variables.export_all or not (export["names"] or "").split()
         return False
     if target := _TARGET_VARIABLE.match(content):
         variables.values[target[1]] = None

@@ -10,7 +10,7 @@ from trl_lint.sources import Source
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Command, read_commands
 
-_HEAD = regex(r"(?:[ \t\f]*(?:#[^\n]*)?\r?\n)*")
+_HEAD = regex(r"(?:[ \t\f\r]*(?:#[^\n]*)?\n)*")
 _COMMENTS_AT_END = regex(r"[ \t\f]*#[^\n]*\Z")
 _DOCSTRING = regex(r"[rRuU]?(\"\"\"|''')(.*?)(?<!\\)\1", re.DOTALL)
 _LINE = regex(r"[^\n]*(?:\n|\Z)")

@@ -25,7 +25,6 @@ _VERSION = regex(
 _EGG = regex(r"[#&]egg=([A-Za-z0-9][A-Za-z0-9._-]*)")
 _ARCHIVE = regex(r".*\.(?:whl|zip|tgz|bz2|gz|xz)")
 _FOLDER = regex(r"(?:file:)?(?P<path>[^\[\]]+)(?:\[(?P<extras>[^\]]*)\])?")
-_REPOSITORY = regex(r"([^/@#?]+?)(?:\.git)?/?(?:@[^/@#?]+)?(?:[#?].*)?$")
 _WHEEL = regex(r"([A-Za-z0-9][A-Za-z0-9._]*?)-\d[^/]*\.whl$")
 _COMMENT = regex(r"(?:^|(?<=\s))#.*$")
 _INCLUDE = regex(r"(?:-r|--requirement|-c|--constraint)(?:\s*=\s*|\s+|(?<=-[rc]))(?=\S)")
@@ -196,8 +195,11 @@ def package_of_url(url: str) -> str:
     plain = re.split(r"[#?]", url, maxsplit=1)[0].rstrip("/")
     if wheel := _WHEEL.match(plain.rsplit("/", 1)[-1]):
         return normalised(wheel[1])
-    match = _REPOSITORY.search(plain)
-    name = match[1] if match and "git" in url.split("://", 1)[0] + plain else ""
+    before, at, behind = plain.rpartition("@")
+    place = before if at and "/" not in behind else plain
+    name = place.rstrip("/").removesuffix(".git").rpartition("/")[2].rpartition("@")[2]
+    if "git" not in url.split("://", 1)[0] + plain:
+        name = ""
     return normalised(name) if _NAME.fullmatch(name) else ""
 
 

@@ -29,7 +29,7 @@ __all__ = [
     "read_commands",
 ]
 
-_DIRECTIVE = regex(r"^#(SBATCH|PBS|BSUB|\$)[ \t]+(.+?)[ \t]*\r?$", re.MULTILINE)
+_DIRECTIVE = regex(r"^#(SBATCH|PBS|BSUB|\$)[ \t]+(.+)$", re.MULTILINE)
 _DIRECTIVE_OPTION = regex(r"(?:^|(?<=\s))(--?[\w-]+)(?:=(\S+)|[ \t]+(?!-)(\S+))?")
 
 
@@ -191,7 +191,7 @@ def directives(source: Source) -> list[Directive]:
     for line in _DIRECTIVE.finditer(text, 0, end):
         scheduler = {"$": "SGE"}.get(line[1], line[1])
         # A comment may follow the options; a value never holds ` #`.
-        options = line[2].split(" #", 1)[0]
+        options = line[2].rstrip(" \t\r").split(" #", 1)[0]
         for option in _DIRECTIVE_OPTION.finditer(options):
             value = option[2] or option[3] or ""
             start = line.start(2) + option.start()

@@ -271,7 +271,7 @@ class CommandReader(WordReader):
                 self.state.forget_all()
         elif name == "set":
             options = [word.text or "" for word in words[1:]]
-            if "allexport" in options or any(re.fullmatch(r"[-+]\w*a\w*", option) for option in options):
+            if "allexport" in options or any(_has_letter_a(option) for option in options):
                 self.state.export_all = not any(option.startswith("+") for option in options)
         elif name in ("read", "mapfile", "readarray", "getopts", "let"):
             self.state.forget([n for word in words[1:] for n in NAME.findall(word.text or word.raw)])
@@ -343,3 +343,8 @@ class CommandReader(WordReader):
                 operator = ""
             elif field != "heredoc_end" and child.is_named and child.type != "ERROR":
                 words.append(child)
+
+
+def _has_letter_a(option: str) -> bool:
+    """Whether an option of `set` is a group of letters with `a` in it: `-a`, `+ea`."""
+    return option[:1] in ("-", "+") and option[1:].isalnum() and "a" in option

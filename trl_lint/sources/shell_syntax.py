@@ -38,7 +38,7 @@ _NAMING = regex(
     r"\b(read|mapfile|readarray|getopts|unset|printf|let|export|declare|local|typeset|for|select)\b([^\n;|&]*)"
 )
 _KEEPING = frozenset({"export", "declare", "local", "typeset"})
-OPENS_ANYTHING = regex(r"(?:^|[\n;&|({]|\bthen|\bdo|\belse)\s*(?:source|\.|eval)\s")
+OPENS_ANYTHING = regex(r"(?:^|[\n;&|({]|\bthen|\bdo|\belse)[ \t]*(?:source|\.|eval)\s")
 CHANGES_DIRECTORY = regex(r"\b(?:cd|pushd|popd)\b")
 
 # Errors for the grammar, not for a shell: a backslash that continues into nothing, and a comment in backquotes, which

@@ -173,7 +173,7 @@ class _Scan:
             table.end = self.offset
             return table
         quoted = isinstance(value, str)
-        match = (_STRING if quoted else _BARE).match(self.text, start)
+        match = _STRING.match(self.text, start) if quoted else _BARE.match(self.text, start)
         if match is None:
             raise SourceError("this TOML value cannot be located", start)
         self.offset = match.end()

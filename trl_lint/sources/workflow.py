@@ -12,7 +12,7 @@ from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Command, read_commands
 from trl_lint.sources.shell_state import HOLE, State, Word
 
-_EXPRESSION = regex(r"\$\{\{.*?\}\}", re.DOTALL)
+_EXPRESSION = regex(r"\$\{\{.*?(?:\}\}|\Z)", re.DOTALL)
 _LINE = regex(r"[^\n]*(?:\n|\Z)")
 _SHELLS = regex(r"(?:.*/)?(?:ba|z|da)?sh\b")
 

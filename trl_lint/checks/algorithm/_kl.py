@@ -13,7 +13,7 @@ from trl_lint.python.algebra import Root, Sum, added, definitions
 from trl_lint.regexes import regex
 
 # What a log ratio is called where it is one name.
-_LOG_RATIO = regex(r"log_?ratio|logr$|(?:^|_)kl(?:_|$|d)|log_?diff|logp\w*_diff|delta", re.I)
+_LOG_RATIO = regex(r"log_?ratio|logr$|(?:^|_)kl(?:_|$|d)|log_?diff|logp\w{0,60}_diff|delta", re.I)
 
 
 def wrong_estimators(root: Root) -> Iterator[tuple[ast.expr, str]]:

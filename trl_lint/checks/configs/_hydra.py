@@ -34,9 +34,10 @@ _ARGUMENTS = regex(r"[\"']?\$(?:[@*]|\{[@*]\})[\"']?\Z")
 _OPTIONS = {"-cn": "--config-name", "-cp": "--config-path"}
 _GROUP_SIGNS = frozenset("@/:")
 _VARIABLE = regex(r"[\"']?\$\{?([A-Za-z_]\w*)(?:\[[@*]\])?\}?[\"']?\Z")
-_COMMENT = regex(r"(?:^|(?<=\s))#[^\n]*")
-# One word of a list: quoted parts, expansions and all else up to a blank.
-_ITEM = regex(r"(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\.|[^\s\"'\\])+", re.DOTALL)
+# The pieces of a list: a quoted part up to its quote or else to the end, what is escaped, a bracket, a comment.
+_PIECE = regex(
+    r"\"(?:[^\"\\]|\\(?:.|\Z))*(?:\"|\Z)|'[^']*(?:'|\Z)|\\(?:.|\Z)|(?<!\S)#[^\n]*|[()]|\s+|[^\s\"'\\()]+", re.DOTALL
+)
 _NUMBER = regex(r"[+-]?(?:\d[\d_]*)\Z")
 _FLOAT = regex(r"[+-]?(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:e[+-]?\d+)?\Z", re.IGNORECASE)
 _LONGEST_NUMBER = 400  # characters; beyond, Python may refuse to read it
@@ -142,7 +143,7 @@ def _possible_overrides(word: Word, launch: Launch) -> list[Override] | None:
     pattern = rf"(?<![\w$]){match[1]}\+?=(?:\(|\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?=\s|;|$))"
     assigned = list(re.finditer(pattern, launch.source.text, re.DOTALL))
     every = re.findall(rf"(?<![\w$]){match[1]}\+?=", launch.source.text)
-    otherwise = rf"\b(?:for|read|mapfile|readarray|printf[ \t]+-v)\b[^\n;|&]*\b{match[1]}\b"
+    otherwise = rf"\b(?:for|read|mapfile|readarray|printf[ \t]+-v)\b[^\n;|&]{{0,300}}\b{match[1]}\b"
     if len(every) != len(assigned) or re.search(otherwise, launch.source.text):
         return None
     found: list[Override] = []
@@ -153,7 +154,7 @@ def _possible_overrides(word: Word, launch: Launch) -> list[Override] | None:
             if end is None:
                 return None
             text = launch.source.text[each.end() : end]
-        for item in _ITEM.findall(_COMMENT.sub("", text)):
+        for item in _items(text):
             head = _KEY_OF_HOLE.match(item)
             if head is None:
                 return None
@@ -161,9 +162,23 @@ def _possible_overrides(word: Word, launch: Launch) -> list[Override] | None:
     return found if assigned else None
 
 
+def _items(text: str) -> list[str]:
+    """The words of a list, with their quotes; comments are left out."""
+    found, is_open = [""], False
+    for match in _PIECE.finditer(text):
+        if match[0][0] == "#" or match[0].isspace():
+            is_open = False
+        elif is_open:
+            found[-1] += match[0]
+        else:
+            found.append(match[0])
+            is_open = True
+    return found[1:]
+
+
 def _end_of_list(text: str, start: int) -> int | None:
-    """Where the `)` of an array stands; quotes are passed over."""
-    for match in re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\.|#[^\n]*|[()]", re.DOTALL).finditer(text, start):
+    """Where the `)` of an array stands; quotes and comments are passed over."""
+    for match in _PIECE.finditer(text, start):
         if match[0] == ")":
             return match.start()
         if match[0] == "(" and text[match.start() - 1] != "$":

@@ -16,6 +16,7 @@ from trl_lint.checks.distribution._device import is_about_accelerators, is_follo
 from trl_lint.project.modules import is_of_project, known_file, may_hold_modules
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
 from trl_lint.python.imports import Imported, imports_in
+from trl_lint.python.triage import GAP
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from trl_lint.sources import SourceFile
 
 _NAMES = "|".join(sorted(FACTORIES | DATA_FACTORIES)).encode()
-_GAP = rb"(?:[\s\\]|#[^\n]*\n)*"
+_GAP = GAP.encode()
 _PLAIN = rb"""[^()"'#]*"""  # no brackets, and nothing that may hide some
 
 
@@ -119,7 +120,7 @@ def _is_parameter(before: bytes, data: bytes) -> bool:
 
 def _may_be_none(name: bytes, data: bytes, at: int) -> bool:
     """Whether a parameter of this name, of a function around a place, may have None as its default."""
-    annotation = rb"(?::(?:[^=#]|#[^\n]*\n)*)?"
+    annotation = rb"(?::[^=#]{0,200}(?:#[^\n]{0,100}\n[^=#]{0,100}){0,2})?"
     pattern = regex(rb"\b" + name + rb"\b" + _GAP + annotation + rb"=" + _GAP + rb"None\b")
     return any(pattern.search(data, start, at) is not None for start, _ in _around(data, at)[:1])
 

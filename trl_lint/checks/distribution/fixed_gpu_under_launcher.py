@@ -24,7 +24,7 @@ _CUDA = regex(r"cuda:(\d+)")
 # One branch for each process, or one only for a single process: the number may be meant.
 _PER_PROCESS = regex(r"rank|process|world|distribut|device_count|initialized|master|\bddp\b|debug|single", re.I)
 # The process chooses what it sees by itself, so that its GPU 0 is another one in each.
-_OWN_VISIBILITY = regex(rb"environ\W+CUDA_VISIBLE_DEVICES\W+\s*\]?\s*=[^=]|setdefault\(\s*.CUDA_VISIBLE_DEVICES")
+_OWN_VISIBILITY = regex(rb"environ\W{1,40}CUDA_VISIBLE_DEVICES\W{1,40}?=[^=]|setdefault\(\s*.CUDA_VISIBLE_DEVICES")
 _LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed"})
 _IMPORTED = frozenset({"torch.device", "torch.cuda.set_device"})
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Documents that tell contributors, or the assistants of an editor, how to work; their commands are about any file.
 _FOR_CONTRIBUTORS = regex(
     r"(?:claude|agents?|gemini|copilot|copilot-instructions|cursorrules|windsurfrules|contributing|development|"
-    r"developing|hacking|style_?guide|guidelines|conventions|skill)(?:[._-]\w+)*\.(?:md|markdown)\Z",
+    r"developing|hacking|style_?guide|guidelines|conventions|skill)(?=[._-])[\w.-]{0,100}\.(?:md|markdown)\Z",
     re.IGNORECASE,
 )
 # Names that stand for any other.
@@ -30,7 +30,7 @@ _ANY_TO_CONTRIBUTORS = regex(
 )
 # A label over a command that is shown beside its opposite: `# Correct`, `**Incorrect:**`, `# ❌ …`.
 _LABEL = regex(
-    r"[ \t]*(?:[#/>*_-]+[ \t]*)*(?:[❌✗✘🚫]|(?:[✅✓✔]\ufe0f?[ \t]*)?"
+    r"[ \t#/>*_-]*(?:[❌✗✘🚫]|(?:[✅✓✔]\ufe0f?[ \t]*)?"
     r"(?:(?:in)?correct|right|wrong|good|bad|do|don'?t|do not|not this|instead of)\b[ \t]*(?:[:(*_—–-].*)?\Z)",
     re.IGNORECASE,
 )

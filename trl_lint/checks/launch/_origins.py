@@ -20,9 +20,11 @@ _FETCHES_A_TREE = regex(
     r"|\b(?:huggingface-cli|hf|modelscope)[ \t]+download\b|\bsnapshot_download\b|^[ \t]*repository:",
     re.MULTILINE,
 )
+_CLONES = regex(r"\bgit[ \t]+clone\b([^\n;&]*)")
 _WRITES = (
-    r"(?:>{1,2}|\b(?:tee|touch|cp|mv|ln|wget|curl|envsubst|install|jq|yq|sed|accelerate[ \t]+config)\b[^\n|;&]*?"
-    r"|--?(?:o|O|output\w*|out|save\w*|dump\w*)[ =]|\bopen\()[ \t]*[\"']?[^\s\"'|;&]*"
+    r"(?:>{1,2}|\b(?:tee|touch|cp|mv|ln|wget|curl|envsubst|install|jq|yq|sed|accelerate[ \t]{1,9}config)\b"
+    r"[^\n|;&]{0,300}?"
+    r"|--?(?:o|O|output\w{0,40}|out|save\w{0,40}|dump\w{0,40})[ =]|\bopen\()[ \t]{0,9}[\"']?[^\s\"'|;&]{0,60}"
 )
 # What a tutorial says before it shows what to put into a file.
 _TELLS = (
@@ -45,7 +47,7 @@ def is_told_to_be_made(text: str, name: str) -> bool:
         line = text.rfind("\n", 0, match.start()) + 1
         before = text[max(line, match.start() - 150) : match.start()]
         after = text[match.end() : match.end() + 60].split("\n", 1)[0]
-        is_command = re.search(r"(?:python|accelerate|torchrun|trl|deepspeed|bash)\b[^`]*\Z", before) is not None
+        is_command = re.search(r"(?:python|accelerate|torchrun|trl|deepspeed|bash)\b[^`]{0,150}\Z", before) is not None
         if not is_command and re.search(_TELLS, before + " " + after):
             return True
         stands_alone = not re.search(r"\w\s+\S*\Z", before) and re.fullmatch(r"[`*\"'): \t]*", after)
@@ -57,7 +59,8 @@ def is_told_to_be_made(text: str, name: str) -> bool:
 def is_another_project(text: str, project: Project) -> bool:
     """Whether a document leads its reader into a clone of another repository."""
     names = {os.path.basename(project.root).lower(), *(m.project for m in project.manifests() if m.project)}
-    found = re.findall(r"git[ \t]+clone\b[^\n]*?([\w.-]+?)(?:\.git)?[ \t\"'`]*(?:$|\n|&&|;)", text)
+    ends = (match[1].rstrip(" \t\"'`").removesuffix(".git") for match in _CLONES.finditer(text))
+    found = [name for end in ends if (name := re.split(r"[^\w.-]", end)[-1])]
     for name in found:
         looks.note_name(name)
     return any(re.sub(r"[-_.]+", "-", name).lower() not in {re.sub(r"[-_.]+", "-", n) for n in names} for name in found)

@@ -24,7 +24,7 @@ _ARGUMENT = regex(
 _INDENT = regex(r"[ \t]*")
 _COMMENT_MARK = regex(r"[ \t]*(?:#[ \t]*)?")
 _LINE = regex(r"(?P<content>[^\r\n]*)(?P<end>\r?\n|\Z)")
-_CONTINUES = regex(r"(?<!\\)(?:\\\\)*(?P<sign>\\)(?P<blanks>[ \t]+(?:#[^\r\n]*)?)?\Z")
+_CONTINUES = regex(r"(?<!\\)(?:\\\\)*(?P<sign>\\)(?P<blanks>[ \t]{1,200}(?:#[^\r\n]{0,400})?)?\Z")
 _EMPTY_OR_COMMENT = regex(r"[ \t]*(?:#[^\r\n]*)?\Z")
 _LONGEST_COMMAND = 500  # lines that are followed to repair a command
 

@@ -27,7 +27,8 @@ _USED = regex(r"\$\{*([a-z][a-z0-9_]{2,})")
 _SPOKEN = regex(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 # What may set names that are not written out, or that stand in another file.
 _SETS_ANYTHING = regex(
-    r"(?:^|[\n;&|({]|\bthen|\bdo|\belse)\s*(?:source|\.|eval)\s|\bset\s+-a\b|\b(?:declare|export|local|typeset|read)\s+(?:-\w+\s+)*[\"']?\$|"
+    r"(?:^|[\n;&|({]|\bthen|\bdo|\belse)[ \t]*(?:source|\.|eval)\s|\bset\s+-a\b|"
+    r"\b(?:declare|export|local|typeset|read)\s{1,20}(?:-\w{1,9}\s{1,9}){0,9}[\"']?\$|"
     r"\bprintf\s+-v\b|--export[= ]|\$\{!|\bgetopts\b|\benvsubst\b"
 )
 _SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".yaml", ".yml", ".py", ".md")
@@ -78,7 +79,7 @@ def is_only_set(name: str, text: str) -> bool:
     found = re.findall(rf"^{name}=([^\s#;&|]+)[ \t]*\r?$", text, re.MULTILINE)
     if len(found) != 1 or found[0].strip("\"'") == name:
         return False
-    return re.search(rf"\$\{{?[#!]?{name}\b|\bexport\b[^\n]*\b{name}\b", text) is None
+    return re.search(rf"\$\{{?[#!]?{name}\b|\bexport\b[^\n]{{0,300}}\b{name}\b", text) is None
 
 
 def plain_expansions(source: Source) -> Iterator[tuple[str, int, int]]:

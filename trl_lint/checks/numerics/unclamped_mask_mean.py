@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 # What makes a number of the nan that a row without tokens gives.
 _MENDS = frozenset({"nan_to_num", "nan_to_num_", "where", "masked_fill", "masked_fill_", "nanmean", "nansum"})
 # All labels of one row are set to what a loss leaves out.
-_IGNORED = r"(?:-100\b|\w*\.?(?:ignore|IGNORE)_?(?:index|INDEX|id|ID|token|TOKEN)\w*)"
+_IGNORED = r"(?:-100\b|[\w.]{0,80}?(?:ignore|IGNORE)_?(?:index|INDEX|id|ID|token|TOKEN)\w{0,40})"
 _EMPTIED = (
     rf"\b(?:\w*_)?(?:label|target)s?(?:\[\w+\])?"
-    rf"(?:\[(?::|\.\.\.)\][ \t]*=[ \t]*(?:\w+\.)*{_IGNORED}|\.fill_\((?:\w+\.)*{_IGNORED}\))"
+    rf"(?:\[(?::|\.\.\.)\][ \t]*=[ \t]*{_IGNORED}|\.fill_\({_IGNORED}\))"
 )
 _TESTS = (ast.If, ast.IfExp, ast.Assert, ast.While)
 
@@ -39,7 +39,9 @@ class UnclampedMaskMean(Rule):
     code = "TRL603"
     triggers = (".sum",)
     needles = (b"mask.sum(", b"masks.sum(")
-    patterns = (rb"/(?:[\s\\(]|#[^\n]*\n)*(?:[\w\x80-\xff][\w.\s\\\x80-\xff]*)?masks?\.sum\(",)
+    patterns = (
+        rb"/[\s\\(]{0,200}(?:#[^\n]{0,100}\n[\s\\(]{0,50}){0,2}(?:[\w\x80-\xff][\w.\s\\\x80-\xff]{0,100})?masks?\.sum\(",
+    )
     skips_tests = True
 
     def check_call(self, site: Site) -> Iterator[Finding]:

@@ -209,7 +209,7 @@ def _is_of_another(word: str, text: str, path: str, packages: Iterable[str]) -> 
 @cache
 def _class_of(word: str) -> re.Pattern[str]:
     """A class statement, or an import of a name (`module` is what stands behind `from`, "" for a class)."""
-    imported = rf"from[ \t]+(?P<module>[\w.]*)[ \t]+import[ \t]+(?:\([^()]{{0,2000}}?|[^\n()]{{0,200}}?)\b{word}\b"
+    imported = rf"from[ \t]+(?P<module>[\w.]+)[ \t]+import[ \t]+(?:\([^()]{{0,500}}?|[^\n()]{{0,200}}?)\b{word}\b"
     return re.compile(rf"^[ \t]*(?:{imported}|class[ \t]+{word}\b)", re.MULTILINE)
 
 
@@ -231,9 +231,10 @@ def find_switch(switches: tuple[str, ...], path: str, project: Project) -> Locat
 def _switched_on(switches: tuple[str, ...]) -> re.Pattern[str]:
     """`use_vllm=True`, `use_vllm: true`, `"use_vllm": true`, `use_vllm: bool = True`, `--use_vllm`."""
     names = "|".join(map(re.escape, switches))
-    annotation = r"(?::[ \t]*[\w.\[\], |]{1,60})?"
-    default = r"(?:field\([ \t]*default[ \t]*=[ \t]*)?"
+    annotation = r"(?::[\w.\[\], \t|]{1,60})?"
+    default = r"(?:field\([ \t]{0,9}default[ \t]{0,9}=[ \t]{0,9})?"
     return re.compile(
-        rf"--(?P<flag>{names})\b(?![ \t=]+[\\\"']*(?i:false|no|0|\$|\{{))|"
-        rf"\b(?P<name>{names})\b\\?[\"']?[ \t]*{annotation}[ \t]*[=:][ \t]*{default}(?i:true|yes|on|1)\b"
+        rf"--(?P<flag>{names})\b(?![ \t=]{{1,20}}[\\\"']{{0,4}}(?i:false|no|0|\$|\{{))|"
+        rf"\b(?P<name>{names})\b\\?[\"']?[ \t]{{0,20}}{annotation}[ \t]{{0,20}}[=:][ \t]{{0,20}}{default}"
+        r"(?i:true|yes|on|1)\b"
     )

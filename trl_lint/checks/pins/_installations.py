@@ -24,7 +24,7 @@ _KINDS = ("requirement", "constraint", "extra", "group", "url")
 # Another index may hold other releases than PyPI.
 _OTHER_INDEX = ("index-url", "find-links", "tool.uv.index", "tool.poetry.source", "tool.pdm.source", "\n-i ", "\n-f ")
 _NAMED_FILE = regex(r"""["']([\w./-]+\.(?:txt|in))["']""")
-_DYNAMIC = regex(r"^dynamic\s*=[^\]]*dependencies", re.MULTILINE)
+_DYNAMIC = regex(r"^dynamic[ \t]*=[^\]]{0,400}dependencies", re.MULTILINE)
 # Every extra, group and marker is an installation of its own.
 _MOST_INSTALLATIONS = 60
 _MOST_REPORTED = 5

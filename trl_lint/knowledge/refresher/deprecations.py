@@ -18,7 +18,7 @@ from trl_lint.regexes import regex
 
 NO_SUCCESSOR = "?"
 _NOUN = r"(?:parameter|argument|option|field|attribute|keyword argument|flag|config|configuration)s?"
-_HELP = regex(rf"(?:^|[.)\]]\s+)\W*(?:deprecated\b|this {_NOUN} (?:is|has been) deprecated)", re.IGNORECASE)
+_HELP = regex(rf"(?:^|[.)\]]\s)\W{{0,60}}(?:deprecated\b|this {_NOUN} (?:is|has been) deprecated)", re.IGNORECASE)
 _USE = r"(?:use(?: of)?|using|in fav(?:ou?)r of|replaced (?:by|with)|renamed to|prefer|alias (?:of|for))"
 _QUOTED = r"[`'\"](?:--)?(?P<name>[A-Za-z_][\w.]*)[`'\"]"
 _SUCCESSOR = regex(rf"\b{_USE}\s+(?:the\s+)?{_QUOTED}", re.IGNORECASE)
@@ -78,8 +78,8 @@ def help_deprecation(text: str) -> str:
 def is_about(text: str, name: str) -> bool:
     """Whether a sentence of a warning begins with the parameter and says that it is deprecated."""
     subject = (
-        rf"(?:^|\.\s+)\W*(?:(?:note that|the|using|use of|passing|setting|parameter|argument|{_NOUN}|an?)\s+)*"
-        rf"[`'\"]?(?:\w+\.)*(?:--)?{re.escape(name)}(?:=\S*)?[`'\"]?"
+        rf"(?:^|\. )\W{{0,20}}(?:(?:note that|the|using|use of|passing|setting|{_NOUN}|an?) ){{0,8}}"
+        rf"[`'\"]?(?:\w{{1,60}}\.){{0,6}}(?:--)?{re.escape(name)}(?:=\S{{0,60}})?[`'\"]?"
         rf"(?:\s+(?:in|of|for|to)\s+(?:the\s+)?[`'\"]?[A-Z]\w+(?:\.\w+)*[`'\"]?)?(?:\s+{_NOUN})?"
         r"(?:\s+(?:is|are|was|has been|have been|will be|to)\b[^.]{0,40}?|\s+)?\bdeprecated"
     )

@@ -20,7 +20,7 @@ _DEVELOPMENT_EXTRAS = {
     "docs_specific", "modelcreation", "quality", "rich", "test", "test-dev", "test-fp8", "test-prod", "test-trackers",
     "test_dev", "test_fp8", "test_integrations", "test_prod", "test_trackers", "testing", "tests",
 }  # fmt: skip
-_EXTRA = regex(r"""\(?\s*extra\s*==\s*['"]([^'"]+)['"]\s*\)?""")
+_EXTRA = regex(r"""(?:\(\s*)?\bextra\s*==\s*['"]([^'"]+)['"]\s*\)?""")
 
 
 def read_requirements(contents: Contents, tracked: frozenset[str]) -> dict[str, str]:
@@ -42,7 +42,7 @@ def read_requirements(contents: Contents, tracked: frozenset[str]) -> dict[str, 
             continue
         marker = str(requirement.marker or "")
         extras = _EXTRA.findall(marker)
-        rest = re.sub(r"^\s*and\s+|\s+and\s*$", "", _EXTRA.sub("", marker)).strip()
+        rest = re.sub(r"^\s*and\s+|(?<!\s)\s+and\s*$", "", _EXTRA.sub("", marker)).strip()
         text = ("[" + ",".join(sorted(requirement.extras)) + "]" if requirement.extras else "") + (
             str(requirement.specifier) or ("@" if requirement.url else ANY)
         )

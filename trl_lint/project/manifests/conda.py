@@ -15,8 +15,8 @@ from trl_lint.sources.yaml import read_yaml
 # conda's names of packages that PyPI calls otherwise.
 _PYPI_NAMES = {"pytorch": "torch", "pytorch-cpu": "torch", "pytorch-gpu": "torch", "huggingface_hub": "huggingface-hub"}
 _SPEC = regex(
-    r"(?:[\w./:-]+::)?(?P<name>[A-Za-z0-9_.-]+?)\s*"
-    r"(?P<version>(?:[=<>!~][^\[\s]*|\s\d[^\[\s]*)?)(?:\s+\S+)?(?:\[.*\])?$"
+    r"(?:[\w./:-]+::)?(?P<name>[A-Za-z0-9_.-]+)"
+    r"(?:\s*(?P<version>[=<>!~][^\[\s]*)|\s+(?P<number>\d[^\[\s]*)|)(?:\s+[^\[\s]+)?\s*(?:\[.*\])?$"
 )
 
 
@@ -73,12 +73,12 @@ def _read_spec(source: Source, item: Scalar) -> Pin | None:
         return None
     name = match["name"]
     package = _PYPI_NAMES.get(name.lower(), normalised(name))
-    specifier = conda_specifier(match["version"].strip())
+    specifier = conda_specifier(match["version"] or match["number"] or "")
     if specifier is None:
         return None
     start = item.start + inner
     place = None
-    if match["version"] and not match["version"][0].isspace() and "=" not in text[match.end("version") :]:
+    if match["version"] and "=" not in text[match.end("version") :]:
         place = source.location(start + match.start("version"), start + match.end("version"))
     return Pin(
         package=package,

@@ -10,7 +10,7 @@ from trl_lint.sources import Files, SourceError
 
 _VERSION_FILES = ("VERSION", "version.txt", "VERSION.txt", "version")
 _DUNDER = regex(r"^(?:__version__|VERSION|version)\s*(?::\s*\w+\s*)?=\s*[\"']([^\"']+)[\"']", re.MULTILINE)
-_PLAIN = regex(r"v?\d+(?:\.\d+)+[A-Za-z0-9.+-]*")
+_PLAIN = regex(r"v?\d+\.\d[A-Za-z0-9.+-]*")
 
 
 def version_in_file(path: str, files: Files) -> str:

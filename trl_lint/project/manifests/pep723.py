@@ -12,11 +12,9 @@ from trl_lint.sources import LineIndex, Source, SourceError, SourceFile
 from trl_lint.sources.nodes import find, value_of
 from trl_lint.sources.toml import read_toml
 
-# The expression of PEP 723 with `\r?`: as printed there it finds no block in a file with CR LF line ends.
-_BLOCK = regex(
-    r"^# /// script[ \t]*(?:\r\n|\r|\n)(?P<content>(?:^#(?:| .*)(?:\r\n|\r|\n))+?)^# ///[ \t]*(?=\r|\n|\Z)",
-    re.MULTILINE,
-)
+# The parts of the expression of PEP 723, with every line end: as printed there it finds no block in a file with CR LF.
+_BEGIN = regex(r"^# /// script[ \t]*(?:\r\n|\r|\n)", re.MULTILINE)
+_LINE = regex(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _PREFIX = regex(r"# ?")
 
 
@@ -52,8 +50,16 @@ class CommentSource(Source):
 
 def script_block(file: SourceFile) -> CommentSource | None:
     """The block of a script, None where there is none; two of them are an error by PEP 723, so one is enough."""
-    match = _BLOCK.search(file.text)
-    return CommentSource(file, match.start("content"), match.end("content")) if match else None
+    text, read = file.text, 0
+    for begin in _BEGIN.finditer(text):
+        if begin.start() < read:
+            continue  # inside of a block that nothing ends
+        read = begin.end()
+        while (line := _LINE.match(text, read)) is not None and (line[1] == "#" or line[1].startswith("# ")):
+            if read > begin.end() and line[1].rstrip(" \t") == "# ///":
+                return CommentSource(file, begin.end(), read)
+            read = line.end()
+    return None
 
 
 def read(file: SourceFile) -> Manifest | None:

@@ -12,7 +12,7 @@ from trl_lint.sources import Source
 from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar, value_of
 from trl_lint.sources.requirements import normalised
 
-_PLAIN_VERSION = regex(r"v?\d+(?:\.\d+)*(?:[A-Za-z0-9.+-]*)")
+_PLAIN_VERSION = regex(r"v?\d[A-Za-z0-9.+-]*")
 _RELEASE = regex(r"v?(\d+(?:\.\d+)*)")
 _ELSEWHERE = ("git", "path", "url", "workspace")
 _REVISIONS = ("rev", "tag", "branch")
@@ -75,8 +75,12 @@ def pep440(constraint: str) -> str | None:
         return None
     if constraint in ("", "*"):
         return ""
-    clauses = [_clause(part) for part in re.split(r"\s*,\s*|\s+(?=[\^~<>=!\d])", constraint) if part]
+    clauses = [_clause(part) for part in _split(constraint) if part]
     return None if None in clauses else ",".join(clause for clause in clauses if clause)
+
+
+def _split(constraint: str) -> list[str]:
+    return [one for part in constraint.split(",") for one in re.split(r"(?<!\s)\s+(?=[\^~<>=!\d])", part.strip())]
 
 
 def _clause(part: str) -> str | None:

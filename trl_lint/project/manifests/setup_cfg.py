@@ -13,7 +13,7 @@ from trl_lint.sources import Files, LineIndex, Source, SourceFile
 from trl_lint.sources.requirements import normalised
 
 _SECTION = regex(r"\[([^\]]+)\]")
-_OPTION = regex(r"([^\s#;=:][^=:]*?)\s*[=:]\s*")
+_OPTION = regex(r"([^\s#;=:][^=:]*)[=:]\s*")
 _FILE = regex(r"file:\s*(\S+)")
 
 
