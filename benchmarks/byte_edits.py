@@ -22,6 +22,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -83,6 +84,8 @@ _PATCH = """\
 +b
 +c
 """
+_RUNS = count(1)
+_COLLECT = 50
 _SHOWN = 3000  # characters of a failure
 _GZIP = b"\x1f\x8b"
 _MESSAGE = 2100  # characters; what a file says is quoted, and not the whole of it
@@ -134,7 +137,10 @@ def said(arguments: tuple[str, ...]) -> Said:
     streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2)]
     with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
         status = trl_lint(arguments)
-    gc.unfreeze()  # a report of many in this process is no reason to keep what was read for it
+    # A check ends its process and keeps what it has read from being looked at again; this process goes on.
+    gc.unfreeze()
+    if next(_RUNS) % _COLLECT == 0:
+        gc.collect()
     out, err = (stream.buffer.getvalue().decode("utf-8") for stream in streams)
     return Said(status, out, err)
 
@@ -343,8 +349,8 @@ def _in_time() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def edit(case: Case, count: int, start: int | None = None) -> Toll:
-    """Try `count` edits of a kind of input in the working folder; the same ones at every call, or those of a seed."""
+def edit(case: Case, most: int, start: int | None = None) -> Toll:
+    """Try `most` edits of a kind of input in the working folder; the same ones at every call, or those of a seed."""
     number, slowest, broken = 0, 0.0, ""
 
     def holds(data: bytes, way: int) -> None:
@@ -359,7 +365,7 @@ def edit(case: Case, count: int, start: int | None = None) -> Toll:
 
     test = given(edited(case.data), st.integers(0, 47))(holds)
     options = settings(
-        max_examples=count, derandomize=start is None, database=None, deadline=None, report_multiple_bugs=False,
+        max_examples=most, derandomize=start is None, database=None, deadline=None, report_multiple_bugs=False,
         phases=(Phase.generate, Phase.shrink), suppress_health_check=list(HealthCheck), print_blob=False,
     )  # fmt: skip
     test = options(test if start is None else seed(start)(test))

@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+
+if TYPE_CHECKING:
+    from trl_lint.wildcards import Wildcards
 
 _TEST_FILE = regex(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^/]*_test)\.py$")
 
@@ -37,10 +41,10 @@ class Glob(NamedTuple):
 
     def matches(self, path: str) -> bool:
         """Whether the pattern names an absolute path: by its last part, or by the whole of it below `root`."""
-        if _regex(self.pattern).match(os.path.basename(path)):
+        if _wildcards(self.pattern).matches(os.path.basename(path)):
             return True
         anchored = self.pattern if os.path.isabs(self.pattern) else _join(self.root, self.pattern)
-        return _regex(anchored).match(_slashes(path)) is not None
+        return _wildcards(anchored).matches(_slashes(path))
 
 
 def _join(root: str, pattern: str) -> str:
@@ -54,19 +58,21 @@ def _slashes(path: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _regex(pattern: str) -> re.Pattern[str]:
+def _wildcards(pattern: str) -> Wildcards:
     """`*` crosses folders, as in ruff; `**/` may also stand for no folder at all; a final slash changes nothing."""
+    from trl_lint.wildcards import ANY, FOLDERS, Wildcards
+
     pattern = pattern.rstrip("/") or pattern
-    out = []
+    out: list[str] = []
     i = 0
     while i < len(pattern):
         char = pattern[i]
         if pattern.startswith("**/", i):
-            out.append("(?:.*/)?")
+            out.append(FOLDERS)
             i += 3
             continue
         if char == "*":
-            out.append(".*")
+            out.append(ANY)
         elif char == "?":
             out.append("[^/]")
         elif char == "[" and (end := pattern.find("]", i + 2)) > 0:
@@ -79,9 +85,9 @@ def _regex(pattern: str) -> re.Pattern[str]:
             out.append(re.escape(char))
         i += 1
     try:
-        return re.compile("".join(out) + r"\Z", re.DOTALL)
+        return Wildcards(out)
     except re.error:  # a character class such as [z-a]: the text itself is all it can mean
-        return re.compile(re.escape(pattern) + r"\Z")
+        return Wildcards([re.escape(char) for char in pattern])
 
 
 def relative_to(path: str, folder: str) -> str:

@@ -9,11 +9,18 @@ from __future__ import annotations
 
 import os
 import re
+from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+
+if TYPE_CHECKING:
+    from trl_lint.wildcards import Wildcards
 
 _NAME = ".gitignore"
+_SPECIAL = regex(r"[*?\[\\]")
+_LONGEST = 10_000  # of a pattern: no path is as long
 _CLASSES = {
     "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": " \t", "cntrl": "\x00-\x1f\x7f", "digit": "0-9", "graph": "!-~",
     "lower": "a-z", "print": " -~", "punct": "!-/:-@\\[-`{-~", "space": "\\s", "upper": "A-Z", "xdigit": "0-9a-fA-F",
@@ -21,9 +28,9 @@ _CLASSES = {
 
 
 class Pattern(NamedTuple):
-    """One line: a regular expression for the path below the folder of the file (or, not `anchored`, for the name)."""
+    """One line: what the path below the folder of the file (or, not `anchored`, its name) is made of."""
 
-    regex: str
+    pieces: tuple[str, ...]
     negated: bool
     folders_only: bool
     anchored: bool
@@ -32,15 +39,19 @@ class Pattern(NamedTuple):
 class Patterns:
     """The patterns of one file and the folder they are relative to."""
 
-    __slots__ = ("_any", "_compiled", "_patterns", "_prefix")
+    __slots__ = ("_any", "_compiled", "_patterns", "_prefix", "_slow")
 
     def __init__(self, folder: str, patterns: list[Pattern]) -> None:
+        from trl_lint.wildcards import expression, is_simple
+
         self._prefix = len(os.path.join(folder, ""))
         self._patterns = patterns
-        self._compiled: list[re.Pattern[str]] | None = None
+        self._compiled: list[Wildcards] | None = None
         # Most paths match nothing: one look at each of two alternations says so.
+        quick = [pattern for pattern in patterns if is_simple(pattern.pieces)]
+        self._slow = len(quick) < len(patterns)
         self._any = tuple(
-            re.compile("|".join(p.regex for p in patterns if p.anchored == anchored) or r"(?!)", re.DOTALL)
+            re.compile("|".join(expression(p.pieces) for p in quick if p.anchored == anchored) or r"(?!)", re.DOTALL)
             for anchored in (False, True)
         )
 
@@ -48,12 +59,14 @@ class Patterns:
         """Whether the last pattern that matches leaves a path out; None where none matches."""
         below = path[self._prefix :].replace(os.sep, "/")
         names, paths = self._any
-        if not names.match(name) and not paths.match(below):
+        if not self._slow and not names.match(name) and not paths.match(below):
             return None
         if self._compiled is None:
-            self._compiled = [re.compile(pattern.regex, re.DOTALL) for pattern in self._patterns]
-        for pattern, regex in zip(reversed(self._patterns), reversed(self._compiled), strict=True):
-            if (is_folder or not pattern.folders_only) and regex.match(below if pattern.anchored else name):
+            from trl_lint.wildcards import Wildcards
+
+            self._compiled = [Wildcards(pattern.pieces) for pattern in self._patterns]
+        for pattern, wildcards in zip(reversed(self._patterns), reversed(self._compiled), strict=True):
+            if (is_folder or not pattern.folders_only) and wildcards.matches(below if pattern.anchored else name):
                 return not pattern.negated
         return None
 
@@ -142,8 +155,8 @@ def read_pattern(line: str) -> Pattern | None:
     if not line:
         return None
     anchored = "/" in line
-    regex = _regex(line.removeprefix("/"), anchored)
-    return None if regex is None else Pattern(regex, negated, folders_only, anchored)
+    pieces = _pieces(line.removeprefix("/"), anchored) if len(line) <= _LONGEST else None
+    return None if pieces is None else Pattern(tuple(pieces), negated, folders_only, anchored)
 
 
 def _without_trailing_spaces(line: str) -> str:
@@ -157,9 +170,12 @@ def _without_trailing_spaces(line: str) -> str:
     return line[:end]
 
 
-def _regex(pattern: str, anchored: bool) -> str | None:
-    """A pattern as a regular expression; None where git gives up on it (an open bracket, a backslash at the end)."""
-    out, i = [], 0
+def _pieces(pattern: str, anchored: bool) -> list[str] | None:
+    """The pieces of a pattern; None where git gives up on it (an open bracket, a backslash at the end)."""
+    from trl_lint.wildcards import ANY, FOLDERS, NAME
+
+    out: list[str] = []
+    i = 0
     while i < len(pattern):
         char = pattern[i]
         i += 1
@@ -167,13 +183,15 @@ def _regex(pattern: str, anchored: bool) -> str | None:
             start = i - 1
             while pattern.startswith("*", i):
                 i += 1
-            # `**` between slashes stands for any number of folders, elsewhere for what `*` does.
-            crosses = anchored and i - start > 1 and (start == 0 or pattern[start - 1] == "/")
+            # `**` between slashes stands for any number of folders, elsewhere for what `*` does. git compares what
+            # stands before the first wildcard by itself, so that a `**` behind it is at the start of the rest.
+            is_first = start == 0 or pattern[start - 1] == "/" or not _SPECIAL.search(pattern, 0, start)
+            crosses = anchored and i - start > 1 and is_first
             if crosses and pattern.startswith("/", i):
-                out.append("(?:.*/)?")
+                out.append(FOLDERS)
                 i += 1
             else:
-                out.append(".*" if crosses and (i == len(pattern) or pattern.startswith("\\/", i)) else "[^/]*")
+                out.append(ANY if crosses and (i == len(pattern) or pattern.startswith("\\/", i)) else NAME)
         elif char == "?":
             out.append("[^/]")
         elif char == "[":
@@ -189,7 +207,7 @@ def _regex(pattern: str, anchored: bool) -> str | None:
             i += 1
         else:
             out.append(re.escape(char))
-    return "".join(out) + r"\Z"
+    return out
 
 
 def _bracket(pattern: str, i: int) -> tuple[str, int] | None:
