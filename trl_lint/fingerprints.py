@@ -18,7 +18,7 @@ from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError, SourceFile
 from trl_lint.sources.text import Files
 
-_NOQA = regex(r"\s*# noqa.*$", re.IGNORECASE)
+_NOQA = regex(r"# noqa.*$", re.IGNORECASE)
 
 
 class Key(NamedTuple):
