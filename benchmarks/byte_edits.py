@@ -45,16 +45,16 @@ from trl_lint.review.report import read_report
 # takes so long without working waits for something, or for others on a busy machine.
 _SECONDS = 10.0
 _WAIT = 180.0
-_CHECK = ("check", ".", "--select", "ALL")
-_JSON = (*_CHECK, "--isolated", "--output-format", "json")
+CHECK = ("check", ".", "--select", "ALL")
+JSON = (*CHECK, "--isolated", "--output-format", "json")
 # The commands that read a project, the first of them as often as all others.
 _COMMANDS: tuple[tuple[str, ...], ...] = (
-    (*_CHECK, "--isolated", "--diff", "--unsafe-fixes"),
-    (*_CHECK, "--isolated", "--fix", "--unsafe-fixes", "--show-fixes"),
-    (*_CHECK, "--isolated", "--add-noqa=known"),
-    (*_CHECK, "--isolated", "--baseline", "new.json", "--write-baseline"),
-    (*_CHECK, "--isolated", "--output-format", "full", "--hints", "--verbose"),
-    (*_CHECK, "--isolated", "--output-format", "github"),
+    (*CHECK, "--isolated", "--diff", "--unsafe-fixes"),
+    (*CHECK, "--isolated", "--fix", "--unsafe-fixes", "--show-fixes"),
+    (*CHECK, "--isolated", "--add-noqa=known"),
+    (*CHECK, "--isolated", "--baseline", "new.json", "--write-baseline"),
+    (*CHECK, "--isolated", "--output-format", "full", "--hints", "--verbose"),
+    (*CHECK, "--isolated", "--output-format", "github"),
     ("environment", "."),
     ("runs", ".", "--output-format", "json"),
 )
@@ -194,7 +194,7 @@ def of_the_project(name: str) -> Case:
         files = {name: data, **{path: kinds.PROJECT[path] for path in _BESIDE.get(name, ())}}
         lay_out(files)
         if way % 2:
-            return faults_of_report(said(_JSON))
+            return faults_of_report(said(JSON))
         command = _COMMANDS[way // 2 % len(_COMMANDS)]
         done = said(command)
         found = faults(done)
@@ -218,13 +218,13 @@ def _settings(data: bytes, way: int) -> list[str]:
 
 def _baseline() -> bytes:
     lay_out({name: kinds.PROJECT[name] for name in ("recipe.yaml", "train.py")})
-    said((*_CHECK, "--isolated", "--baseline", "known.json", "--write-baseline"))
+    said((*CHECK, "--isolated", "--baseline", "known.json", "--write-baseline"))
     return Path("known.json").read_bytes()
 
 
 def _with_baseline(data: bytes, way: int) -> list[str]:
     lay_out({"recipe.yaml": kinds.PROJECT["recipe.yaml"], "known.json": data})
-    return faults_of_report(said((*_JSON, "--baseline", "known.json")))
+    return faults_of_report(said((*JSON, "--baseline", "known.json")))
 
 
 def _log(data: bytes, way: int) -> list[str]:
@@ -290,7 +290,7 @@ def _patch(data: bytes, way: int) -> list[str]:
 
 def _report() -> bytes:
     lay_out({name: kinds.PROJECT[name] for name in ("recipe.yaml", "train.py", "run.sh")})
-    return said(_JSON).out.encode()
+    return said(JSON).out.encode()
 
 
 def _read_report(data: bytes, way: int) -> list[str]:
