@@ -90,6 +90,7 @@ torture: $(INSTALLED)
 	@failed=0; \
 	$(BIN)/python -m benchmarks.torture $(TREES) || failed=1; \
 	$(BIN)/python -m benchmarks.byte_edits || failed=1; \
+	$(BIN)/python -m benchmarks.faults || failed=1; \
 	$(BIN)/python -m benchmarks.oracle $(TREES) || failed=1; \
 	$(BIN)/python -m benchmarks.fix_safety $(TREES) || failed=1; \
 	$(BIN)/python -m benchmarks.edits $(TREES) || failed=1; \

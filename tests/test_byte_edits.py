@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import count
 
 import pytest
 
@@ -45,9 +46,15 @@ def test_a_rule_that_raises_is_noticed(cases: dict[str, byte_edits.Case], monkey
 
 
 def test_a_reader_that_hangs_is_noticed(cases: dict[str, byte_edits.Case], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(byte_edits, "_SECONDS", 0.2)
+    monkeypatch.setattr(byte_edits, "_WAIT", 0.2)
     monkeypatch.setattr("trl_lint.checker.Checker.check_path", lambda *arguments: time.sleep(60))
-    assert "more than 0 s" in edit_recipe(cases)
+    assert "0 s of waiting" in edit_recipe(cases)
+
+
+def test_a_rule_that_works_on_for_ever_is_noticed(cases: dict[str, byte_edits.Case], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(byte_edits, "_SECONDS", 0.2)
+    monkeypatch.setattr("trl_lint.checker.Checker.check_path", lambda *arguments: sum(1 for _ in count()))
+    assert "0 s of work" in edit_recipe(cases)
 
 
 def test_a_crash_is_noticed(cases: dict[str, byte_edits.Case], monkeypatch: pytest.MonkeyPatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,9 @@ def test_the_folder_does_not_count(tmp_path: Path):
 def test_a_file_that_is_gone_has_one_too(tmp_path: Path):
     found = [Finding("TRL504", "missing", Location(str(tmp_path / "gone.py"), 0, 0), "error")]
     assert len(fingerprints(found, str(tmp_path), Files())) == 1
+
+
+def test_a_line_of_blanks_costs_no_more_than_its_length(tmp_path: Path):
+    start = time.process_time()
+    assert len(prints(tmp_path / "a.sh", f"bad{' ' * 200_000}b  # noqa: TRL101\n")) == 1
+    assert time.process_time() - start < 1

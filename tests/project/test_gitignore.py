@@ -80,6 +80,7 @@ def kept_by_us(root: Path, *below: str) -> list[str]:
 @example(written={".git/info": ["a.py"], "a": ["!a.py"]}, end="\n")
 @example(written={"": ["\ufeffa.py"]}, end="\n")
 @example(written={"": ["/a[!b]a.py", "a[^x]b/"]}, end="\n")
+@example(written={"": ["a**/a", "*b*b*b*b*", "!a*.*p*y"]}, end="\n")
 def test_the_same_files_are_kept(repository: Path, written: dict[str, list[str]], end: str):
     places = []
     try:

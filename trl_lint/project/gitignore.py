@@ -14,12 +14,14 @@ from collections.abc import Callable
 from trl_lint import looks
 from trl_lint.paths import ANYTHING, FOLDERS, NAME, as_regex, is_quick, matcher
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 _NAME = ".gitignore"
 _CLASSES = {
     "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": " \t", "cntrl": "\x00-\x1f\x7f", "digit": "0-9", "graph": "!-~",
     "lower": "a-z", "print": " -~", "punct": "!-/:-@\\[-`{-~", "space": "\\s", "upper": "A-Z", "xdigit": "0-9a-fA-F",
 }  # fmt: skip
+_SPECIAL = regex(r"[*?\[\\]")
 
 
 class Pattern(NamedTuple):
@@ -171,8 +173,10 @@ def _pieces(pattern: str, anchored: bool) -> tuple[str, ...] | None:
             start = i - 1
             while pattern.startswith("*", i):
                 i += 1
-            # `**` between slashes stands for any number of folders, elsewhere for what `*` does.
-            crosses = anchored and i - start > 1 and (start == 0 or pattern[start - 1] == "/")
+            # `**` between slashes stands for any number of folders, elsewhere for what `*` does. git compares what
+            # stands before the first wildcard by itself, so that a `**` behind it is at the start of the rest.
+            is_first = start == 0 or pattern[start - 1] == "/" or not _SPECIAL.search(pattern, 0, start)
+            crosses = anchored and i - start > 1 and is_first
             if crosses and pattern.startswith("/", i):
                 out.append(FOLDERS)
                 i += 1
