@@ -35,6 +35,7 @@ def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "first" / "project"
     (folder / "inner").mkdir(parents=True)
+    (folder / ".git").mkdir()
     (folder / "train.py").write_text(SCRIPT, "utf-8")
     (folder / "inner" / "other.py").write_text("import torch\n", "utf-8")
     monkeypatch.chdir(folder)
@@ -137,7 +138,7 @@ def test_what_is_not_as_it_was(
     elif change == "settings far above":
         (there.parent.parent / "trl-lint.toml").write_text('select = ["TRL5"]\n', "utf-8")
     elif change == "repository":
-        (there.parent / ".git").mkdir()
+        (there / ".git").rename(there.parent / ".git")
     elif change == "variable":
         monkeypatch.setenv("COLUMNS", "50")
     assert cached.fresh() == cached.plain()
@@ -236,7 +237,9 @@ def forge(folder: Path) -> None:
     put(path, entry)
 
 
-@pytest.mark.parametrize("way", ["tracked", "other case", "submodule", "index 4", "mercurial", "archive", "broken"])
+@pytest.mark.parametrize(
+    "way", ["tracked", "other case", "submodule", "index 4", "mercurial", "archive", "archive in CI", "broken"]
+)
 def test_a_report_out_of_the_repository_is_not_believed(
     way: str, project: Path, cached: Cached, bring: Bring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,9 +248,10 @@ def test_a_report_out_of_the_repository_is_not_believed(
     subprocess.run(["git", "init", "-q"], check=True)
     if way == "mercurial":
         (there / ".hg").mkdir()
-    elif way == "archive":
+    elif way.startswith("archive"):
         shutil.rmtree(there / ".git")
-        monkeypatch.setenv("CI", "true")
+        if way == "archive in CI":
+            monkeypatch.setenv("CI", "true")
     elif way == "broken":
         (there / ".git" / "index").write_bytes(b"DIRC")
     elif way == "submodule":
@@ -358,6 +362,7 @@ def test_projects_in_two_places(tmp_path: Path, cached: Cached, monkeypatch: pyt
     shown = 0
     for number, fixture in enumerate(chance.sample(sorted(FIXTURES.glob("TRL*/*/")), PROJECTS)):
         first = copy_project(fixture, tmp_path / f"p{number}" / "project")
+        (first / ".git").mkdir(exist_ok=True)
         monkeypatch.chdir(first)
         arguments = ("--output-format", chance.choice(["json", "full", "sarif", "github"]), "--select", "ALL")
         cached(*arguments)

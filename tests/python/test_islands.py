@@ -1,3 +1,6 @@
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from trl_lint.python.islands import parse_expression, rewrite, with_keyword, without_keyword
@@ -5,10 +8,14 @@ from trl_lint.python.module import PythonModule
 from trl_lint.sources import Source, SourceError, SourceFile
 
 
+def site_of(module: PythonModule) -> Any:
+    return SimpleNamespace(module=module, project=SimpleNamespace(settings=SimpleNamespace(wants_edits=True)))
+
+
 def changed(text: str, change) -> str:
     """The text after `change` of its first call, edited the way a fix would."""
     parsed = PythonModule(Source(SourceFile("/p/train.py", text.encode()), "python"))
-    edit = rewrite(parsed, parsed.calls[0], change)
+    edit = rewrite(site_of(parsed), parsed.calls[0], change)
     return text if edit is None else text[: edit.start] + edit.content + text[edit.end :]
 
 
@@ -48,7 +55,7 @@ def test_a_keyword_leaves_without_a_trace(before, after):
 def test_only_the_changed_characters_are_edited():
     text = "f(a, b=compute(  1 ,2))"
     parsed = PythonModule(Source(SourceFile("/p/train.py", text.encode()), "python"))
-    edit = rewrite(parsed, parsed.calls[0], lambda call: with_keyword(call, "k", "1"))
+    edit = rewrite(site_of(parsed), parsed.calls[0], lambda call: with_keyword(call, "k", "1"))
     assert (edit.start, edit.end, edit.content) == (len(text) - 1, len(text) - 1, ", k=1")
 
 

@@ -81,9 +81,9 @@ def _candidates(folder: str, key: list[str], place: list[str]) -> list[str]:
 def is_believable(folder: str) -> bool:
     """Whether what stands in a cache folder was not brought by the repository that is checked.
 
-    So it is where git keeps no file of that folder: all of it was put there by somebody who owns the cache. Where no
-    repository is around it, it is, too; but in CI, which may have fetched as an archive what strangers wrote, only if
-    that is one that we know, elsewhere.
+    So it is where git keeps no file of that folder: all of it was put there by somebody who owns the cache. Without a
+    repository around it, it may have come in an archive that strangers packed, unless it stands apart from the working
+    folder; and in CI the working folder has to be in a repository then.
     """
     folder = os.path.realpath(folder)
     path, last = folder, ""
@@ -96,7 +96,8 @@ def is_believable(folder: str) -> bool:
                 return False
             is_told = True
         path, last = os.path.dirname(path), path
-    return is_told or not os.environ.get("CI") or _is_in_git(os.getcwd())
+    is_apart = not _is_below(folder, os.path.realpath(os.getcwd()))
+    return is_told or (is_apart and (not os.environ.get("CI") or _is_in_git(os.getcwd())))
 
 
 def _is_in_git(path: str) -> bool:
