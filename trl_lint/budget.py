@@ -44,6 +44,10 @@ class OverBudgetError(Exception):
 class _Stop(BaseException):
     """Raised in the midst of what has used up its time."""
 
+    def __init__(self) -> None:
+        if _meter.watcher is not None:
+            _meter.watcher.is_pending = False  # it has arrived, whoever takes it
+
 
 class _Meter:
     """What runs in this process, the innermost last, and the ticks that each thing has had so far."""
@@ -214,10 +218,9 @@ class _Watcher:
         self._done = threading.Event()
         self._lock = threading.Lock()
         self._thread = threading.get_ident()
-        self._has_raised = False
+        self.is_pending = False  # raised, and not arrived yet
         self._raise = ctypes.pythonapi.PyThreadState_SetAsyncExc
         self._raise.argtypes = (ctypes.c_ulong, ctypes.py_object)
-        self._null = ctypes.py_object()
         self._watching: threading.Thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> None:
@@ -225,10 +228,10 @@ class _Watcher:
         self._watching.start()
 
     def __exit__(self, *_: object) -> None:
-        self._meter.watcher = None
         self._done.set()
         self._watching.join()
         self.settle()
+        self._meter.watcher = None
 
     def _watch(self) -> None:
         before = self._worked()
@@ -237,13 +240,19 @@ class _Watcher:
             if now - before >= _TICK / 2:
                 before = now
                 with self._lock:
-                    if self._meter.tick():
-                        self._has_raised = True
+                    if self._meter.tick() and not self.is_pending:
+                        self.is_pending = True
                         self._raise(self._thread, _Stop)
 
     def settle(self) -> None:
-        """Take back what was raised and has not arrived: what it was meant for has ended."""
-        while self._has_raised:
-            with suppress(_Stop), self._lock:
-                self._raise(self._thread, self._null)
-                self._has_raised = False
+        """Wait for what was raised and has not arrived: what it was meant for has ended.
+
+        It could be taken back (with NULL), but then Python 3.11 goes on to look for it at every step, for good.
+        """
+        while True:
+            with suppress(_Stop):
+                with self._lock:
+                    if not self.is_pending:
+                        return
+                for _ in range(100):  # Python raises it where a loop begins again
+                    pass
