@@ -21,7 +21,9 @@ _FOR_CONTRIBUTORS = regex(
 )
 # Names that stand for any other.
 _ANY = regex(
-    r"(?:(?:some|any|another|foo|bar|baz|xyz|dummy|hypothetical)(?:[_-]\w*)?|script|filename|file)\.", re.IGNORECASE
+    r"(?:(?:some|any|another|foo|bar|baz|xyz|dummy|hypothetical)(?:[_-]\w*)?"
+    r"|custom[_-](?:config|recipe|args|settings|script)|script|filename|file)\.",
+    re.IGNORECASE,
 )
 _ANY_TO_CONTRIBUTORS = regex(
     r"(?:(?:new|sample|example|my|your|the|this|test)(?:[_-](?:script|file|module|feature|model|config|test|something|"

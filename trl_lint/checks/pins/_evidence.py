@@ -191,11 +191,29 @@ def find_word(words: tuple[str, ...], path: str, project: Project, packages: Ite
         file = project.files.get(path)
         for word in words:
             if word.encode() in file.data and not (packages and _is_of_another(word, file.text, path, packages)):
-                start = file.text.find(word)
-                return Location(path, start, start + len(word), f"{word} is used here")
+                start = _first_in_code(word, file.text, path)
+                if start >= 0:
+                    return Location(path, start, start + len(word), f"{word} is used here")
     except (OSError, SourceError):
         pass
     return None
+
+
+def _first_in_code(word: str, text: str, path: str) -> int:
+    """Where a word stands first outside of comments; -1 where it does not."""
+    start = text.find(word)
+    while start >= 0 and _is_comment(text, start, path):
+        end = text.find("\n", start)
+        start = text.find(word, end) if end >= 0 else -1
+    return start
+
+
+def _is_comment(text: str, place: int, path: str) -> bool:
+    """Whether a place of a script, a notebook or a YAML file stands behind a `#` that begins a comment."""
+    if path.endswith((".md", ".json")):
+        return False
+    before = text[text.rfind("\n", 0, place) + 1 : place]
+    return before.lstrip(' \t"').startswith("#") or " #" in before or "\t#" in before
 
 
 def _is_of_another(word: str, text: str, path: str, packages: Iterable[str]) -> bool:
@@ -219,7 +237,11 @@ def find_switch(switches: tuple[str, ...], path: str, project: Project) -> Locat
         words = (switch.encode() for switch in switches)
         if not switches or looks.is_larger(path, CODE_BYTES) or not project.files.holds(path, *words):
             return None
-        match = _switched_on(switches).search(project.files.get(path).text)
+        text = project.files.get(path).text
+        match = _switched_on(switches).search(text)
+        while match is not None and _is_comment(text, match.start(), path):
+            end = text.find("\n", match.end())
+            match = _switched_on(switches).search(text, end) if end >= 0 else None
     except (OSError, SourceError):
         return None
     if match is None:
