@@ -88,7 +88,7 @@ _PATCH = """\
 """
 _RUNS = count(1)
 _COLLECT = 50
-_SHOWN = 3000  # characters of a failure
+_SHOWN = 1500  # characters of an input, and of what it leads to
 _GZIP = b"\x1f\x8b"
 _MESSAGE = 2100  # characters; what a file says is quoted, and not the whole of it
 _ORDERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -379,7 +379,7 @@ def edit(case: Case, most: int, start: int | None = None) -> Toll:
             warnings.simplefilter("ignore", HypothesisWarning)  # it prints the whole input
             test()
     except Exception as error:
-        return Toll(number, slowest, f"{broken}\n{type(error).__name__}: {error}"[:_SHOWN])
+        return Toll(number, slowest, f"{broken[:_SHOWN]}\n{type(error).__name__}: {error}"[: 2 * _SHOWN])
     return Toll(number, slowest, "")
 
 

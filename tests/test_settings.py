@@ -99,6 +99,8 @@ def test_no_toml_reader_without_settings(tmp_path: Path, monkeypatch: pytest.Mon
         ("per-file-ignores = ['a']\n", 1, "expected a table of patterns"),
         ("[per-file-ignores]\n'tests/*' = ['TRL1O3']\n", 1, "`tests/*`: unknown rule selector"),
         ("select = [\n", 2, "not valid TOML"),
+        (f"select = {'9' * 5000}\n", 2, "not valid TOML"),
+        (f"select = {'[' * 5000}\n", 2, "not valid TOML"),
     ],
 )
 def test_mistakes_name_file_and_line(text: str, line: int, message: str, tmp_path: Path):

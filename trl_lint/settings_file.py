@@ -39,7 +39,7 @@ def own_table(path: str, data: bytes) -> dict[str, Any] | None:
     own = os.path.basename(path) != "pyproject.toml"
     try:
         table = tomli.loads(data.decode("utf-8-sig"))
-    except (tomli.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, numbers and brackets without end
         if not own and b"tool.trl-lint" not in data:
             return None  # broken, but no settings of ours in it: the engine reports the file if it is checked
         line = re.search(r"at line (\d+)", str(error))
