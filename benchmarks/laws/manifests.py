@@ -60,7 +60,7 @@ def clauses_of_a_pin(count: int) -> Files:
     return {"requirements.txt": f"trl==0.20.0\ntransformers>=4.1,{text}\n", "train.py": HEAD}
 
 
-@law(160)
+@law(48)
 def manifests(count: int) -> Files:
     text = "trl==0.20.0\ntransformers==4.40.0\nvllm==0.6.0\ndeepspeed==0.14.0\npeft==0.10.0\naccelerate==0.30.0\n"
     return {f"d{i}/requirements.txt": text for i in range(count)}

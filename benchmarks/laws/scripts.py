@@ -106,7 +106,7 @@ def nested_loops(count: int) -> Files:
     return in_function(f"{deep}{'    ' * (count + 1)}x = x + mask.cuda()\n    return x\n")
 
 
-@law(800)
+@law(3200)
 def loops(count: int) -> Files:
     return in_function(lines(count, lambda i: f"    for a{i} in batch:\n        x = x + a{i}.cuda()"))
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from trl_lint.project.launches import Launch
 
 
+# How many refused keys of a command are compared with all others: who misspells more has another configuration.
+_MOST_ADVISED = 40
+
+
 class UnknownKey(NamedTuple):
     """An override that Hydra refuses, or a module that is gone (`override` None)."""
 
@@ -67,8 +71,10 @@ def _refused_by_own(own: Own, tree: Tree, project: Project) -> Iterator[tuple[in
     from trl_lint.checks.configs._verl_advice import other_own_config, own_remedy
 
     other = other_own_config(own, dict(faults), project) if any(fault == "override" for _, fault in faults) else ""
-    for index, fault in faults:
-        remedy = (other or own_remedy(own.overrides[index].key, own, project)) if fault == "override" else ""
+    for count, (index, fault) in enumerate(faults):
+        remedy = other if fault == "override" else ""
+        if fault == "override" and not other and count < _MOST_ADVISED:
+            remedy = own_remedy(own.overrides[index].key, own, project)
         yield index, fault, remedy
 
 

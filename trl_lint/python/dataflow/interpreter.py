@@ -15,6 +15,8 @@ Env = dict[str, V]
 
 # Most loop bodies settle in two rounds. What still changes after these is given up, so that a long chain of names ends.
 _LOOP_ROUNDS = 3
+# Every branch and loop looks at every name, so a very long function would take the square of its length.
+_MOST_NAMES = 5_000_000
 
 
 class Domain(Protocol[V]):
@@ -77,6 +79,7 @@ class Interpreter(Generic[V]):
         # The names that may have attributes in an environment: only for those is it searched when they are assigned.
         self._owners: set[str] = {"self", "cls"}
         self._is_running = False
+        self._names = 0  # that were looked at where branches meet
 
     def run(self, body: Sequence[ast.stmt], env: Env[V]) -> Env[V] | None:
         """Execute statements; the environment after them, or None where control cannot get past them."""
@@ -222,6 +225,9 @@ class Interpreter(Generic[V]):
         alive = [end for end in ends if end is not None]
         if not alive:
             return None
+        self._names += sum(map(len, alive))
+        if self._names > _MOST_NAMES:
+            raise RecursionError("too many names")
         first, *rest = alive
         for other in rest:
             # What no branch touched is the same object in all of them, and found so without a comparison of values.
