@@ -86,6 +86,8 @@ _PATCH = """\
 +b
 +c
 """
+_NUMBER = re.compile(rb"\d+")
+_NUMBERS = (b"9" * 5000, b"0", b"-1", b"1e999", b"1" * 20, b"0x1F", b"1_000", b"\xd9\xa3", b"nan", b"1.5.2")
 _RUNS = count(1)
 _COLLECT = 50
 _SHOWN = 1500  # characters of an input, and of what it leads to
@@ -121,7 +123,11 @@ _INSERTS = st.one_of(st.binary(min_size=1, max_size=6), st.sampled_from(torture.
 @st.composite
 def edited(draw: st.DrawFn, data: bytes) -> bytes:
     """Some bytes after a few edits: stretches that go, and others that come."""
-    if draw(st.integers(0, 5)) == 5:  # lines in another order, other encodings, brackets without end
+    way = draw(st.integers(0, 11))
+    if way == 11:  # a number that nobody would write
+        start, end = draw(st.sampled_from([match.span() for match in _NUMBER.finditer(data)] or [(0, 0)]))
+        return data[:start] + draw(st.sampled_from(_NUMBERS)) + data[end:]
+    if way > 8:  # lines in another order, other encodings, brackets without end
         return torture.broken(draw(st.randoms(use_true_random=False)), data)
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(data)))

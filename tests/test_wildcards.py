@@ -5,10 +5,13 @@ from __future__ import annotations
 import random
 import re
 import time
+from pathlib import Path
 
 import pytest
 
-from trl_lint.paths import ANYTHING, FOLDERS, NAME, as_regex, is_quick, matcher
+from trl_lint.paths import ANYTHING, FOLDERS, NAME, Glob, as_regex, is_quick, matcher
+from trl_lint.project.discovery import collect
+from trl_lint.settings import Settings
 
 PIECES = (NAME, ANYTHING, FOLDERS, "a", "b", "/", "[^/]", "(?!/)[^b]", "(?!/)[ab]")
 
@@ -34,4 +37,24 @@ def test_many_wildcards_take_no_time():
     fits = matcher([NAME, "a"] * 200 + ["b"])
     began = time.process_time()
     assert not fits("a" * 4000)
+    assert time.process_time() - began < 2
+
+
+LONG = f"{'a' * 200}.py"
+
+
+def test_a_gitignore_that_tries_for_ever(tmp_path: Path):
+    (tmp_path / ".gitignore").write_text("*a" * 20 + "b.py\n" + "*a" * 20 + ".md\n", "utf-8")
+    for name in (LONG, "b.py", f"{'a' * 30}.md"):
+        (tmp_path / name).write_text("x = 1\n", "utf-8")
+    began = time.process_time()
+    files, _ = collect([str(tmp_path)], Settings(str(tmp_path)))
+    assert time.process_time() - began < 2
+    assert {Path(path).name for path, _ in files} == {LONG, "b.py"}
+
+
+@pytest.mark.parametrize("pattern", ["*a" * 20 + "b.py", "**/" * 20 + "a*" * 20 + "b.py"])
+def test_a_setting_that_tries_for_ever(pattern: str):
+    began = time.process_time()
+    assert not Glob(pattern, "/p").matches(f"/p/{'a/' * 100}{LONG}")
     assert time.process_time() - began < 2

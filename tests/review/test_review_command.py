@@ -81,6 +81,7 @@ def test_a_mistake_is_one_message(sh: Shell, token: str, arguments: list[str], s
         (["--repository", "a/b"], "{}", "no pull request is named"),
         (["--repository", "a/b"], "[]", "not an event"),
         (["--repository", "a/b"], "{", "the event cannot be read"),
+        (["--repository", "a/b"], "[" * 100_000, "the event cannot be read"),
         (["--repository", "a/b"], '{"pull_request": {"number": 1}}', "the event names no commit"),
         (["--repository", "a/b"], '{"pull_request": {"head": {"sha": "%s"}}}' % ("a" * 40), "no pull request is named"),
         (

@@ -114,6 +114,7 @@ def test_hunks_of_a_patch():
     patch = "@@ -1,3 +1,4 @@ def f():\n a\n-b\n+c\n+@@ -1 +1 @@\n d\n@@ -9 +10 @@\n-x\n\\ No newline at end of file\n+y"
     first = Hunk(1, ("a", "c", "@@ -1 +1 @@", "d"), frozenset({2, 3}))
     assert read_patch(patch) == (first, Hunk(10, ("y",), frozenset({10})))
+    assert read_patch(f"@@ -1 +{'9' * 5000} @@\n+a") == ()
     assert read_patch("") == () and read_patch("@@ -1,5 +1,5 @@\n a") == (Hunk(1, ("a",)),)
     assert [(hunk.start, hunk.lines) for hunk in read_patch("@@ -1,2 +0,0 @@\n-a\n-b")] == [(0, ())]
 

@@ -12,7 +12,7 @@ from typing import Any
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
-_HEADER = regex(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HEADER = regex(r"@@ -\d+(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 
 
 class Hunk(NamedTuple):

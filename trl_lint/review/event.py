@@ -21,7 +21,7 @@ def read_event(path: str) -> Mapping[str, Any]:
     try:
         with open(path, encoding="utf-8") as stream:
             event = json.load(stream)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise ReviewError(f"{path}: the event cannot be read") from None
     if not isinstance(event, dict):
         raise ReviewError(f"{path}: not an event")
