@@ -327,6 +327,31 @@ def test_a_lock_without_packages(project: Path, capsys: pytest.CaptureFixture[st
     assert check(capsys).findings == [RECIPE_FINDING]
 
 
+ENDLESS = "9" * 6000
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements.txt", f"trl==0.15.2; python_version >= '{ENDLESS}'\ntransformers==4.40.0\n"),
+        ("requirements.txt", f"trl==0.15.2; {'(' * 9000}os_name == 'x'{')' * 9000}\ntransformers==4.40.0\n"),
+        ("pyproject.toml", f'[tool.poetry.dependencies]\npython = "^{ENDLESS}"\ntrl = "~{ENDLESS}.1"\n'),
+        ("run.sh", f"accelerate launch --num_machines {ENDLESS} --num_processes {ENDLESS} train.py\n"),
+        ("run.sh", f"torchrun --nnodes {ENDLESS} --nproc_per_node {ENDLESS} train.py\n"),
+        ("run.sh", f"CUDA_VISIBLE_DEVICES={ENDLESS} trl vllm-serve --tensor_parallel_size {ENDLESS} --model m &\n"
+         "CUDA_VISIBLE_DEVICES=0 accelerate launch train.py --use_vllm\n"),
+        ("job.slurm", f"#!/bin/sh\n#SBATCH --gres=gpu:{ENDLESS}\n#SBATCH --ntasks={ENDLESS}\nsrun python train.py\n"),
+        ("job.pbs", f"#!/bin/bash\n#PBS -l select=1:ngpus={ENDLESS}\ntorchrun --nproc_per_node 8 train.py\n"),
+    ],
+)  # fmt: skip
+def test_a_number_with_thousands_of_digits(name: str, text: str, project: Path, capsys: pytest.CaptureFixture[str]):
+    (project / name).write_text(text, "utf-8")
+    (project / "train.py").write_text("import os\nprint(os.environ)\n", "utf-8")
+    outcome = check(capsys)
+    assert outcome.errors == []
+    assert RECIPE_FINDING in outcome.findings
+
+
 def test_a_version_with_thousands_of_digits(project: Path, capsys: pytest.CaptureFixture[str]):
     (project / "requirements.txt").write_text(f"trl=={'9' * 5000}\nvllm==0.3.0\n", "utf-8")
     outcome = check(capsys)

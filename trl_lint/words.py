@@ -1,8 +1,16 @@
-"""Tables of names, written as text: one line of words is easier to read and to review than one line of quotes."""
+"""Small readings of text: tables of names, and counts."""
 
 from __future__ import annotations
 
+# Nothing that is counted has more digits. Python refuses to convert some thousands of them, with a ValueError.
+_MOST_DIGITS = 15
+
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text, separated by any white space."""
+    """The words of a text, separated by any white space: easier to read and to review than one line of quotes."""
     return frozenset(text.split())
+
+
+def read_count(text: str | None) -> int | None:
+    """The whole number that a text spells in decimal digits; None if it spells none, or one of more than 15 digits."""
+    return int(text) if text is not None and text.isdecimal() and len(text) <= _MOST_DIGITS else None

@@ -25,7 +25,7 @@ _PREFIX = regex(
     rf"""
     \[(?:rank|default)_?(?P<torch>\d{{1,5}})\]:?[ ]?
     | [ ]{{0,4}}(?P<slurm>\d{{1,5}}):(?:[ ]|$)
-    | \[\d+,(?P<mpi>\d+)\]<std(?:err|out)>:[ ]?
+    | \[\d+,(?P<mpi>\d{{1,9}})\]<std(?:err|out)>:[ ]?
     | \((?P<actor>[\w.:-]+(?:[ ]\w+)*?(?:[ ](?:pid|rank)=\d+)+(?:,[ ]ip=[\d.]+)?)\)[ ]?
     | (?P<container>[\w.-]+)[ ]+\|[ ]
     | \d{{4}}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)[ ]std(?:out|err)[ ][FP][ ]

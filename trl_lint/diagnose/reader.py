@@ -35,7 +35,7 @@ WORDS = (
 )  # fmt: skip
 _STEPS = (b"'loss':", b'"loss":', b"step:")
 _ROOT_CAUSE = regex(r"Root Cause \(first observed failure\)")
-_TABLE_RANK = regex(r"\s*rank\s+: (\d+) \(local_rank: \d+\)")
+_TABLE_RANK = regex(r"\s*rank\s+: (\d{1,9}) \(local_rank: \d+\)")
 _DIGITS = regex(r"[\d.]+")
 _TRACEBACK = b"Traceback (most recent call last)"
 # The part of a message that is the same whenever the exception is raised.

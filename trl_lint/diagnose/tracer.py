@@ -13,12 +13,12 @@ from trl_lint.diagnose.lines import Line
 from trl_lint.regexes import regex
 
 _HEADER = regex(r"(?P<original>Original )?Traceback \(most recent call last\)")
-_FRAME = regex(r'\s*File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.*))?$')
+_FRAME = regex(r'\s*File "(?P<path>[^"]+)", line (?P<line>\d{1,9})(?:, in (?P<function>.*))?$')
 _CELL_FRAME = regex(
-    r"(?:File |Cell )?(?P<path>In ?\[\d+\]|[~/\w.<][^\s:]*(?:\.py|>|\]))(?:[:,] ?(?:line )?(?P<line>\d+))?,?"
+    r"(?:File |Cell )?(?P<path>In ?\[\d+\]|[~/\w.<][^\s:]*(?:\.py|>|\]))(?:[:,] ?(?:line )?(?P<line>\d{1,9}))?,?"
     r" in (?P<function>[\w.<>]+)?\(?.*$"
 )
-_RICH_FRAME = regex(r"(?P<path>\S+\.py):(?P<line>\d+) in (?P<function>\S+)$")
+_RICH_FRAME = regex(r"(?P<path>\S+\.py):(?P<line>\d{1,9}) in (?P<function>\S+)$")
 _CHAINED = regex(r"(?:During handling of|The above exception was the direct cause)")
 _EXCEPTION = regex(r"(?P<type>[A-Za-z_][\w.]*(?:\([\w.]+\))?)(?:: ?(?P<message>.*))?$")
 _NAMED = regex(

@@ -219,12 +219,13 @@ def holds(marker: str, pythons: str = "", systems: tuple[str, ...] = ("linux", "
     """Whether a marker (PEP 508) holds on every machine with one of these Pythons (PEP 440), or on none; else None."""
     if not marker:
         return True
-    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
+    from packaging.markers import Marker
 
     try:
         condition = Marker(marker)
         found = {condition.evaluate(machine) for machine in _machines(pythons) if machine["sys_platform"] in systems}
-    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName):
+    # No marker, a comparison of what cannot be compared, a number with thousands of digits, brackets without end.
+    except (ValueError, LookupError, RecursionError):
         return None
     return found.pop() if len(found) == 1 else None
 

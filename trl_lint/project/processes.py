@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from trl_lint.knowledge.commands import builtin_config
 from trl_lint.project.effective import Setting, of_document, of_flag
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing
+from trl_lint.words import read_count
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run
@@ -83,7 +84,7 @@ def _of_torchrun(run: Run) -> Setting | Missing:
         hidden = any(word.text is None and word.several for word in run.launch.command.words)
         return UNKNOWN if hidden or nodes is not None else Setting(1, "launcher", None)
     setting = _setting(per_node, run)
-    count = 1 if nodes is None else _number(nodes)
+    count = 1 if nodes is None else read_count(nodes.text)
     if setting.integer is None or count is None:
         return setting._replace(value=UNKNOWN)
     return setting._replace(value=setting.integer * count)
@@ -111,9 +112,5 @@ def _of_python(run: Run) -> Setting | Missing:
 
 def _setting(word: Word, run: Run) -> Setting:
     location = run.launch.source.location(word.start, word.end)
-    number = _number(word)
+    number = read_count(word.text)
     return Setting(UNKNOWN if number is None else number, "launcher", location)
-
-
-def _number(word: Word) -> int | None:
-    return int(word.text) if word.text is not None and word.text.isdecimal() else None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.records import NamedTuple
 from trl_lint.sources import Source
+from trl_lint.words import read_count
 
 if TYPE_CHECKING:
     from trl_lint.sources.shell import Directive
@@ -36,16 +37,16 @@ def read_scheduler(source: Source) -> Scheduler | None:
         if count is not None:
             gpus, place = count, directive
         if directive.name in ("--nodes", "-N"):
-            nodes = _decimal(directive.value)
+            nodes = read_count(directive.value)
         elif directive.name in ("--ntasks", "-n", "--ntasks-per-node"):
-            tasks = max(tasks or 0, _decimal(directive.value) or 1_000_000)
+            tasks = max(tasks or 0, read_count(directive.value) or 1_000_000)
     for directive in found:
         if directive.scheduler == "SBATCH" and gpus is None:
             # Without a number of nodes the GPUs may be spread over several.
             if directive.name in ("--gpus", "-G") and nodes == 1:
-                gpus, place = _decimal(directive.value.rpartition(":")[2]), directive
+                gpus, place = read_count(directive.value.rpartition(":")[2]), directive
             elif directive.name == "--gpus-per-task" and tasks == 1:
-                per_task = _decimal(directive.value.rpartition(":")[2])
+                per_task = read_count(directive.value.rpartition(":")[2])
                 gpus, place = per_task, directive
     return Scheduler(gpus, tasks, place.start, place.end)
 
@@ -54,17 +55,13 @@ def _gpus_per_node(directive: Directive) -> int | None:
     """GPUs per node of `--gres=gpu:a100:4`, `--gpus-per-node=4` (sbatch) or `-l select=1:ngpus=4` (PBS)."""
     if directive.scheduler == "PBS":
         match = re.search(r"(?:\b|:)(?:ngpus|gpus)=(\d+)", directive.value) if directive.name == "-l" else None
-        return int(match[1]) if match else None
+        return read_count(match[1]) if match else None
     if directive.name == "--gpus-per-node":
-        return _decimal(directive.value.rpartition(":")[2])
+        return read_count(directive.value.rpartition(":")[2])
     if directive.name == "--gres":
         counts = [p for p in directive.value.split(",") if p == "gpu" or p.startswith("gpu:")]
         if len(counts) == 1:
             last = re.sub(r"\(.*", "", counts[0]).rpartition(":")[2]
             # `gpu` and `gpu:a100` ask for one.
-            return int(last) if last.isdecimal() else 1
+            return read_count(last) if last.isdecimal() else 1
     return None
-
-
-def _decimal(text: str) -> int | None:
-    return int(text) if text.isdecimal() else None

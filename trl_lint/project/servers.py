@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from trl_lint.project.effective import Setting, of_flag
 from trl_lint.python.values import ABSENT, Missing
 from trl_lint.records import NamedTuple
+from trl_lint.words import read_count
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run
@@ -63,7 +64,7 @@ def _size(run: Run, name: str, short: str) -> int | None:
         if word is ABSENT:
             return 1
         text = None if isinstance(word, Missing) else word.text
-        return int(text) if text is not None and text.isdecimal() else None
+        return read_count(text)
     return said.integer if isinstance(said, Setting) else None
 
 
@@ -107,7 +108,7 @@ def machines_of(run: Run) -> int | None:
     for option in ("--num_machines", "--nnodes", "--num_nodes"):
         word = launch.options.get(option)
         if word is not None:
-            return int(word.text) if word.text is not None and word.text.isdecimal() else None
+            return read_count(word.text)
     if run.accelerate is not None:
         said = run.accelerate.value("num_machines")
         return said if isinstance(said, int) else 1 if said is None else None
@@ -118,7 +119,7 @@ def shown_ids(ids: tuple[str, ...] | None) -> str:
     """GPU ids in a few characters: `0-3`, `0,2`."""
     if ids is None:
         return "?"
-    numbers = [int(one) for one in ids if one.isdecimal()]
+    numbers = [number for one in ids if (number := read_count(one)) is not None]
     if len(numbers) == len(ids) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
         return f"{numbers[0]}-{numbers[-1]}"
     return ",".join(ids) or "none"

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from trl_lint.project.effective import Setting
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.words import read_count
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run
 
-_CUDA = regex(r"cuda:(\d+)")
+_CUDA = regex(r"cuda:(\d{1,9})")
 # From 0.15.0 on "auto" is GPU 0 where there is no other; 0.14.0 asks for a second one.
 _NEVER_SHARES = frozenset({"0.14.0"})
 
@@ -50,7 +51,7 @@ def own_device(run: Run, trl: str, processes: int | None, seen: int | None) -> O
     if device.value == "auto":
         return OwnDevice(_behind(trl, processes, seen), True, place)
     match = _CUDA.fullmatch(device.value) if isinstance(device.value, str) else None
-    return OwnDevice(int(match[1]) if match else None, False, place)
+    return OwnDevice(read_count(match[1]) if match else None, False, place)
 
 
 def _behind(trl: str, processes: int | None, seen: int | None) -> int | None:

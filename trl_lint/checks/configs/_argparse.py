@@ -16,6 +16,7 @@ from trl_lint.python.values import UNKNOWN, literal_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.shell import Word
+from trl_lint.words import read_count
 
 FaultKind = Literal["unknown", "surplus", "missing", "type", "choice"]
 
@@ -72,8 +73,8 @@ def read_flag(name: str, text: str) -> Flag:
     action = facts.get("action", "store")
     nargs = facts.get("nargs", "")
     least, most = {"*": (0, None), "+": (1, None), "?": (0, 1), "": (1, 1)}.get(nargs, (0, None))
-    if nargs.isdecimal():
-        least = most = int(nargs)
+    if (number := read_count(nargs)) is not None:
+        least = most = number
     if action not in ("store", "append", "extend"):
         least, most = 0, 0
         if action not in ("store_true", "store_false", "store_const", "append_const", "count", "BooleanOptionalAction"):

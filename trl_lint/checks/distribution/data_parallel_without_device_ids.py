@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.launches import Launch
 
-_CUDA = regex(r"cuda:(\d+)")
+_CUDA = regex(r"cuda:(\d{1,9})")
 _HERE = frozenset({"", "0.0.0.0", "localhost", "127.0.0.1", "::1"})
 _SERVER_MODULES = frozenset({"vllm.entrypoints.openai.api_server", "trl.scripts.vllm_serve"})
 # These start a command on some other machine, or nobody knows where: what it sees says nothing about this one.
@@ -175,7 +175,7 @@ def _is_server(launch: Launch) -> bool:
 def _seen_by(trainer: Launch, server: Launch) -> tuple[int, ...]:
     """The GPUs of the server by the trainer's own numbers; none where they are unknown or out of its sight."""
     owned = server.visible_gpus
-    if owned is None or not all(gpu.isdecimal() for gpu in owned):
+    if owned is None or not all(gpu.isdecimal() and len(gpu) < 9 for gpu in owned):
         return ()
     seen = trainer.visible_gpus
     if seen is None:

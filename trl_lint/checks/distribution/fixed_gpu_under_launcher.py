@@ -20,7 +20,7 @@ from trl_lint.regexes import regex
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run
 
-_CUDA = regex(r"cuda:(\d+)")
+_CUDA = regex(r"cuda:(\d{1,9})")
 # One branch for each process, or one only for a single process: the number may be meant.
 _PER_PROCESS = regex(r"rank|process|world|distribut|device_count|initialized|master|\bddp\b|debug|single", re.I)
 # The process chooses what it sees by itself, so that its GPU 0 is another one in each.

@@ -13,7 +13,7 @@ from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar, value_of
 from trl_lint.sources.requirements import normalised
 
 _PLAIN_VERSION = regex(r"v?\d[A-Za-z0-9.+-]*")
-_RELEASE = regex(r"v?(\d+(?:\.\d+)*)")
+_RELEASE = regex(r"v?(\d{1,99}(?:\.\d{1,99})*)(?!\d)")
 _ELSEWHERE = ("git", "path", "url", "workspace")
 _REVISIONS = ("rev", "tag", "branch")
 _Ceiling = Callable[[list[int]], list[int]]
