@@ -22,12 +22,10 @@ from typing import NamedTuple
 
 from trl_lint import checker, engine
 from trl_lint.checks.rule import Rule
-from trl_lint.project import Project
 from trl_lint.project.discovery import is_source
 from trl_lint.python.triage import Triage
 from trl_lint.selection import Selection
 from trl_lint.settings import Settings
-from trl_lint.sources import SourceFile
 
 # A file that takes longer hangs, as far as the user can tell.
 _SECONDS = 30.0
@@ -104,10 +102,6 @@ def _hang(number: int, frame: FrameType | None) -> None:
 
 def every_rule_is_active(triage: Triage, data: bytes, path: str = "", is_rough: bool = False) -> set[Rule]:
     return triage.rules()
-
-
-def nothing_is_ruled_out(triage: Triage, active: set[Rule], file: SourceFile, project: Project) -> set[Rule]:
-    return active
 
 
 # -- broken fixtures ------------------------------------------------------------------------------------------------
@@ -219,7 +213,6 @@ def main() -> int:
     parser.add_argument("--no-library", action="store_true", help="leave out the standard library")
     args = parser.parse_args()
     Triage.active = every_rule_is_active  # type: ignore[method-assign,assignment]
-    Triage.concerned = nothing_is_ruled_out  # type: ignore[method-assign,assignment]
     library = [] if args.no_library else [sysconfig.get_path("stdlib")]
     print("| what | files | TRL001 | findings | seconds | slowest file | failures |\n|---|---|---|---|---|---|---|")
     failures: list[Failure] = []

@@ -169,8 +169,6 @@ class Checker:
         # of its own between the words.
         active = self._triage.active(data, file.path, is_rough=explicit or source is None)
         is_concerned = bool(active)
-        if not explicit and not notebook and any(rule.glances for rule in active):
-            active = self._triage.concerned(active, file, self.project(file.path))
         is_configured = bool(self.run_rules) and _is_configured(data)
         if not active and not is_configured:
             if not explicit:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from trl_lint.checks.distribution._glances import makes_strays
 from trl_lint.checks.numerics.fill_value_overflow import rule as fill_value_overflow
 from trl_lint.checks.registry import declared_rules
-from trl_lint.project import Project
 from trl_lint.python.imports import imports_in
 from trl_lint.python.triage import Triage
-from trl_lint.settings import Settings
-from trl_lint.sources import Files, SourceFile
 
 
 @pytest.mark.parametrize(
@@ -28,57 +24,6 @@ from trl_lint.sources import Files, SourceFile
 )
 def test_imports(text: str, found: list[tuple[str, str, str]]):
     assert list(imports_in(text.encode())) == found
-
-
-def strays(text: str, name: str = "train.py") -> bool:
-    file = SourceFile(f"/p/{name}", f"import torch\n# cuda\n{text}".encode())
-    return makes_strays(file, Project("/p", Files({}), Settings()))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "def f(x):\n    return x + torch.zeros(3)\n",
-        "x = torch.zeros(size(3, (1, (2))))\n",
-        "x = torch.zeros(3, device=None)\n",
-        "def f(device=None):\n    x = torch.zeros(3, device=device)\n",
-        "def f(device: str | None = None):\n    x = torch.zeros(3, device = device)\n",
-        "make = torch.zeros\n",
-        "from torch import zeros as z\nz(3)\n",
-        "x = torch.zeros(3).to(torch.float16)\n",
-        "x = torch.zeros(size(device='cuda'))\n",
-        "x = torch.zeros('(', 3)\n",
-        "import np\nnp = torch\nx = np.zeros(3)\n",
-        "from mine import nn\nx = nn.Parameter(torch.zeros(3))\n",
-    ],
-)
-def test_tensors_that_may_be_without_a_device(text: str):
-    assert strays(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "x = torch.zeros(3, device=y.device)\n",
-        "x = torch.zeros(size(3), device='cuda')\n",
-        "def f(device):\n    x = torch.zeros(3, device=device)\n",
-        "x = torch.arange(3).to(device)\n",
-        "x = torch.arange(size(3)).cuda()\n",
-        "def f(x: torch.LongTensor | None) -> torch.FloatTensor: ...\n",
-        ">>> x = torch.zeros(3)\n",
-        "x = y.new_zeros(3)\n",
-        "import numpy as np\nx = np.random.rand(3)\n",
-        "from torch import nn\nx = nn.Parameter(torch.zeros(3))\n",
-    ],
-)
-def test_tensors_that_have_a_device(text: str):
-    assert not strays(text)
-
-
-def test_what_a_collator_makes_stays_where_it_is():
-    method = "def collate(self):\n        return torch.zeros(3)\n"
-    assert not strays(f"class A:\n    {method}", "collator.py")
-    assert strays(f"class A:\n    def __init__(self):\n        self.x = torch.zeros(3)\n    {method}", "collator.py")
 
 
 @pytest.mark.parametrize(

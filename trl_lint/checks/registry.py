@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from trl_lint.project.pins import Manifest
     from trl_lint.project.runs import Run
     from trl_lint.python.module import PythonModule
-    from trl_lint.sources import SourceFile
 
 _DECLARATIONS = (
-    "code", "triggers", "needles", "words", "patterns", "skips_tests", "glances", "imports", "documents", "launches",
+    "code", "triggers", "needles", "words", "patterns", "skips_tests", "imports", "documents", "launches",
     "runs", "launched", "manifests",
 )  # fmt: skip
 
@@ -80,9 +79,6 @@ class DeclaredRule(Rule):
     @property
     def rule(self) -> Rule:
         return _load(self._module)
-
-    def may_concern(self, file: SourceFile, project: Project) -> bool:
-        return self.rule.may_concern(file, project)
 
     def check_call(self, site: Site) -> Iterator[Finding]:
         return self.rule.check_call(site)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from trl_lint.project.pins import Manifest
     from trl_lint.project.runs import Run
     from trl_lint.python.module import PythonModule
-    from trl_lint.sources import SourceFile
 
 
 class Site:
@@ -51,7 +50,6 @@ class Rule:
     `words`        one of these must stand in it by itself, beside the needles
     `patterns`     all of these regular expressions must match somewhere in the bytes (not asked of notebooks)
     `skips_tests`  True if the file of a test never concerns it
-    `glances`      True to be asked `may_concern`, for what is not as simple
     """
 
     code: ClassVar[str]
@@ -60,7 +58,6 @@ class Rule:
     words: ClassVar[tuple[bytes, ...]] = ()
     patterns: ClassVar[tuple[bytes, ...]] = ()
     skips_tests: ClassVar[bool] = False
-    glances: ClassVar[bool] = False
     imports: ClassVar[tuple[str, ...]] = ()
     documents: ClassVar[tuple[str, ...]] = ()
     launches: ClassVar[bool] = False
@@ -75,10 +72,6 @@ class Rule:
         return page(self.code)
 
     # -- hooks ----------------------------------------------------------------------------------------------------
-
-    def may_concern(self, file: SourceFile, project: Project) -> bool:
-        """Whether a Python file that is not parsed yet may hold anything for this rule. False has to be certain."""
-        return True
 
     def check_call(self, site: Site) -> Iterator[Finding]:
         """Judge a call that a trigger matched: all that is asked of it is asked once, and on its `ast` node."""

@@ -146,16 +146,6 @@ def is_of_project(dotted: str, path: str, project: Project) -> bool:
     return bool(project.memo[key])
 
 
-def may_hold_modules(path: str, project: Project) -> bool:
-    """Whether a name that a module offers may be a module itself: there is a folder for them."""
-    if os.path.basename(path) == "__init__.py":
-        return True
-    key = ("folder of modules", path)
-    if key not in project.memo:
-        project.memo[key] = looks.is_folder(path.removesuffix(".py"))
-    return bool(project.memo[key])
-
-
 def known_file(dotted: str, path: str, project: Project) -> str | None:
     """`module_file`, looked up once for all files of a folder."""
     key = ("module file", dotted, os.path.dirname(path))

@@ -22,9 +22,7 @@ from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
-    from trl_lint.project import Project
     from trl_lint.python.module import PythonModule
-    from trl_lint.sources import SourceFile
 
 
 _IMPORT = regex(rb"import[ \t]")
@@ -128,10 +126,6 @@ class Triage:
             words = _imported_words(data)
             found.update(wanted.rule for wanted in importing if not words.isdisjoint(wanted.all_of[0]))
         return {rule for rule in found if look.matches(rule)}
-
-    def concerned(self, active: set[Rule], file: SourceFile, project: Project) -> set[Rule]:
-        """Of the active rules, those that still may have something to say once they have had a glance at the text."""
-        return {rule for rule in active if not rule.glances or rule.may_concern(file, project)}
 
     def candidates(self, module: PythonModule, active: set[Rule]) -> Iterator[Candidate]:
         """Calls that match a trigger of an active rule, in source order, each rule once per call."""

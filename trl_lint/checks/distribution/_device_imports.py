@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from trl_lint import looks
 from trl_lint.checks.distribution._device import (
     certain_meetings,
     function_meetings,
     is_followed,
+    is_followed_file,
     is_for_accelerators,
     is_prepared,
     may_be_on_cpu,
 )
-from trl_lint.checks.distribution._glances import imports_makers
-from trl_lint.project.modules import imported_name
+from trl_lint.project.modules import imported_file, imported_name
 from trl_lint.python.dataflow.callees import named
 from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode, PythonModule
+from trl_lint.python.triage import GAP
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.python.dataflow.meetings import Mix, Sort
+    from trl_lint.sources import SourceFile
 
 _FACTORIES = FACTORIES | DATA_FACTORIES
+_FACTORY_CALL = regex(rb"\b(?:" + "|".join(sorted(_FACTORIES)).encode() + rb")" + GAP.encode() + rb"[(\[]")
 # The functions that call helpers of other modules: each helper, and its first call there.
 _Callers = dict[FunctionNode, dict["FunctionNode | None", ast.Call]]
 
@@ -41,7 +49,7 @@ class ImportedMeeting(NamedTuple):
 
 def imported_meetings(module: PythonModule, project: Project, sort: Sort) -> Iterator[ImportedMeeting]:
     """The first meeting of each helper's tensor in the functions of a module that call such helpers."""
-    if not is_for_accelerators(module) or not imports_makers(module.source.file, project):
+    if not is_for_accelerators(module):
         return
     for function, calls in _calling_functions(module, project).items():
         seen: set[ast.Call] = set()
@@ -76,8 +84,24 @@ def _calling_functions(module: PythonModule, project: Project) -> _Callers:
 
 def _maker(module: PythonModule, func: ast.expr, project: Project) -> FunctionNode | None:
     """The function of another module that a name means, if it, or one that it calls there, makes a tensor."""
+    path = imported_file(module, func, project)
+    if path is None or not _may_bring_makers(module, path, project):
+        return None
     found = imported_name(module, func, project)
     return maker_in(*found) if found is not None and is_followed(found[0]) else None
+
+
+def _may_bring_makers(module: PythonModule, path: str, project: Project) -> bool:
+    """Whether a file may have a function that makes a tensor, or pass one on, by its bytes: most need no tree."""
+    looks.note_use(path, by=module.path)
+    with suppress(OSError, SourceError):  # reported when the file itself is checked
+        return os.path.basename(path) == "__init__.py" or may_hold_makers(project.files.own(path))
+    return False
+
+
+def may_hold_makers(file: SourceFile) -> bool:
+    """Whether the bytes of a file name a function of torch that makes tensors."""
+    return is_followed_file(file.path, file.data) and _FACTORY_CALL.search(file.data) is not None
 
 
 def maker_in(module: PythonModule, name: str) -> FunctionNode | None:

@@ -23,7 +23,6 @@ from trl_lint.sources import SourceError
 if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.python.module import PythonModule
-    from trl_lint.sources import SourceFile
 
 # Where one of these stands, tensors on the CPU have a backend of their own, or may have.
 _CPU_BACKEND = rb"gloo|[\"']mpi[\"']|[\"']ccl[\"']|[\"']cpu:|init_process_group\(\s*\)"
@@ -39,12 +38,6 @@ class CpuTensorInCollective(Rule):
         b"def prediction_step(",
     )
     skips_tests = True
-    glances = True
-
-    def may_concern(self, file: SourceFile, project: Project) -> bool:
-        from trl_lint.checks.distribution._glances import may_concern
-
-        return may_concern(file, project)
 
     def check_call(self, site: Site) -> Iterator[Finding]:
         mix = read_meeting(site, "collective")

@@ -14,8 +14,7 @@ from trl_lint.finding import Finding
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
 
 if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.sources import SourceFile
+    pass
 
 
 class CpuTensorIndexedByAccelerator(Rule):
@@ -23,12 +22,6 @@ class CpuTensorIndexedByAccelerator(Rule):
     triggers = tuple(f"torch.{name}" for name in sorted(FACTORIES | DATA_FACTORIES))
     needles = (b"torch",)
     skips_tests = True
-    glances = True
-
-    def may_concern(self, file: SourceFile, project: Project) -> bool:
-        from trl_lint.checks.distribution._glances import makes_strays
-
-        return makes_strays(file, project)
 
     def check_call(self, site: Site) -> Iterator[Finding]:
         mix = read_meeting(site, "index")

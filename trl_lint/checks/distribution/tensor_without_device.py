@@ -17,7 +17,6 @@ from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
 if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.python.module import PythonModule
-    from trl_lint.sources import SourceFile
 
 
 class TensorWithoutDevice(Rule):
@@ -26,12 +25,6 @@ class TensorWithoutDevice(Rule):
     imports = ("torch",)
     needles = (b"torch",)
     skips_tests = True
-    glances = True
-
-    def may_concern(self, file: SourceFile, project: Project) -> bool:
-        from trl_lint.checks.distribution._glances import may_concern
-
-        return may_concern(file, project)
 
     def check_call(self, site: Site) -> Iterator[Finding]:
         mix = read_meeting(site, "mix")

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.drift._calls import known_calls
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._defaults import Drift, Given, drifts
-from trl_lint.checks.drift._judging import AboutPackages, is_shadowed, open_pin
+from trl_lint.checks.drift._judging import is_shadowed, open_pin
 from trl_lint.checks.drift._omitted import reader, reader_inside, reader_of_loading
 from trl_lint.checks.drift._runnable import runnable
 from trl_lint.checks.drift.deprecated_in_release import is_ours
+from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location, Severity
 from trl_lint.knowledge.defaults import defaults_of
 from trl_lint.knowledge.histories import positions
@@ -34,7 +35,7 @@ _TEST_FOLDERS = frozenset(("test", "tests", "testing"))
 _TEST_FILE = regex(r"test_|.*_test\.py$|conftest\.")
 
 
-class DefaultChanged(AboutPackages):
+class DefaultChanged(Rule):
     code = "TRL304"
     imports = ("trl", "transformers")
     documents = ("trl-recipe",)

@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import imported
-from trl_lint.checks.drift._judging import AboutPackages, judge
+from trl_lint.checks.drift._judging import judge
 from trl_lint.checks.drift._wording import sentence
+from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
 from trl_lint.knowledge.api import Missing, facts, follow, resolve
 from trl_lint.knowledge.histories import releases
@@ -79,7 +80,7 @@ HOOKS = (
 _BY_NAME = ("compute_loss", "_save_checkpoint")
 
 
-class OutdatedOverride(AboutPackages):
+class OutdatedOverride(Rule):
     code = "TRL305"
     imports = ("trl", "transformers")
 
