@@ -1,5 +1,6 @@
 # make demo   lint the bundled project in fixtures/demo and show what --fix would change
-# make test   everything the CI runs
+# make test   style, types and tests, but for the slow tests; what to run before each commit
+# make test-all  the slow tests too: exhaustive tables, and searches at random
 # make lint   the style and type checks alone
 # make docs   rewrite the table of what rules ask for, the rule table and the command output shown in README.md and docs/
 # make oracle the drift rules against public repositories and real installations; slow, and needs clones: see
@@ -23,7 +24,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps torture clean
+.PHONY: demo test test-all lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps torture clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(INSTALLED)
@@ -33,6 +34,9 @@ demo: $(INSTALLED)
 
 test: lint
 	$(BIN)/python -m pytest $(ARGS)
+
+test-all: lint
+	$(BIN)/python -m pytest -m "" $(ARGS)
 
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check .

@@ -13,29 +13,41 @@ import tomli
 import yaml
 from fixture_cases import Case, cases, found, run_json, snapshot, unmatched
 
+from benchmarks.overlaps import overlaps
 from trl_lint.project import Project, find_root
 from trl_lint.settings import Options, settings_for
 from trl_lint.sources import Files
 
 CASES = [pytest.param(case, id=case.id) for case in cases()]
+REPAIRED = [pytest.param(case, id=case.id) for case in cases() if any(case.folder.rglob("*.fixed"))]
+FIX = ("--fix", "--unsafe-fixes")
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_findings(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """What is expected and nothing else; nothing is told twice; and no repair is offered where none is shown."""
     expected = case.expectations()
     if case.is_bad:
         assert any(e.code == case.code for e in expected), f"a bad case expects {case.code} somewhere"
     else:
         assert not any(e.code == case.code for e in expected), f"an ok case never expects {case.code}"
-    monkeypatch.chdir(case.copy_to(tmp_path / "project"))
+    project = case.copy_to(tmp_path / "project")
+    monkeypatch.chdir(project)
     status, report = run_json(case.args(), capsys)
     missing, extra = unmatched(expected, found(report))
     messages = [f"{f['path']}:{f['start']['line']}: {f['code']} {f['message']}" for f in report["findings"]]
     assert (missing, extra) == ([], []), "\n".join(["the tool said:", *messages, *map(str, report["errors"])])
     assert status == any(finding["severity"] != "info" for finding in report["findings"])
+    if "only" not in case.settings():  # test_overlaps.py has all rules look at those
+        assert list(map(str, overlaps(report["findings"]))) == []
+    if not case.fixed():
+        assert [message for f, message in zip(report["findings"], messages, strict=True) if f["fix"]] == []
+        original = snapshot(project)
+        run_json([*case.args(), *FIX], capsys)
+        assert snapshot(project) == original
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", REPAIRED)
 def test_fixes(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     """The fixes write exactly the `.fixed` files, touch nothing else, remove their findings, and are then at rest."""
     project = case.copy_to(tmp_path / "project")
@@ -43,7 +55,7 @@ def test_fixes(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     original = snapshot(project)
     _, before = run_json(case.args(), capsys)
 
-    run_json([*case.args(), "--fix", "--unsafe-fixes"], capsys)
+    run_json([*case.args(), *FIX], capsys)
     fixed = snapshot(project)
     assert fixed == {**original, **case.fixed()}
     for path in case.fixed():
@@ -53,11 +65,8 @@ def test_fixes(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     _, after = run_json(case.args(), capsys)
     left = Counter((f["path"], f["code"]) for f in before["findings"] if f["fix"] is None)
     assert Counter((f["path"], f["code"]) for f in after["findings"]) == left
-    run_json([*case.args(), "--fix", "--unsafe-fixes"], capsys)
+    run_json([*case.args(), *FIX], capsys)
     assert snapshot(project) == fixed
-
-
-REPAIRED = [pytest.param(case, id=case.id) for case in cases() if any(case.folder.rglob("*.fixed"))]
 
 
 @pytest.mark.parametrize("case", REPAIRED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,8 @@ from benchmarks.overlaps import overlaps as overlapping
 
 HERE = Path(__file__).resolve().parent
 
-FIXTURES: dict[str, list[Case]] = defaultdict(list)
-for _case in cases():
-    FIXTURES[_case.code].append(_case)
+# The other fixtures, and the promises, are looked at where they are run: test_fixtures.py, test_promises.py.
+ONE_RULE = [pytest.param(case, id=case.id) for case in cases() if "only" in case.settings()]
 
 
 def projects(path: Path) -> dict[str, list[Block]]:
@@ -38,20 +36,11 @@ def told_twice(folder: Path, args: list[str], monkeypatch: pytest.MonkeyPatch, c
     return [str(overlap) for overlap in overlapping(report["findings"])]
 
 
-@pytest.mark.parametrize("code", sorted(FIXTURES))
-def test_fixtures(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    found: dict[str, list[str]] = {}
-    for case in FIXTURES[code]:
-        folder = case.copy_to(tmp_path / case.folder.name)
-        found[case.id] = told_twice(folder, case.settings().get("args", []), monkeypatch, capsys)
-    assert {case: told for case, told in found.items() if told} == {}
-
-
-@pytest.mark.parametrize("path", sorted((HERE / "promises").glob("*.md")), ids=lambda path: path.stem)
-def test_promises(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    for number, (heading, files) in enumerate(projects(path).items()):
-        folder = lay_out(files, tmp_path / str(number))
-        assert told_twice(folder, [], monkeypatch, capsys) == [], heading
+@pytest.mark.parametrize("case", ONE_RULE)
+def test_fixtures(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Those that are about one rule, as all rules see them."""
+    folder = case.copy_to(tmp_path / "project")
+    assert told_twice(folder, case.settings().get("args", []), monkeypatch, capsys) == []
 
 
 SEVERAL_FAULTS = projects(HERE / "overlaps.md")

@@ -16,6 +16,7 @@ import pytest
 from documents import Block, blocks, headings, lay_out
 from fixture_cases import run_json
 
+from benchmarks.overlaps import overlaps
 from trl_lint.knowledge.pages import Page, all_pages
 
 FOLDER = Path(__file__).resolve().parent / "promises"
@@ -127,6 +128,7 @@ def test_the_rule_speaks(
     levels = {finding["severity"] for finding in report["findings"] if finding["code"] == promise.page.code}
     assert levels, "the rule says nothing"
     assert promise.level in ("", *levels)
+    assert list(map(str, overlaps(report["findings"]))) == []
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.code) for page in PAGES.values()])

@@ -287,7 +287,9 @@ def is_linear(pattern: str | bytes, flags: int, use: str, text: Danger) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_no_loop_takes_more_than_linear_time():
+    """By the clock, what the analysis says of each expression."""
     found, _ = every_expression()
     slow = []
     for one in found:

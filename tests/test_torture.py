@@ -28,10 +28,11 @@ def test_no_rule_about_python_is_left_out():
     assert torture.every_rule_is_active(Triage(all_rules()), b"") == rules and len(rules) > 15
 
 
-def test_broken_fixtures_break_nothing():
-    toll = torture.summed(torture.break_fixtures(60, seed=2026))
-    assert toll.files == 60 and toll.failures == []
-    assert toll.unreadable > 10  # else nothing was broken
+@pytest.mark.parametrize("files", [20, pytest.param(60, marks=pytest.mark.slow)])
+def test_broken_fixtures_break_nothing(files: int):
+    toll = torture.summed(torture.break_fixtures(files, seed=2026))
+    assert toll.files == files and toll.failures == []
+    assert toll.unreadable > files // 6  # else nothing was broken
 
 
 def test_a_rule_that_raises_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import process
+from command_line import Shell, process
 from documents import ROOT
 
 from trl_lint.reports import FORMATS
@@ -229,10 +229,14 @@ def ordering(tmp_path: Path) -> Path:
     ],
     ids=" ".join,
 )
-def test_no_file_gives_orders_to_a_runner(arguments: list[str], ordering: Path) -> None:
-    done = process([*arguments], ordering, env={"CI": "true", "TRL_LINT_NO_CACHE": "1"})
-    assert done.returncode in (0, 1), done.stderr
-    lines = (done.stdout + b"\n" + done.stderr).decode("utf-8").splitlines()
+def test_no_file_gives_orders_to_a_runner(
+    arguments: list[str], ordering: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.chdir(ordering)
+    done = Shell(ordering, capsys)(*arguments)
+    assert done.status in (0, 1), done.err
+    lines = f"{done.out}\n{done.err}".splitlines()
     ours = ("error", "warning", "notice") if "github" in arguments else ()
     assert [line for line in lines if order_in(line) not in ("", *ours)] == []
     assert len(lines) > 3

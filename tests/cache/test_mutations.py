@@ -17,6 +17,7 @@ from fixture_cases import FIXTURES
 SEED = int(os.environ.get("TRL_LINT_TEST_SEED", "8"))
 PROJECTS = int(os.environ.get("TRL_LINT_TEST_PROJECTS", "12"))
 STEPS = 7
+NUMBERS = [number if number < 4 else pytest.param(number, marks=pytest.mark.slow) for number in range(PROJECTS)]
 PINS = ("trl==0.15.2\nvllm==0.9.0\n", "trl>=0.11\n", "torch==2.1.0\ntransformers==4.40.0\n", "")
 SETTINGS = ('ignore = ["TRL1"]\n', 'select = ["ALL"]\n', 'exclude = ["*.py"]\n', 'target = {trl = "0.11.0"}\n', "")
 MODULE = "from trl import GRPOConfig\n\nconfig = GRPOConfig(fp16=True, max_grad_norm=0, use_vllm=True)\n"
@@ -112,7 +113,7 @@ MUTATIONS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(PROJECTS))
+@pytest.mark.parametrize("number", NUMBERS)
 def test_after_any_change(number: int, tmp_path: Path, cached: Cached, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(f"{SEED} {number}")
     fixture = chance.choice(sorted(FIXTURES.glob("TRL*/*/")))
@@ -153,7 +154,7 @@ PYTHON_MUTATIONS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(PROJECTS))
+@pytest.mark.parametrize("number", NUMBERS)
 def test_after_any_change_among_many_files(
     number: int, tmp_path: Path, cached: Cached, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -123,10 +123,10 @@ def test_successors_came_when_their_flags_went() -> None:
 
     table = tomli.loads((Path(__file__).parents[2] / "rules/commands/openrlhf.toml").read_text(encoding="utf-8"))
     known = releases("openrlhf")
+    histories = [[flags_in_release(module, version) or {} for version in known] for module in programs("openrlhf")]
     for row in table["rename"]:
         found = False
-        for module in programs("openrlhf"):
-            flags = [flags_in_release(module, version) or {} for version in known]
+        for flags in histories:
             for before, after in itertools.pairwise(flags):
                 gone = row["old"] in before and row["old"] not in after
                 found = found or (gone and any(new in after for new in row["new"]))

@@ -358,4 +358,4 @@ def test_documents_of_any_length_take_linear_time(name: str, text: Callable[[int
         return time.process_time() - start
 
     seconds(20)
-    assert seconds(800) < 40 * max(seconds(100), 0.02)
+    assert seconds(400) < 40 * max(seconds(50), 0.01)

@@ -19,11 +19,18 @@ from trl_lint.cli import main
 Entry = tuple[str, int, int, str]
 
 
+@pytest.fixture(scope="module", params=[5, pytest.param(1, marks=pytest.mark.slow)], ids=["a fifth", "all"])
+def step(request: pytest.FixtureRequest) -> int:
+    """Every how many of the fixtures are looked at, beside those with notebooks, whose findings are in the summary."""
+    return request.param  # type: ignore[no-any-return]
+
+
 @pytest.fixture(scope="module")
-def projects(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every fixture as a repository of its own, below one folder."""
+def projects(step: int, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Each of these fixtures as a repository of its own, below one folder."""
     top = tmp_path_factory.mktemp("fixtures")
-    for case in cases():
+    found = cases()
+    for case in (one for one in found if one in found[::step] or any(one.folder.rglob("*.ipynb"))):
         (case.copy_to(top / case.code / case.folder.name) / ".git").mkdir(exist_ok=True)
     return top
 
@@ -41,10 +48,10 @@ def entries(findings: list[dict[str, Any]]) -> list[Entry]:
 
 
 @pytest.fixture(scope="module")
-def shown(projects: Path, registered: None) -> list[Entry]:
+def shown(projects: Path, step: int, registered: None) -> list[Entry]:
     """What flake8 finds in the Python files."""
     files = sorted(str(path.relative_to(projects)) for path in projects.rglob("*.py") if path.is_file())
-    assert len(files) > 300
+    assert len(files) > 300 // step
     options = ["--isolated", "--select=TRL", "--exclude=none", "--trl-hints"]
     command = [sys.executable, "-m", "flake8", *options, *files]
     done = subprocess.run(command, cwd=projects, capture_output=True, text=True, check=False)
@@ -61,12 +68,13 @@ def test_flake8_and_the_command_line_agree(told: list[dict[str, Any]], shown: li
 
 def test_the_command_line_flake8_and_the_review_agree(
     projects: Path,
+    step: int,
     told: list[dict[str, Any]],
     shown: list[Entry],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ):
-    """A pull request that adds all fixtures: each finding is in a comment or in the summary, and nothing else is."""
+    """A pull request that adds the fixtures: each finding is in a comment or in the summary, and nothing else is."""
     pytest.importorskip("github", reason="PyGithub is in the extra `test`")
     pytest.importorskip("jsonschema", reason="jsonschema is in the extra `test`")
     from github_server import NUMBER, REPOSITORY, TOKEN, GitHub
@@ -87,7 +95,7 @@ def test_the_command_line_flake8_and_the_review_agree(
     hub.close()
     review, summary = json.loads(capsys.readouterr().out)
     bodies = {markdown.read_mark(one["body"]).fingerprint: one for one in review["body"]["comments"]}  # type: ignore[union-attr]
-    assert len(bodies) == len(review["body"]["comments"]) > 300 and not hub.violations
+    assert len(bodies) == len(review["body"]["comments"]) > 300 // step and not hub.violations
     rows = [line for line in summary["body"]["body"].splitlines() if line.startswith("- ")]
     web = markdown.Web(f"https://github.com/{REPOSITORY}", hub.head)
     text = json.dumps({"version": 1, "findings": told, "errors": []})

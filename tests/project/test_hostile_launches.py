@@ -5,15 +5,28 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from trl_lint.sources.shell import read_commands
 
 LAUNCH = 'accelerate launch --config_file c.yaml train.py --lr $LR --name "$NAME" \\\n  --x 1\n'
 LONG = "python train.py " + "--a 1 " * 30_000
 
+# What takes time: the number of launches or branches is up to the test.
+LONG_SCRIPTS: dict[str, Callable[[int], str]] = {
+    "many_variables": lambda n: "".join(f"export V{i}=$V{i - 1}x\n{LAUNCH}" for i in range(1, n)),
+    "long_chain": lambda n: "python t.py; " * n + "python t.py && " * n + "python t.py | " * n + "cat\n",
+    "branches": lambda n: "".join(
+        f'if a; then V{i}=$V{i - 1}a; else V{i}="$V{i - 1} b"; fi\n' + LAUNCH for i in range(1, n)
+    ),
+    "launches_in_a_loop": lambda n: "for s in " + " ".join(map(str, range(20))) + "; do\n"
+    + "CUDA_VISIBLE_DEVICES=$s torchrun --nproc_per_node $s train.py --seed $s --config c$s.yaml\n" * (n // 5)
+    + "done\n",
+}  # fmt: skip
 SCRIPTS = {
-    "many_variables": "".join(f"export V{i}=$V{i - 1}x\n{LAUNCH}" for i in range(1, 1_700)),  # 5,100 lines
     "open_double_quote": 'python train.py --a "x\n' + LAUNCH * 300,
     "open_single_quote": "python train.py --a 'x\n" + LAUNCH * 300,
     "open_heredoc": "cat <<EOF\n" + LAUNCH * 300,
@@ -24,7 +37,6 @@ SCRIPTS = {
     "cyclic_source": "source ./cyclic_source.sh\n. ./cyclic_source.sh\npython train.py\n" * 300,
     "long_line": "python train.py --a " + "x" * 1_000_000 + "\n",
     "long_line_of_words": LONG + "\n",
-    "long_chain": "python t.py; " * 5_000 + "python t.py && " * 5_000 + "python t.py | " * 5_000 + "cat\n",
     "nested_substitutions": "python " + "$( echo " * 5_000 + ")" * 5_000 + " train.py\n",
     "open_substitutions": "python " + "$(" * 20_000 + "\n",
     "nested_scripts": "bash -c " + '"$(bash -c ' * 2_000 + "x" + ')"' * 2_000 + " python\n",
@@ -40,14 +52,10 @@ SCRIPTS = {
     "comments": "python train.py \\\n" + "  # c \\\n" * 20_000 + " --a 1\n",
     "backslashes": "python train.py " + "\\" * 300_000 + "\n",
     "dollars": "python t.py " + "$" * 30_000 + "\n",
-    "branches": "".join(f'if a; then V{i}=$V{i - 1}a; else V{i}="$V{i - 1} b"; fi\n' + LAUNCH for i in range(1, 800)),
     "branches_of_arrays": "A=()\n" + "if a; then A+=(--x 1); else A+=(-y 2); fi\n" * 2_000 + 'python t.py "${A[@]}"\n',
     "branches_that_double": "A=x\n" + "if a; then A=$A$A; else A=y$A$A; fi\n" * 1_000 + "python t.py $A\n",
     "nested_loops": "".join(f"for v{i} in {' '.join(map(str, range(50)))}; do\n" for i in range(100))
     + "python t.py " + " ".join(f"$v{i}" for i in range(100)) + "\n" + "done\n" * 100,
-    "launches_in_a_loop": "for s in " + " ".join(map(str, range(20))) + "; do\n"
-    + "CUDA_VISIBLE_DEVICES=$s torchrun --nproc_per_node $s train.py --seed $s --config c$s.yaml\n" * 400
-    + "done\n",
     "many_cases": "case $1 in\n" + "".join(f"{i}) A={i};;\n" for i in range(2_000)) + "*) exit;; esac\npython t.py $A",
     "patterns": "python " + "a/*/*/*/*/*/*/" * 20 + "*.py --config c/*/*/*/*/x.yaml\n" * 200,
     "nul": "python t.py \0\0\0\n" * 500,
@@ -60,9 +68,10 @@ OTHERS = {
 }
 
 
-def test_scripts_are_read(tmp_path):
+@pytest.mark.parametrize("number", [250, pytest.param(2_000, marks=pytest.mark.slow)])
+def test_scripts_are_read(number, tmp_path):
     """The whole tool runs over them, in a process of its own: a hang or a crash of the parser would take this one."""
-    for name, text in SCRIPTS.items():
+    for name, text in (SCRIPTS | {name: write(number) for name, write in LONG_SCRIPTS.items()}).items():
         (tmp_path / f"{name}.sh").write_text(text, "utf-8")
     check(tmp_path)
 
