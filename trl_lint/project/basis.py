@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from trl_lint.knowledge.ranges import in_words, spans
+
 if TYPE_CHECKING:
     from trl_lint.project.packages import Package
 
@@ -36,19 +38,4 @@ def scope(package: str, bad: Sequence[str], among: Sequence[str], why: str) -> s
 
     `trl 0.18.0 to 0.19.1; your pin trl>=0.17,<0.20 allows 0.17.0 to 0.19.1`
     """
-    return why if len(bad) == len(among) else f"{package} {ranges_of(bad, among)}; {why}"
-
-
-def ranges_of(releases: Sequence[str], among: Sequence[str]) -> str:
-    """Releases in words, neighbours `among` others joined: `0.14.0 to 0.17.0 and 0.19.1`."""
-    place = {version: number for number, version in enumerate(among)}
-    spans: list[list[str]] = []
-    for version in releases:
-        if spans and place[version] == place[spans[-1][-1]] + 1:
-            spans[-1].append(version)
-        else:
-            spans.append([version])
-    texts = [span[0] if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans]
-    if len(texts) > 3:
-        texts = [*texts[:2], f"others up to {texts[-1].rpartition(' ')[2]}"]
-    return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + f" and {texts[-1]}"
+    return why if len(bad) == len(among) else f"{package} {in_words(spans(bad, among))}; {why}"

@@ -16,8 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location, Severity
+from trl_lint.knowledge.ranges import holds
 from trl_lint.project.folders import Folders
-from trl_lint.project.packages import Package, Tier, assumed, contains, package_of
+from trl_lint.project.packages import Package, Tier, assumed, package_of
 from trl_lint.project.pins import Pin, is_manifest
 from trl_lint.records import NamedTuple
 from trl_lint.sources.requirements import is_exact, normalised
@@ -52,7 +53,7 @@ def judge(environment: Environment, conditions: Mapping[str, str], severity: Sev
         if answer in ("none", "unknown"):
             return None
         some = some or answer == "some"
-        is_old = package.resolved is not None and not contains(specifier, package.resolved)
+        is_old = package.resolved is not None and not holds(specifier, package.resolved)
         if is_old and not has_floor(package.specifier):
             return None
         only_old = only_old or is_old
@@ -183,7 +184,7 @@ class Environment:
             if locked is None or not locked.allowed:
                 continue
             specifiers = {pin.specifier for pin in found.pins}
-            return locked if any(all(contains(s, v) for v in locked.allowed) for s in specifiers) else found
+            return locked if any(all(holds(s, v) for v in locked.allowed) for s in specifiers) else found
         return found
 
     def _may_bring_anything(self) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.checks.drift._judging import Verdict, judge
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.ranges import holds
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 
@@ -119,17 +119,9 @@ class Broken(NamedTuple):
     keys: tuple[str, ...]
 
 
-@lru_cache(maxsize=2048)
-def applies(specifier: str, version: str) -> bool:
-    from trl_lint.knowledge.releases import parse_specifier
-
-    found = parse_specifier(specifier)
-    return found is not None and found.contains(version, prereleases=True)
-
-
 def evaluate(assertion: Assertion, version: str, values: Values | None) -> tuple[str | None, bool]:
     """(what is wrong, whether that is known) in a release."""
-    if not applies(assertion.releases, version):
+    if not holds(assertion.releases, version):
         return None, True
     if values is None:
         return None, False

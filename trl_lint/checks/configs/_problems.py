@@ -10,8 +10,9 @@ from trl_lint.checks._phrases import either, with_scope
 from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option
 from trl_lint.checks.drift._judging import judge
 from trl_lint.finding import SEVERITIES, Finding, Fix, Location, Severity, lowered
-from trl_lint.knowledge.configs import ValueRow, holds, value_rows
+from trl_lint.knowledge.configs import ValueRow, value_rows
 from trl_lint.knowledge.histories import positions, releases
+from trl_lint.knowledge.ranges import holds
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError

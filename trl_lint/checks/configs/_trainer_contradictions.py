@@ -10,7 +10,8 @@ from trl_lint.checks._runs import after_flags, is_overridden, recipe_launches
 from trl_lint.checks._trainers import library_trainer, uses_trainer
 from trl_lint.checks.configs._conditions import Read, all_hold
 from trl_lint.finding import Location, Severity, lowered
-from trl_lint.knowledge.contradictions import COMPARING, Contradiction, contradictions, holds, old_names
+from trl_lint.knowledge.contradictions import COMPARING, Contradiction, contradictions, old_names
+from trl_lint.knowledge.ranges import holds
 from trl_lint.project.effective import Setting, of_document
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument
@@ -127,7 +128,7 @@ def _found(
         return None
 
     def is_bad(version: str) -> bool:
-        return holds(row, version) and all_hold(row.when, read_in(version)) is True
+        return holds(row.releases, version) and all_hold(row.when, read_in(version)) is True
 
     verdict = judge_releases(chosen, is_bad, level)
     if verdict is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from trl_lint.checks._phrases import either
 from trl_lint.checks._releases import ReleaseVerdict, judge_releases
 from trl_lint.checks._trainers import uses_trainer
+from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.values import ValueRule, value_rules
 from trl_lint.project.effective import Setting
 from trl_lint.records import NamedTuple
@@ -58,7 +59,7 @@ def refused_values(run: Run, rule: Rule) -> Iterator[Refused]:
 
 def _rule(run: Run, rules: tuple[ValueRule, ...], field: str, release: str) -> ValueRule | None:
     """What a release asks of a field in this run; None if it does not look at it, or nobody can tell."""
-    rule = next((rule for rule in rules if rule.field == field and rule.holds(release)), None)
+    rule = next((rule for rule in rules if rule.field == field and holds(rule.releases, release)), None)
     if rule is None or not rule.when:
         return rule
     switch = run.effective(rule.when, {**run.choices.newest(("trl", "transformers")), "trl": release})

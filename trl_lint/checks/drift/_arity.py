@@ -46,7 +46,7 @@ def read_shape(call: ast.Call) -> Shape | None:
     return Shape(None if is_starred else len(call.args), keywords)
 
 
-def holds(dotted: str, positional: int, versions: dict[str, str]) -> bool | None:
+def takes_positional(dotted: str, positional: int, versions: dict[str, str]) -> bool | None:
     """Whether a callable takes so many arguments by position; None where nobody knows."""
     found = signature_of(dotted, versions)
     if found is None or found.open or found.positional is None:
@@ -84,7 +84,7 @@ def misfit(call: ast.Call, callee: Callee, known: Choices, module: PythonModule,
     if is_unbound(call, callee, newest, module):
         return None
     if shape.positional and not callee.own:
-        fits = partial(holds, callee.dotted, shape.positional)
+        fits = partial(takes_positional, callee.dotted, shape.positional)
         if fits(newest) is False and (verdict := _judge(callee, fits, known, rule)) is not None:
             return Misfit(
                 call.args[_most(callee, newest)], verdict, _word_surplus(callee, shape, verdict, newest, fits)

@@ -13,7 +13,7 @@ from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.defaults import Default, defaults_of
 from trl_lint.knowledge.histories import positions
 from trl_lint.knowledge.presence import points_of_parameter
-from trl_lint.knowledge.releases import parse_specifier
+from trl_lint.knowledge.ranges import holds
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import ABSENT, UNKNOWN
 from trl_lint.records import NamedTuple
@@ -106,10 +106,7 @@ def _is_meant(row: Default, dotted: str, newest: dict[str, str]) -> bool:
 
 def _is_beside(row: Default, known: Choices) -> bool:
     for package, text in row.beside.items():
-        specifier = parse_specifier(text)
-        if package not in known or specifier is None:
-            return False
-        if not all(specifier.contains(version, prereleases=True) for version in known[package].releases):
+        if package not in known or not all(holds(text, version) for version in known[package].releases):
             return False
     return True
 

@@ -8,7 +8,7 @@ from trl_lint.checks.pins._evidence import find_evidence
 from trl_lint.checks.pins._views import View, may_be_together, requested_extras
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.knowledge.compat import Advisory, advisories
-from trl_lint.knowledge.releases import parse_specifier
+from trl_lint.knowledge.ranges import holds
 from trl_lint.records import NamedTuple
 
 # "told": the pin or the branch is documented, but what gets installed is not certain.
@@ -64,10 +64,9 @@ def affects(name: str, specifier: str, advisory: Advisory, view: View) -> Proof 
         if package.is_tip:
             return "told" if advisory.main or package.holds(specifier) == "all" else None
         return "proved" if package.holds(specifier) == "all" else None
-    specifiers = parse_specifier(specifier)
-    if specifiers is None or not candidates or not specifiers.contains(candidates[-1], prereleases=True):
+    if not candidates or not holds(specifier, candidates[-1]):
         return None  # pip takes the newest release, and that one is fine
-    certain = all(specifiers.contains(version, prereleases=True) for version in candidates)
+    certain = all(holds(specifier, version) for version in candidates)
     if not certain and " | " in package.specifier:
         return None  # alternatives: nobody knows which of them is installed
     if not certain or package.source == "assumed":
