@@ -15,8 +15,8 @@ from trl_lint.knowledge.api import messages
 from trl_lint.knowledge.contradictions import Condition, Contradiction, every_contradiction
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.ranges import holds
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project.effective import Setting
-from trl_lint.python.values import ABSENT, UNKNOWN
 
 ORACLE = Path(__file__).parent.parent / "oracle"
 CONFIGS = tomli.loads((ORACLE / "training_arguments.toml").read_text("utf-8"))["config"]

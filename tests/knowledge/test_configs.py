@@ -9,9 +9,9 @@ import pytest
 
 from trl_lint.knowledge import configs
 from trl_lint.knowledge.api import config_keys, releases
-from trl_lint.knowledge.names import Missing
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import parse_specifier
+from trl_lint.missing import Missing
 
 NAMES = ("accelerate", "deepspeed")
 ROWS = [pytest.param(name, row, id=f"{name}-{row.key}") for name in NAMES for row in configs.value_rows(name)]

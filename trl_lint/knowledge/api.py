@@ -16,15 +16,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.histories import Block, Changes, block, positions, read_changes, releases, value_at
-from trl_lint.knowledge.names import ABSENT, UNKNOWN, Missing, absolute, definition, exports, follow, knows, resolve
+from trl_lint.knowledge.names import absolute, definition, exports, follow, knows, resolve
 from trl_lint.knowledge.signatures import OPEN, Parameter, Signature, joined, read_method, read_parameters
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "ABSENT", "INHERITED", "OPEN", "UNKNOWN", "Change", "MessageRecord", "Missing", "Parameter", "Signature",
+    "INHERITED", "OPEN", "Change", "MessageRecord", "Parameter", "Signature",
     "config_keys", "deprecation", "exports", "facts", "follow", "knows", "member", "messages", "name_timeline",
     "read_method", "releases", "requirements", "resolve", "signature", "timeline",
 ]  # fmt: skip

@@ -10,8 +10,8 @@ from trl_lint.checks._trainers import uses_trainer
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location, lowered
 from trl_lint.knowledge.arithmetic import GroupRule, group_rule
+from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.project.effective import Setting
-from trl_lint.python.values import UNKNOWN, Missing
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:

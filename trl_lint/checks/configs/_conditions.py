@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from trl_lint.knowledge.contradictions import Condition, Literal
+from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.project.effective import Setting
-from trl_lint.python.values import UNKNOWN, Missing
 
 Read = Callable[[str], "Setting | Missing"]
 

@@ -28,11 +28,10 @@ from trl_lint.checks.drift._judging import Verdict, has_own_copy
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import facts
 from trl_lint.knowledge.histories import positions, releases
-from trl_lint.knowledge.names import ABSENT, Missing
 from trl_lint.knowledge.programs import programs, successors
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.modules import holds_module
 from trl_lint.project.stack import Choices
-from trl_lint.python.values import UNKNOWN
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 

@@ -12,9 +12,10 @@ from trl_lint.checks.configs._conditions import Read, all_hold
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.knowledge.contradictions import COMPARING, Contradiction, contradictions, old_names
 from trl_lint.knowledge.ranges import holds
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import Setting, of_document
 from trl_lint.project.stack import Choices
-from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument
+from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from trl_lint.checks.drift._judging import Verdict
 from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.api import facts
 from trl_lint.knowledge.histories import block, releases
-from trl_lint.knowledge.names import Missing
+from trl_lint.missing import Missing
 from trl_lint.project.modules import holds_module
 from trl_lint.records import NamedTuple
 

@@ -24,7 +24,7 @@ from trl_lint.checks.configs._verl import VerlRun, read_run
 from trl_lint.finding import Location, lowered
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.programs import followed
-from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:

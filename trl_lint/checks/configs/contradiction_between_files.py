@@ -10,8 +10,8 @@ from trl_lint.checks._trainers import is_compared
 from trl_lint.checks.configs._trainer_contradictions import contradictions_in
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location, lowered
+from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting, of_document
-from trl_lint.python.values import ABSENT
 
 if TYPE_CHECKING:
     from trl_lint.checks.configs._deepspeed_match import Pair

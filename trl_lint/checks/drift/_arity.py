@@ -11,10 +11,11 @@ from trl_lint.checks.drift._judging import Verdict, judge
 from trl_lint.checks.drift._past import elsewhere, successors
 from trl_lint.checks.drift._wording import next_release, sentence
 from trl_lint.checks.rule import Rule
-from trl_lint.knowledge.api import Missing, resolve
+from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.members import fills_its_fields
 from trl_lint.knowledge.presence import Ask, points_of_signature
 from trl_lint.knowledge.signatures import Signature
+from trl_lint.missing import Missing
 from trl_lint.project.stack import Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple

@@ -11,7 +11,7 @@ from trl_lint import looks
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Location, OpenPin, Severity
 from trl_lint.knowledge.histories import releases
-from trl_lint.knowledge.presence import Ask, Missing, Points, missing, stretches
+from trl_lint.knowledge.presence import Absence, Ask, Points, absences, stretches
 from trl_lint.project.stack import PACKAGES, Choice, Choices
 from trl_lint.python.definitions import defines, takes
 from trl_lint.records import NamedTuple
@@ -69,7 +69,7 @@ def judge(choices: Choices, points: Points, ask: Ask, rule: Rule, culprit: str) 
     `culprit`: the package whose releases are named where all releases of all packages lack it.
     """
     concerned = {name: choices[name] for name in points if name in choices}
-    found = missing({name: chosen.releases for name, chosen in concerned.items()}, points, ask)
+    found = absences({name: chosen.releases for name, chosen in concerned.items()}, points, ask)
     if not found:
         return None
     main = next((m for m in found if m.package == culprit), None)
@@ -149,7 +149,7 @@ def _was_there(package: str, points: Points, ask: Ask, concerned: Mapping[str, C
     return any(ask({**newest, package: stretch[-1]}) is True for stretch in reversed(known))
 
 
-def _narrowest(found: Sequence[Missing]) -> Missing:
+def _narrowest(found: Sequence[Absence]) -> Absence:
     """The package that decides: one of which only some releases lack it, else the first."""
     return next((m for m in found if not m.every), found[0])
 

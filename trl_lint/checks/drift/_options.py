@@ -18,8 +18,8 @@ from trl_lint.finding import Severity, lowered
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.commands import has_command, unknown_name
 from trl_lint.knowledge.histories import block
-from trl_lint.knowledge.names import ABSENT
 from trl_lint.knowledge.presence import points_of_parameter
+from trl_lint.missing import ABSENT
 from trl_lint.project.parsers import ScriptParser
 from trl_lint.project.runs import command_parser
 from trl_lint.python.guards import last_name

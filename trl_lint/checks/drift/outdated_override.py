@@ -11,10 +11,11 @@ from trl_lint.checks.drift._classes import imported
 from trl_lint.checks.drift._judging import AboutPackages, judge
 from trl_lint.checks.drift._wording import sentence
 from trl_lint.finding import Finding
-from trl_lint.knowledge.api import Missing, facts, follow, resolve
+from trl_lint.knowledge.api import facts, follow, resolve
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import points_of_name
 from trl_lint.knowledge.ranges import holds
+from trl_lint.missing import Missing
 from trl_lint.project.stack import Choices, choices_at
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import FunctionNode, PythonModule

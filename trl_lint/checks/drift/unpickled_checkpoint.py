@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, lowered
+from trl_lint.missing import ABSENT
 from trl_lint.paths import is_test_file
 from trl_lint.project.environment import judge
 from trl_lint.project.stack import environment_at
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import PythonModule
-from trl_lint.python.values import ABSENT, argument
+from trl_lint.python.values import argument
 
 if TYPE_CHECKING:
     from trl_lint.project.environment import Verdict

@@ -17,8 +17,8 @@ from trl_lint.checks.inference._vllm import (
 )
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, lowered
+from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting
-from trl_lint.python.values import ABSENT
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run

@@ -9,9 +9,9 @@ from trl_lint.checks._releases import judge_releases
 from trl_lint.checks.inference._vllm import SERVER_OPTIONS, has_modes, is_local, mode_of, options_of, uses_vllm
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location, lowered
+from trl_lint.missing import ABSENT
 from trl_lint.project.effective import of_flag
 from trl_lint.project.servers import Server, servers_of
-from trl_lint.python.values import ABSENT
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run

@@ -10,7 +10,7 @@ from trl_lint.checks.launch._visible import TRANSPARENT, read_evidence
 from trl_lint.checks.launch._vllm_gpus import read_room
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Edit, Finding, Fix, Location, Severity
-from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.sources import Source, SourceError
 
 if TYPE_CHECKING:

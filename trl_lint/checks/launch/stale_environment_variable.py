@@ -16,7 +16,7 @@ from trl_lint.checks.launch._variables import (
 )
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix, lowered
-from trl_lint.python.values import UNKNOWN, Missing
+from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.sources import Source
 
 if TYPE_CHECKING:
