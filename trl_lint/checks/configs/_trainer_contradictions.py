@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._releases import ReleaseVerdict, judge_releases, places
+from trl_lint.checks._phrases import places
 from trl_lint.checks._runs import after_flags, is_overridden, recipe_launches
 from trl_lint.checks._trainers import library_trainer, uses_trainer
 from trl_lint.checks.configs._conditions import Read, all_hold
+from trl_lint.checks.verdict import Level, Verdict, judge_releases
 from trl_lint.finding import Location, Severity, lowered
 from trl_lint.knowledge.contradictions import COMPARING, Contradiction, contradictions, old_names
 from trl_lint.knowledge.ranges import holds
@@ -42,6 +43,7 @@ class Found(NamedTuple):
 
 def contradictions_in(run: Run, rule: Rule) -> Iterator[Found]:
     """What a rule has to say about the values of a run, each place once."""
+    level = Level(rule, run.launch.is_documentation)
     seen: set[Location] = set()
     readers: dict[tuple[bool, tuple[str, ...]], Read] = {}
 
@@ -63,10 +65,10 @@ def contradictions_in(run: Run, rule: Rule) -> Iterator[Found]:
             return reader_of({**others, row.package: version}, with_defaults=False)
 
         where = (run.launch.location._replace(message="the run"),) if run.launch.launcher else ()
-        found = _found(row, run.choices[row.package], read_in, said_in, rule, where)
+        found = _found(row, run.choices[row.package], read_in, said_in, level, where)
         if found is not None and found.location not in seen:
             seen.add(found.location)
-            yield found._replace(severity=lowered(found.severity)) if run.launch.is_documentation else found
+            yield found
 
 
 def _once(read: Read) -> Read:
@@ -98,10 +100,10 @@ def contradictions_in_recipe(document: Document, project: Project, code: str, se
     for row in contradictions("transformers.TrainingArguments"):
         if row.code != code or row.trainer or row.package not in choices:
             continue
-        level = after_flags(lowered(severity), fields(row), launches)
-        if level is None:
+        highest = after_flags(lowered(severity), fields(row), launches)
+        if highest is None:
             continue
-        found = _found(row, choices[row.package], lambda version: read, lambda version: read, level, ())
+        found = _found(row, choices[row.package], lambda version: read, lambda version: read, Level(highest), ())
         if found is not None:
             yield found
 
@@ -118,7 +120,7 @@ def _found(
     chosen: Choice,
     read_in: Callable[[str], Read],
     said_in: Callable[[str], Read],
-    level: Severity | Rule,
+    level: Level,
     where: tuple[Location, ...],
 ) -> Found | None:
     """What a row says about the values that `read_in` gives for the releases of its package; None if nothing.
@@ -134,7 +136,7 @@ def _found(
     verdict = judge_releases(chosen, is_bad, level)
     if verdict is None:
         return None
-    read = read_in(verdict.release)
+    read = read_in(verdict.version)
     said = [(name, found) for name in fields(row) if isinstance(found := read(name), Setting)]
     place = next((setting.location for _, setting in said if setting.location is not None), None)
     if place is None:
@@ -166,7 +168,7 @@ def fields(row: Contradiction) -> tuple[str, ...]:
     return tuple(names)
 
 
-def worded(row: Contradiction, said: dict[str, Setting], verdict: ReleaseVerdict) -> str:
+def worded(row: Contradiction, said: dict[str, Setting], verdict: Verdict) -> str:
     """The message of a row, with the values and what is a default among them."""
     message = row.message.format_map({name: _shown(setting) for name, setting in said.items()})
     if not row.raises:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import either
-from trl_lint.checks._releases import ReleaseVerdict, judge_releases
 from trl_lint.checks._trainers import uses_trainer
+from trl_lint.checks.verdict import Level, Verdict, judge_releases
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.values import ValueRule, value_rules
 from trl_lint.project.effective import Setting
@@ -22,7 +22,7 @@ class Refused(NamedTuple):
     """A value that the trainer of some releases in use refuses."""
 
     setting: Setting
-    verdict: ReleaseVerdict
+    verdict: Verdict
     message: str
 
 
@@ -44,8 +44,8 @@ def refused_values(run: Run, rule: Rule) -> Iterator[Refused]:
             found = about[release]
             return found is not None and value not in found.allowed
 
-        verdict = judge_releases(chosen, is_refused, rule)
-        if verdict is not None and (found := about[verdict.release]) is not None:
+        verdict = judge_releases(chosen, is_refused, Level(rule, run.launch.is_documentation))
+        if verdict is not None and (found := about[verdict.version]) is not None:
             from trl_lint.sources.placeholders import is_blank
 
             if is_blank(said.value, field):

@@ -19,7 +19,7 @@ from trl_lint.missing import ABSENT
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
-    from trl_lint.checks.drift._judging import Verdict
+    from trl_lint.checks.verdict import Verdict
     from trl_lint.project import Project
 
 _QUOTED = regex(r"`([^`]+)`")

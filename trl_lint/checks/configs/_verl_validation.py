@@ -10,7 +10,6 @@ from trl_lint.checks.configs._asserts import (
     AbsentSettingError,
     Assertion,
     Broken,
-    Level,
     Problem,
     UnknownValueError,
     Values,
@@ -21,6 +20,7 @@ from trl_lint.checks.configs._asserts import (
 )
 from trl_lint.checks.configs._hydra import Tree, apply_all, find
 from trl_lint.checks.configs._verl import VerlRun, read_run
+from trl_lint.checks.verdict import Level
 from trl_lint.finding import Location, lowered
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.programs import followed
@@ -48,7 +48,7 @@ def contradictions(launch: Launch, assertions: Sequence[Assertion], rule: Rule, 
     run = _validated(launch, project)
     if run is None or (run.own is not None and not is_release(run.choices, "verl")):
         return
-    for location, found, related in _failing(run, assertions, Level(rule, _is_mild(run))):
+    for location, found, related in _failing(run, assertions, Level(rule, _is_mild(run), of_code=False)):
         message = f"verl stops at start: {found.message} ({found.verdict.scope})"
         yield Problem(location, message, found.verdict.severity, related)
 
@@ -63,7 +63,7 @@ def groups_of_one(launch: Launch, groups: Groups, rule: Rule, project: Project) 
         return
     words = {override.key: override.word for override in run.overrides}
     is_mild = _is_mild(run) and (launch.is_documentation or not all(key in words for key in groups.keys))
-    level, assertions = Level(rule, is_mild), groups.assertions
+    level, assertions = Level(rule, is_mild, of_code=False), groups.assertions
     if run.own is None or is_release(run.choices, "verl"):
         for location, found, related in _failing(run, assertions, level):
             message = f"{found.message} ({found.verdict.scope})"

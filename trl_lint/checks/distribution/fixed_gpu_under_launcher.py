@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._releases import places
+from trl_lint.checks._phrases import places
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location
 from trl_lint.missing import Missing

@@ -7,10 +7,10 @@ from functools import partial
 
 from trl_lint.checks.drift._calls import signature_of
 from trl_lint.checks.drift._classes import Callee, imported
-from trl_lint.checks.drift._judging import Verdict, judge
 from trl_lint.checks.drift._past import elsewhere, successors
 from trl_lint.checks.drift._wording import next_release, sentence
 from trl_lint.checks.rule import Rule
+from trl_lint.checks.verdict import Verdict, judge
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.members import fills_its_fields
 from trl_lint.knowledge.presence import Ask, points_of_signature

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Literal
 
 from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.drift._calls import accepts, signature_of
-from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge
+from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.drift._wording import did_you_mean, word_gone
+from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.finding import Severity, lowered
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.commands import has_command, unknown_name
@@ -92,8 +93,8 @@ def judge_name(name: str, where: Where, parser: ScriptParser, rule: Rule, projec
         return None  # what only older releases refuse is not told of a recipe or a command
     past, owner = _history(parser, name, newest)
     culprit = past.elsewhere.package if past is not None else parser_package(parser)
-    verdict = judge(known, points, ask, rule, culprit)
-    if verdict is None or verdict.only_old:
+    verdict = judge(known, points, ask, Level(rule, of_code=False), culprit)
+    if verdict is None:
         return None
     for dotted in parser.fields.bases:
         package, _, cls = dotted.partition(".")[0], "", dotted.rpartition(".")[2]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.drift._arity import misfit
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, signature_of
 from trl_lint.checks.drift._classes import Callee
-from trl_lint.checks.drift._judging import AboutPackages, Verdict, is_shadowed, judge
+from trl_lint.checks.drift._judging import AboutPackages, is_shadowed
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.drift._wording import did_you_mean, word_gone
+from trl_lint.checks.verdict import Verdict, judge
 from trl_lint.finding import Finding, lowered
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.stack import PACKAGES, Choices, choices_at

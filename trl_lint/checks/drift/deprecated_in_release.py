@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, parameter, signature_of
 from trl_lint.checks.drift._classes import Callee
-from trl_lint.checks.drift._judging import AboutPackages, basis_of, is_shadowed
+from trl_lint.checks.drift._judging import AboutPackages, is_shadowed
 from trl_lint.checks.drift._past import Elsewhere, Past
 from trl_lint.checks.drift._wording import sentence
 from trl_lint.checks.drift.name_not_in_release import imported_names
+from trl_lint.checks.verdict import basis_of
 from trl_lint.finding import Finding
 from trl_lint.knowledge.api import deprecation, resolve
 from trl_lint.knowledge.histories import positions, releases

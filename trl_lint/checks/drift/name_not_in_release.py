@@ -8,9 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import root_of
-from trl_lint.checks.drift._judging import AboutPackages, Verdict, is_shadowed, judge
+from trl_lint.checks.drift._judging import AboutPackages, is_shadowed
 from trl_lint.checks.drift._members import judge_read, reads
 from trl_lint.checks.drift._wording import did_you_mean, next_release, sentence
+from trl_lint.checks.verdict import Verdict, judge
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.api import deprecation, name_timeline, resolve
 from trl_lint.knowledge.histories import positions, releases

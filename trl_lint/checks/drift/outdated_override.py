@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import imported
-from trl_lint.checks.drift._judging import AboutPackages, judge
+from trl_lint.checks.drift._judging import AboutPackages
 from trl_lint.checks.drift._wording import sentence
+from trl_lint.checks.verdict import judge
 from trl_lint.finding import Finding
 from trl_lint.knowledge.api import facts, follow, resolve
 from trl_lint.knowledge.histories import releases

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._releases import places
+from trl_lint.checks._phrases import places
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location, lowered
 from trl_lint.missing import ABSENT, UNKNOWN

@@ -6,7 +6,8 @@ from typing import Literal
 
 from trl_lint.checks.pins._evidence import find_evidence
 from trl_lint.checks.pins._views import View, may_be_together, requested_extras
-from trl_lint.finding import Location, Severity, lowered
+from trl_lint.checks.verdict import Evidence, graded
+from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.compat import Advisory, advisories
 from trl_lint.knowledge.ranges import holds
 from trl_lint.records import NamedTuple
@@ -49,9 +50,7 @@ def matching(advisory: Advisory, view: View) -> Match | None:
 
 def weakened(severity: Severity, proof: Proof) -> Severity:
     """The level itself if the pins prove it, at most a warning for what is only told, else one level lower."""
-    if proof == "likely":
-        return lowered(severity)
-    return "warning" if proof == "told" and severity == "error" else severity
+    return graded(severity, Evidence(everywhere=proof != "likely", told=proof == "told"))
 
 
 def affects(name: str, specifier: str, advisory: Advisory, view: View) -> Proof | None:

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 import pytest
 from fixture_cases import run_json
 
+from trl_lint.checks.verdict import Evidence, graded, has_floor
 from trl_lint.finding import Severity
 from trl_lint.knowledge.compat import repositories
-from trl_lint.verdict import graded, has_floor
 
 Wrong = Literal["every release", "some, the newest among them", "older ones only"]
 Why = Literal["pinned", "assumed", "dated", "tip"]
@@ -36,10 +36,10 @@ LEVELS: dict[tuple[Wrong, Why], Severity] = {
 def test_levels(wrong: Wrong, why: Why):
     evidence = {"everywhere": wrong == "every release", "only_old": wrong == "older ones only"}
     evidence |= {"assumed": why in ("assumed", "dated"), "dated": why == "dated", "tip": why == "tip"}
-    assert graded("error", **evidence) == LEVELS[wrong, why]
-    assert graded("info", **evidence) == "info"
+    assert graded("error", Evidence(**evidence)) == LEVELS[wrong, why]
+    assert graded("info", Evidence(**evidence)) == "info"
     if why == "tip":  # what is no error at worst is as sure there as anywhere
-        assert graded("warning", **evidence) == graded("warning", **{**evidence, "tip": False})
+        assert graded("warning", Evidence(**evidence)) == graded("warning", Evidence(**{**evidence, "tip": False}))
 
 
 @pytest.mark.parametrize(
