@@ -1,8 +1,9 @@
 """The one judgement over releases: how severe a fault is by what the pins prove, for which releases, and why.
 
-Three questions lead to it: `judge` asks the recorded histories of several packages whether something is there,
-`judge_releases` asks something else of the recorded releases of one package, and `judge_pins` holds specifiers against
-all that the pins allow. Each collects the evidence, and `graded` makes a level of it.
+Four questions lead to it: `judge` asks the recorded histories of several packages whether something is there,
+`judge_releases` asks the recorded releases of one package whether something is wrong, `judge_config` asks them whether
+they take what stands in a config file, and `judge_pins` holds specifiers against all that the pins allow. Each collects
+the evidence, and `graded` makes a level of it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Evidence(NamedTuple):
     """What the pins prove about a fault that some of the releases have which may be in use.
 
     `everywhere`: all of them have it; else some, the newest among them, or with `only_old` all but the newest ones.
+    `always`: every release that there ever was has it, so that no pin matters.
     `assumed`: nothing pins the package, so the newest release stands for it. `dated`: another package of the stack is
     held at an older release besides, so the environment may be as old as that. `tip`: a package comes from the main
     branch of its repository, which is at least the newest release. `told`: what pins it is a README, a script or a
@@ -35,6 +37,7 @@ class Evidence(NamedTuple):
 
     everywhere: bool = True
     only_old: bool = False
+    always: bool = False
     assumed: bool = False
     dated: bool = False
     tip: bool = False
@@ -47,7 +50,8 @@ def graded(highest: Severity, evidence: Evidence) -> Severity:
 
     | it is wrong in | pinned | assumed | dated | tip, told |
     |---|---|---|---|---|
-    | every release | `highest` | one lower | two lower | `highest`, a warning at most |
+    | every release there ever was | `highest` | `highest` | `highest` | `highest`, a warning at most |
+    | every release in use | `highest` | one lower | two lower | `highest`, a warning at most |
     | some, the newest among them | one lower | two lower | info | one lower |
     | older ones only | info | info | info | info |
 
@@ -58,7 +62,7 @@ def graded(highest: Severity, evidence: Evidence) -> Severity:
         return "info"
     level = highest
     for weakens in (not evidence.everywhere, evidence.assumed, evidence.dated):
-        if weakens:
+        if weakens and not evidence.always:
             level = lowered(level)
     if level == "error" and (evidence.tip or evidence.told):
         level = "warning"
@@ -70,12 +74,13 @@ class Level(NamedTuple):
 
     `is_mild`: one lower, for what is only shown, or open to arguments. `of_code`: False for a key, a flag or a word of
     a config, a recipe or a command. It was written for the release that runs it, so that of what only older releases
-    refuse nothing is told.
+    refuse nothing is told. `stops`: False where the program goes on, which is one lower than where it stops.
     """
 
     highest: Severity | Rule
     is_mild: bool = False
     of_code: bool = True
+    stops: bool = True
 
     @property
     def severity(self) -> Severity:
@@ -85,7 +90,7 @@ class Level(NamedTuple):
     def graded(self, evidence: Evidence) -> Severity:
         """The level by the evidence; the page of a rule is read for a finding only."""
         highest = self.highest if isinstance(self.highest, str) else self.highest.page.severity
-        return graded(highest, evidence._replace(mild=self.is_mild))
+        return graded(highest if self.stops else lowered(highest), evidence._replace(mild=self.is_mild))
 
 
 class Verdict(NamedTuple):
@@ -142,6 +147,27 @@ def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Level |
     return _verdict(chosen, bad, _evidence(chosen, bad), level)
 
 
+def judge_config(
+    choices: Choices, package: str, is_fine: Callable[[str], bool | None], level: Level | Severity | Rule
+) -> Verdict | None:
+    """Judge what stands in a config file that a package reads; None where the newest release in use may take it.
+
+    `is_fine`: whether a release takes it, None if nobody knows. The verdict names no release where none takes it.
+    """
+    chosen = choices.get(package)
+    if chosen is None or is_fine(chosen.newest) is not False:
+        return None  # it was written for the release that runs it
+    if chosen.package.is_own:
+        return None  # a working tree may be ahead of the version it states
+    known = releases(package)
+    if all(is_fine(version) is False for version in known):
+        if chosen.is_tip:
+            return None  # what none has taken may be new
+        return Verdict(_level(level).graded(Evidence(always=True)), "", (), package, known[-1])
+    everywhere = {package: frozenset(range(len(known)))}
+    return judge(choices, everywhere, lambda versions: is_fine(versions[package]), level, package)
+
+
 def judge_pins(
     environment: Environment, conditions: Mapping[str, str], level: Level | Severity | Rule
 ) -> Verdict | None:
@@ -174,7 +200,7 @@ def judge_pins(
 
 def _evidence(chosen: Choice, bad: Sequence[str]) -> Evidence:
     return Evidence(
-        everywhere=len(bad) == len(chosen.releases),
+        everywhere=chosen.complete and len(bad) == len(chosen.releases),
         only_old=bad[-1] != chosen.newest,
         assumed=chosen.assumed,
         dated=chosen.is_dated,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import either, with_scope
 from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option
-from trl_lint.checks.verdict import Level, Verdict, judge
+from trl_lint.checks.verdict import Level, judge_config
 from trl_lint.finding import Finding, Fix, Location, Severity
 from trl_lint.knowledge.configs import ValueRow, value_rows
-from trl_lint.knowledge.histories import positions, releases
+from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.ranges import holds
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
@@ -68,7 +68,8 @@ def report(
     choices: Choices | None = None
     for problem in problems:
         choices = choices if choices is not None else Choices(project.environment(document.path))
-        verdict = _judge(problem, choices)
+        level = Level(problem.severity, of_code=False)
+        verdict = judge_config(choices, problem.package, problem.is_fine, level)
         if verdict is None or (may_be_new and choices[problem.package].is_tip):
             continue
         launches = accelerate_launches(document, project) if document.kind == "accelerate" else []
@@ -76,8 +77,8 @@ def report(
             launches = [launch for launch in launches if not launch.is_documentation]
             if not launches:
                 continue
-        level = after_flags(verdict.severity, problem.options, launches, launcher_option)
-        if level is None:
+        severity = after_flags(verdict.severity, problem.options, launches, launcher_option)
+        if severity is None:
             continue
         if problem.unless_read and _is_named_in_code(problem.unless_read, project):
             continue
@@ -87,22 +88,7 @@ def report(
         )
         message = with_scope(problem.message, verdict.scope)
         related = (*problem.related, *verdict.related)
-        yield rule.finding(location, message, severity=level, related=related, fix=problem.fix)
-
-
-def _judge(problem: Problem, choices: Choices) -> Verdict | None:
-    """The verdict on the releases in use; None where they take it."""
-    package = problem.package
-    if package not in choices or problem.is_fine(choices[package].newest) is not False:
-        return None  # what only older releases refuse is not told of a config file
-    if choices[package].package.is_own:
-        return None  # a working tree may be ahead of the version it states
-    if all(problem.is_fine(version) is False for version in releases(package)):
-        # No matter which release it is; but what none has taken may be new on the main branch.
-        return None if choices[package].is_tip else Verdict(problem.severity, "", ())
-    everywhere = {package: frozenset(range(len(positions(package))))}
-    level = Level(problem.severity, of_code=False)
-    return judge(choices, everywhere, lambda v: problem.is_fine(v[package]), level, package)
+        yield rule.finding(location, message, severity=severity, related=related, fix=problem.fix)
 
 
 def _is_named_in_code(key: str, project: Project) -> bool:

@@ -133,7 +133,7 @@ def _found(
     def is_bad(version: str) -> bool:
         return holds(row.releases, version) and all_hold(row.when, read_in(version)) is True
 
-    verdict = judge_releases(chosen, is_bad, level)
+    verdict = judge_releases(chosen, is_bad, level._replace(stops=bool(row.raises)))
     if verdict is None:
         return None
     read = read_in(verdict.version)
@@ -143,8 +143,7 @@ def _found(
         return None  # nobody wrote any of it
     related = places((name.rpartition(":")[2], setting) for name, setting in said if setting.location != place)
     message = worded(row, dict(said), verdict)
-    severity = verdict.severity if row.raises else lowered(verdict.severity)
-    return Found(place, message, severity, (*related, *where, *verdict.related))
+    return Found(place, message, verdict.severity, (*related, *where, *verdict.related))
 
 
 def _is_written(row: Contradiction, said_in: Callable[[str], Read], chosen: Choice) -> bool:
