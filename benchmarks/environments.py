@@ -15,9 +15,10 @@ from typing import NamedTuple
 from packaging.version import Version
 
 from benchmarks.trees import clone_of, tags_of
-from trl_lint.knowledge.api import Missing, requirements
+from trl_lint.knowledge.api import requirements
 from trl_lint.knowledge.refresher.listing import fetch, index_url, version_of
 from trl_lint.knowledge.releases import parse_specifier
+from trl_lint.missing import Missing
 
 PACKAGES = ("transformers", "accelerate", "peft", "vllm", "deepspeed")
 FILE = Path(__file__).with_name("trl-environments.txt")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from trl_lint.cli import main
-from trl_lint.knowledge.releases import installable, parse_version
+from trl_lint.knowledge.releases import installable
 from trl_lint.project import find_root
-from trl_lint.project.inventory import covered, spans
+from trl_lint.project.inventory import covered
 from trl_lint.settings import find_config
 
 Environments = Callable[..., tuple[int, str, str]]
@@ -184,14 +184,6 @@ def test_settings_are_those_of_the_folder(environment: Environments):
     assert "trl  0.15.2  target" in out
     _, out, _ = environment({}, "--isolated")
     assert "trl  1.16.0  pin" in out
-
-
-def test_spans_of_neighbours():
-    versions = [v for text in ("0.17.0", "0.18.0", "0.18.1", "0.20.0") if (v := parse_version(text)) is not None]
-    assert [(str(first), str(last)) for first, last in spans("trl", tuple(versions))] == [
-        ("0.17.0", "0.18.1"),
-        ("0.20.0", "0.20.0"),
-    ]
 
 
 def test_covered_folders():

@@ -1,6 +1,8 @@
-"""Small readings of text: tables of names, and counts."""
+"""Small readings of text, tables of names and counts, and lists for a sentence."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 # Nothing that is counted has more digits. Python refuses to convert some thousands of them, with a ValueError.
 _MOST_DIGITS = 15
@@ -14,3 +16,8 @@ def words(text: str) -> frozenset[str]:
 def read_count(text: str | None) -> int | None:
     """The whole number that a text spells in decimal digits; None if it spells none, or one of more than 15 digits."""
     return int(text) if text is not None and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Texts as part of a sentence: `a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))

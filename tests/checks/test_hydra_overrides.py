@@ -25,8 +25,8 @@ from trl_lint.checks.configs._hydra import _read_override as read_override
 from trl_lint.checks.configs._verl import tree_in_release
 from trl_lint.knowledge.api import config_keys
 from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs, successors
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project.launches import read_launches
-from trl_lint.python.values import ABSENT, UNKNOWN
 from trl_lint.sources.shell import Word
 from trl_lint.sources.text import open_file
 

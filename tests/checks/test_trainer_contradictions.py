@@ -10,13 +10,13 @@ import pytest
 import tomli
 from fixture_cases import run_json
 
-from trl_lint.checks.configs._conditions import all_hold, holds
+from trl_lint.checks.configs._conditions import all_hold, is_met
 from trl_lint.knowledge.api import messages
 from trl_lint.knowledge.contradictions import Condition, Contradiction, every_contradiction
-from trl_lint.knowledge.contradictions import holds as is_about
 from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.ranges import holds
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project.effective import Setting
-from trl_lint.python.values import ABSENT, UNKNOWN
 
 ORACLE = Path(__file__).parent.parent / "oracle"
 CONFIGS = tomli.loads((ORACLE / "training_arguments.toml").read_text("utf-8"))["config"]
@@ -93,7 +93,7 @@ def test_many_arguments_of_either_verdict():
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
 def test_the_releases_say_so(row: Contradiction):
     """What a row says is raised stands in every release that it names, as `rules/api` recorded it."""
-    concerned = [version for version in releases(row.package) if is_about(row, version)]
+    concerned = [version for version in releases(row.package) if holds(row.releases, version)]
     assert concerned
     if not row.raises:
         return
@@ -161,9 +161,9 @@ def _read(values: dict[str, Any]) -> Any:
     ],
 )
 def test_conditions(operator: str, operand: Any, value: Any, verdict: bool | None):
-    assert holds(Condition("x", operator, operand), _read({"x": value, "y": "a", "n": 4})) is verdict
+    assert is_met(Condition("x", operator, operand), _read({"x": value, "y": "a", "n": 4})) is verdict
 
 
 def test_a_field_that_the_release_does_not_have_is_none():
-    assert holds(Condition("x", "null", True), _read({})) is True
-    assert holds(Condition("x", "is", True), _read({})) is False
+    assert is_met(Condition("x", "null", True), _read({})) is True
+    assert is_met(Condition("x", "is", True), _read({})) is False

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from trl_lint.knowledge import api, histories, rules_dir
+from trl_lint.missing import ABSENT, UNKNOWN
 
 ARGUMENTS = """
     from dataclasses import dataclass
@@ -79,13 +80,13 @@ def test_names_resolve_to_their_definition(stack):
     versions = {"trl": "0.14", "transformers": "4.50"}
     assert api.resolve("trl.GRPOConfig", versions) == "trl:GRPOConfig"
     assert api.resolve("trl.GRPOConfig.from_dict", versions) == "trl:GRPOConfig.from_dict"
-    assert api.resolve("trl.PPOConfig", versions) is api.ABSENT
-    assert api.resolve("trl.GRPOConfig", {"trl": "9.9"}) is api.UNKNOWN
-    assert api.resolve("datasets.Dataset", versions) is api.UNKNOWN
+    assert api.resolve("trl.PPOConfig", versions) is ABSENT
+    assert api.resolve("trl.GRPOConfig", {"trl": "9.9"}) is UNKNOWN
+    assert api.resolve("datasets.Dataset", versions) is UNKNOWN
 
 
 def test_private_names_are_never_absent(stack):
-    assert api.exports("trl", "_hidden", "0.14") is api.UNKNOWN
+    assert api.exports("trl", "_hidden", "0.14") is UNKNOWN
 
 
 def test_gap_is_told_as_a_gap(recorded):
@@ -124,7 +125,7 @@ def test_moved_name_keeps_its_definition_and_its_way(recorded):
         ("0.26", "trl.experimental.kto:KTOTrainer"),
         ("0.29", None),
     ]
-    assert api.exports("trl.trainer.kto", "KTOTrainer", "0.26") is api.ABSENT
+    assert api.exports("trl.trainer.kto", "KTOTrainer", "0.26") is ABSENT
 
 
 def test_borrowed_name_is_unknown_but_a_former_home_is_exact(recorded):
@@ -136,9 +137,9 @@ def test_borrowed_name_is_unknown_but_a_former_home_is_exact(recorded):
         "trl/a.py": "from .tools import pad",
     }
     recorded("trl", {"1.0": first, "2.0": second})
-    assert api.exports("trl.a", "pad", "1.0") is api.UNKNOWN
+    assert api.exports("trl.a", "pad", "1.0") is UNKNOWN
     assert api.exports("trl.utils", "pad", "1.0") == "trl.utils:pad"
-    assert api.exports("trl.utils", "pad", "2.0") is api.ABSENT
+    assert api.exports("trl.utils", "pad", "2.0") is ABSENT
 
 
 def test_former_home_that_now_imports_the_name_from_outside_still_has_it(recorded):
@@ -225,7 +226,7 @@ def test_vllm_device_worked_was_deprecated_and_went():
     ],
 )
 def test_names_removed_from_trl(name, version, expected):
-    assert (api.exports("trl", name, version) is not api.ABSENT) is expected
+    assert (api.exports("trl", name, version) is not ABSENT) is expected
 
 
 def test_declared_vllm_ranges():
@@ -250,12 +251,12 @@ def test_declared_vllm_ranges():
 def test_what_modules_with_imports_from_elsewhere_have(module: str, name: str, has: str, lacks: str):
     """Read in the archives of both releases."""
     assert api.exports(module, name, has)
-    assert api.exports(module, name, lacks) is api.ABSENT
+    assert api.exports(module, name, lacks) is ABSENT
 
 
 @pytest.mark.parametrize("name", ["CPUAdamBuilder", "Whatever"])
 def test_deepspeed_makes_the_names_of_its_builders(name: str):
-    assert api.exports("deepspeed.ops.op_builder", name, "0.18.0") is api.UNKNOWN
+    assert api.exports("deepspeed.ops.op_builder", name, "0.18.0") is UNKNOWN
 
 
 def test_histories_stay_small():

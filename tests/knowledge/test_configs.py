@@ -9,8 +9,9 @@ import pytest
 
 from trl_lint.knowledge import configs
 from trl_lint.knowledge.api import config_keys, releases
-from trl_lint.knowledge.names import Missing
+from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import parse_specifier
+from trl_lint.missing import Missing
 
 NAMES = ("accelerate", "deepspeed")
 ROWS = [pytest.param(name, row, id=f"{name}-{row.key}") for name in NAMES for row in configs.value_rows(name)]
@@ -103,7 +104,7 @@ def test_strict_blocks_have_their_keys_recorded():
     newest = releases("deepspeed")[-1]
     for block, specifier in configs.strict_blocks().items():
         assert configs.block_keys(block, newest), block
-        first = next(version for version in releases("deepspeed") if configs.holds(specifier, version))
+        first = next(version for version in releases("deepspeed") if holds(specifier, version))
         assert configs.block_keys(block, first), f"{block} in {first}"
 
 

@@ -10,7 +10,7 @@ from trl_lint.knowledge.requirements import (
     Requirement,
     declared,
     dependents,
-    holds,
+    marker_holds,
     providers,
     requirement,
     requirements_of,
@@ -148,7 +148,7 @@ def test_an_extra_under_a_marker_binds_where_the_python_is_told():
     ],
 )
 def test_markers(marker: str, pythons: str, wanted: bool | None):
-    assert holds(marker, pythons) is wanted
+    assert marker_holds(marker, pythons) is wanted
 
 
 def test_extras_of_the_required_package_are_kept():

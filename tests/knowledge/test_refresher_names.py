@@ -1,6 +1,7 @@
 """Extraction of names: one test for each thing that was hard about it."""
 
 from trl_lint.knowledge import api
+from trl_lint.missing import ABSENT, UNKNOWN
 
 LAZY_ROOT = """
     from typing import TYPE_CHECKING
@@ -44,7 +45,7 @@ def test_lazy_root_with_appended_extended_and_dotted_entries(recorded):
     assert api.exports("trl", "DDPOTrainer", "1.0") == "trl.trainer:DDPOTrainer"
     assert api.exports("trl", "KTOTrainer", "1.0") == "trl.trainer:KTOTrainer"
     assert api.exports("trl", "SyncRefModelCallback", "1.0") == "trl.trainer.callbacks:SyncRefModelCallback"
-    assert api.exports("trl", "PPOv2Trainer", "1.0") is api.ABSENT
+    assert api.exports("trl", "PPOv2Trainer", "1.0") is ABSENT
 
 
 def test_vllm_table_of_attributes(recorded):
@@ -59,7 +60,7 @@ def test_vllm_table_of_attributes(recorded):
         },
     )
     assert api.exports("vllm", "LLM", "1.0") == "vllm.entrypoints.llm:LLM"
-    assert api.exports("vllm", "Nothing", "1.0") is api.ABSENT
+    assert api.exports("vllm", "Nothing", "1.0") is ABSENT
 
 
 def test_table_made_at_run_time_is_open(recorded):
@@ -78,7 +79,7 @@ def test_table_made_at_run_time_is_open(recorded):
     recorded("transformers", {"5.0": files})
     assert api.exports("transformers", "Trainer", "5.0") == "transformers.trainer:Trainer"
     assert api.exports("transformers", "AutoModel", "5.0") == "transformers.models.auto:AutoModel"
-    assert api.exports("transformers", "LlamaModel", "5.0") is api.UNKNOWN
+    assert api.exports("transformers", "LlamaModel", "5.0") is UNKNOWN
 
 
 def test_open_table_still_proves_that_a_name_left_its_module(recorded):
@@ -92,7 +93,7 @@ def test_open_table_still_proves_that_a_name_left_its_module(recorded):
     }
     recorded("transformers", {"4.0": first, "5.0": second})
     assert api.exports("transformers", "AdamW", "4.0") == "transformers.optimization:AdamW"
-    assert api.exports("transformers", "AdamW", "5.0") is api.ABSENT
+    assert api.exports("transformers", "AdamW", "5.0") is ABSENT
 
 
 def test_name_that_may_have_become_a_model_is_unknown(recorded):
@@ -105,7 +106,7 @@ def test_name_that_may_have_become_a_model_is_unknown(recorded):
         "transformers/quantization.py": "",
     }
     recorded("transformers", {"4.50": first, "4.52": second})
-    assert api.exports("transformers", "BitNetConfig", "4.52") is api.UNKNOWN
+    assert api.exports("transformers", "BitNetConfig", "4.52") is UNKNOWN
 
 
 def test_imports_inside_with_try_and_if(recorded):
@@ -128,28 +129,28 @@ def test_imports_inside_with_try_and_if(recorded):
 def test_module_that_was_not_read_is_unknown_not_missing(recorded):
     files = {"vllm/__init__.py": "", "vllm/worker/gpu.py": "class Worker: ..."}
     recorded("vllm", {"1.0": files}, wanted=r"vllm/__init__\.py")
-    assert api.exports("vllm.worker.gpu", "Worker", "1.0") is api.UNKNOWN
-    assert api.exports("vllm.nowhere", "Worker", "1.0") is api.ABSENT
+    assert api.exports("vllm.worker.gpu", "Worker", "1.0") is UNKNOWN
+    assert api.exports("vllm.nowhere", "Worker", "1.0") is ABSENT
 
 
 def test_submodule_of_a_recorded_package_is_listed_however_deep(recorded):
     files = {"deepspeed/__init__.py": "", "deepspeed/runtime/__init__.py": "", "deepspeed/runtime/domino/a.py": ""}
     recorded("deepspeed", {"1.0": files}, wanted=r"deepspeed/(runtime/)?__init__\.py", depth=2)
     assert api.exports("deepspeed.runtime", "domino", "1.0") == "deepspeed.runtime.domino:"
-    assert api.exports("deepspeed.runtime", "dominoes", "1.0") is api.UNKNOWN  # it may be a module, deeper than listed
-    assert api.exports("deepspeed.runtime.domino.b", "x", "1.0") is api.UNKNOWN
+    assert api.exports("deepspeed.runtime", "dominoes", "1.0") is UNKNOWN  # it may be a module, deeper than listed
+    assert api.exports("deepspeed.runtime.domino.b", "x", "1.0") is UNKNOWN
 
 
 def test_modules_below_an_unlisted_one_are_unknown(recorded):
     recorded("vllm", {"1.0": {"vllm/__init__.py": ""}}, unlisted=("vllm.models",))
-    assert api.exports("vllm.models.llama", "Llama", "1.0") is api.UNKNOWN
+    assert api.exports("vllm.models.llama", "Llama", "1.0") is UNKNOWN
 
 
 def test_module_served_under_an_old_name_is_unknown(recorded):
     root = 'import sys\n_LEGACY = {"tokenization_utils": "tokenization_new"}\nsys.meta_path.append(Finder(_LEGACY))'
     recorded("transformers", {"5.0": {"transformers/__init__.py": root, "transformers/tokenization_new.py": ""}})
-    assert api.exports("transformers.tokenization_utils", "AddedToken", "5.0") is api.UNKNOWN
-    assert api.exports("transformers.deepspeed", "HfDeepSpeedConfig", "5.0") is api.ABSENT
+    assert api.exports("transformers.tokenization_utils", "AddedToken", "5.0") is UNKNOWN
+    assert api.exports("transformers.deepspeed", "HfDeepSpeedConfig", "5.0") is ABSENT
 
 
 # -- names from files that nobody reads -------------------------------------------------------------------------------
@@ -168,9 +169,9 @@ def test_import_from_an_unread_module_opens_a_module_for_that_name_only(recorded
     }
     recorded("vllm", {"0.11.0": first, "0.12.0": second}, **UNREAD)
     assert api.exports("vllm.sampling_params", "GuidedDecodingParams", "0.11.0")
-    assert api.exports("vllm.sampling_params", "GuidedDecodingParams", "0.12.0") is api.ABSENT
+    assert api.exports("vllm.sampling_params", "GuidedDecodingParams", "0.12.0") is ABSENT
     assert api.exports("vllm.sampling_params", "SamplingParams", "0.12.0")
-    assert api.exports("vllm.sampling_params", "pad", "0.12.0") is api.UNKNOWN  # imported for its own use
+    assert api.exports("vllm.sampling_params", "pad", "0.12.0") is UNKNOWN  # imported for its own use
 
 
 def test_name_that_moved_to_an_unread_module_is_still_there(recorded):
@@ -189,8 +190,8 @@ def test_package_lists_what_it_takes_from_unread_modules(recorded):
     }
     recorded("vllm", {"0.12.0": files, "0.13.0": {**files, "vllm/__init__.py": ""}}, **UNREAD)
     assert api.exports("vllm", "ModelRegistry", "0.12.0") == "vllm:ModelRegistry"
-    assert api.exports("vllm", "ModelRegistry", "0.13.0") is api.ABSENT
-    assert api.exports("vllm", "Nothing", "0.12.0") is api.ABSENT
+    assert api.exports("vllm", "ModelRegistry", "0.13.0") is ABSENT
+    assert api.exports("vllm", "Nothing", "0.12.0") is ABSENT
 
 
 def test_partial_table_lists_none_of_them_and_stays_open(recorded):
@@ -204,13 +205,13 @@ def test_partial_table_lists_none_of_them_and_stays_open(recorded):
         "transformers", {"4.40": files}, wanted=wanted, unlisted=("transformers.models",), partial="transformers"
     )
     assert "BertModel" not in text
-    assert api.exports("transformers", "BertModel", "4.40") is api.UNKNOWN
+    assert api.exports("transformers", "BertModel", "4.40") is UNKNOWN
 
 
 def test_star_import_from_an_unread_module_opens_all(recorded):
     files = {"vllm/distributed.py": "from vllm.model_executor.ops import *", "vllm/model_executor/ops.py": ""}
     recorded("vllm", {"0.12.0": files}, **UNREAD)
-    assert api.exports("vllm.distributed", "all_reduce", "0.12.0") is api.UNKNOWN
+    assert api.exports("vllm.distributed", "all_reduce", "0.12.0") is UNKNOWN
 
 
 # -- names that are served and not bound ------------------------------------------------------------------------------
@@ -235,12 +236,12 @@ BY_NAME = """
 
 def test_getattr_that_compares_names_serves_these(recorded):
     assert all(served(recorded, BY_NAME, name) for name in ("Linear4bit", "A", "B", "Eetq"))
-    assert served(recorded, BY_NAME, "Linear8bitLt") is api.ABSENT
+    assert served(recorded, BY_NAME, "Linear8bitLt") is ABSENT
 
 
 def test_getattr_that_answers_for_any_name_opens_all(recorded):
     for body in ("return name", "if name in found():\n        return 1", "if name != 'x':\n        return 1"):
-        assert served(recorded, f"def __getattr__(name):\n    {body}", "Anything") is api.UNKNOWN
+        assert served(recorded, f"def __getattr__(name):\n    {body}", "Anything") is UNKNOWN
 
 
 def test_names_that_are_worked_out_open_all(recorded):
@@ -250,10 +251,10 @@ def test_names_that_are_worked_out_open_all(recorded):
         "globals().update(found)",
         "setattr(sys.modules[__name__], name, 1)",
     ):
-        assert served(recorded, f"for name in names:\n    {line}", "CPUAdamBuilder") is api.UNKNOWN
+        assert served(recorded, f"for name in names:\n    {line}", "CPUAdamBuilder") is UNKNOWN
 
 
 def test_global_of_a_function_is_a_name_of_the_module(recorded):
     source = "def init():\n    global dist\n    dist = 1"
     assert served(recorded, source, "dist") == "peft.tuners:dist"
-    assert served(recorded, source, "disk") is api.ABSENT
+    assert served(recorded, source, "disk") is ABSENT

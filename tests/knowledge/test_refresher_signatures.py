@@ -3,6 +3,7 @@
 import pytest
 
 from trl_lint.knowledge import api
+from trl_lint.missing import ABSENT
 
 
 def test_shim_that_forwards_its_keywords_to_its_base(recorded):
@@ -155,7 +156,7 @@ def test_class_body_imports_and_conditionals(recorded):
     versions = {"transformers": "4.0"}
     assert api.member("transformers:Trainer", "save_metrics", versions) == "="
     assert api.member("transformers:Trainer", "train", versions) == "()"
-    assert api.member("transformers:Trainer", "fly", versions) is api.ABSENT
+    assert api.member("transformers:Trainer", "fly", versions) is ABSENT
     assert api.signature("transformers:Arguments", versions).parameters["optim"].default == "`default_optim`"
 
 

@@ -10,7 +10,7 @@ import pytest
 from trl_lint.knowledge import remedies as table
 from trl_lint.knowledge.api import config_keys, deprecation, facts, member, resolve, signature
 from trl_lint.knowledge.histories import _starts, releases
-from trl_lint.knowledge.names import Missing, definition, positions
+from trl_lint.knowledge.names import definition, positions
 from trl_lint.knowledge.remedies import (
     KINDS,
     Remedy,
@@ -23,6 +23,7 @@ from trl_lint.knowledge.remedies import (
     remedy_of_name,
 )
 from trl_lint.knowledge.renames import moves, renames
+from trl_lint.missing import Missing
 
 NEWEST = {p: releases(p)[-1] for p in ("trl", "transformers", "accelerate", "peft", "vllm", "verl", "openrlhf")}
 ROWS = tuple(located_remedies())

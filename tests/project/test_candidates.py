@@ -7,10 +7,10 @@ from textwrap import dedent
 
 import pytest
 
+from trl_lint.missing import UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
-from trl_lint.python.values import UNKNOWN
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 from trl_lint.sources.shell import read_commands

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from trl_lint.checks.verdict import judge_pins
 from trl_lint.knowledge.releases import newest
 from trl_lint.project import Project
-from trl_lint.project.environment import Environment, judge
+from trl_lint.project.environment import Environment
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 
@@ -248,14 +249,16 @@ def test_broken_neighbours_are_no_reason_to_stop(tmp_path: Path):
 
 
 def test_judge_all_releases(tmp_path: Path):
-    verdict = judge(environment(tmp_path, {"requirements.txt": "trl==0.15.2\n"}), {"trl": ">=0.14,<0.18"}, "error")
+    verdict = judge_pins(environment(tmp_path, {"requirements.txt": "trl==0.15.2\n"}), {"trl": ">=0.14,<0.18"}, "error")
     assert verdict is not None
     assert (verdict.severity, verdict.scope) == ("error", "pinned: trl 0.15.2")
     assert [Path(location.path).name for location in verdict.related] == ["requirements.txt"]
 
 
 def test_judge_some_releases(tmp_path: Path):
-    verdict = judge(environment(tmp_path, {"requirements.txt": "trl>=0.14,<0.18\n"}), {"trl": ">=0.15,<0.18"}, "error")
+    verdict = judge_pins(
+        environment(tmp_path, {"requirements.txt": "trl>=0.14,<0.18\n"}), {"trl": ">=0.15,<0.18"}, "error"
+    )
     assert verdict is not None
     assert verdict.severity == "warning"
     assert verdict.scope == "trl 0.15.0 to 0.17.0; your pin trl>=0.14,<0.18 allows 0.14.0 to 0.17.0"
@@ -263,14 +266,16 @@ def test_judge_some_releases(tmp_path: Path):
 
 def test_judge_older_releases_only(tmp_path: Path):
     """pip takes 0.18.2, which is fine: the lower bound is too low, and no more."""
-    verdict = judge(environment(tmp_path, {"requirements.txt": "trl>=0.14,<0.19\n"}), {"trl": ">=0.15,<0.18"}, "error")
+    verdict = judge_pins(
+        environment(tmp_path, {"requirements.txt": "trl>=0.14,<0.19\n"}), {"trl": ">=0.15,<0.18"}, "error"
+    )
     assert verdict is not None
     assert verdict.severity == "info"
     assert verdict.scope == "trl 0.15.0 to 0.17.0; your pin trl>=0.14,<0.19 allows 0.14.0 to 0.18.2"
 
 
 def test_judge_without_a_pin(tmp_path: Path):
-    verdict = judge(environment(tmp_path, {}), {"trl": ">=1.0"}, "error")
+    verdict = judge_pins(environment(tmp_path, {}), {"trl": ">=1.0"}, "error")
     assert verdict is not None
     assert verdict.severity == "warning"
     assert verdict.scope == f"nothing pins trl; {newest('trl')} is assumed"
@@ -281,21 +286,21 @@ def test_judge_without_a_pin(tmp_path: Path):
 )
 def test_judge_says_nothing_without_proof(tmp_path: Path, line: str):
     found = environment(tmp_path, {"requirements.txt": line + "\n"})
-    assert judge(found, {"trl": ">=0.14"}, "error") is None
+    assert judge_pins(found, {"trl": ">=0.14"}, "error") is None
 
 
 def test_judge_at_the_tip_of_a_repository(tmp_path: Path):
     found = environment(tmp_path, {"requirements.txt": "trl @ git+https://github.com/huggingface/trl.git\n"})
-    verdict = judge(found, {"trl": ">=0.14"}, "error")
+    verdict = judge_pins(found, {"trl": ">=0.14"}, "error")
     assert verdict is not None and verdict.severity == "warning"
     assert verdict.scope == f"trl comes from the tip of its repository, at least {newest('trl')}"
-    assert judge(found, {"trl": ">=0.14"}, "info").severity == "info"  # type: ignore[union-attr]
-    assert judge(found, {"trl": "<0.14"}, "error") is None
+    assert judge_pins(found, {"trl": ">=0.14"}, "info").severity == "info"  # type: ignore[union-attr]
+    assert judge_pins(found, {"trl": "<0.14"}, "error") is None
 
 
 def test_judge_needs_every_condition(tmp_path: Path):
     found = environment(tmp_path, {"requirements.txt": "trl==0.15.2\naccelerate==0.34.0\n"})
-    assert judge(found, {"trl": ">=0.14", "accelerate": ">=1.0"}, "error") is None
+    assert judge_pins(found, {"trl": ">=0.14", "accelerate": ">=1.0"}, "error") is None
 
 
 def test_requirements_of_one_list_hold_together(tmp_path: Path):

@@ -7,11 +7,11 @@ from textwrap import dedent
 
 import pytest
 
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
 from trl_lint.project.servers import servers_of, share_of, shown_ids
-from trl_lint.python.values import ABSENT, UNKNOWN
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 

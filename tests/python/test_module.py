@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.python.module import PythonModule
-from trl_lint.python.values import ABSENT, UNKNOWN, argument, evaluated, literal, literal_of
+from trl_lint.python.values import argument, evaluated, literal, literal_of
 from trl_lint.sources import Source, SourceError, SourceFile
 
 

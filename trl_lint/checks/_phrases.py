@@ -1,8 +1,13 @@
-"""Phrases that the messages of several rules use."""
+"""Phrases that the messages of several rules use, and the places that they name beside."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trl_lint.finding import Location
+    from trl_lint.project.effective import Setting
 
 
 def either(choices: Iterable[str]) -> str:
@@ -24,3 +29,12 @@ def before_scope(message: str, text: str) -> str:
     """A message with more said in front of the brackets at its end."""
     head, bracket, scope = message.rpartition(" (")
     return f"{head}{text} ({scope}" if bracket and message.endswith(")") else f"{message}{text}"
+
+
+def places(settings: Iterable[tuple[str, Setting]]) -> tuple[Location, ...]:
+    """The places that set values, each with its name and value, for the related places of a finding."""
+    found = []
+    for name, setting in settings:
+        if setting.location is not None:
+            found.append(setting.location._replace(message=f"{name} = {setting.value}"))
+    return tuple(dict.fromkeys(found))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from trl_lint import looks
 from trl_lint.finding import Severity, lowered
-from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:

@@ -18,6 +18,8 @@ from trl_lint.settings_file import SettingsError, read_targets
 from trl_lint.sources import Files, SourceError
 
 if TYPE_CHECKING:
+    from packaging.version import Version
+
     from trl_lint.engine import Result
     from trl_lint.finding import Finding, Location
     from trl_lint.project import Project
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 
 VERSION = 1
 CONFLICTS = ("TRL202", "TRL204")
-_MOST_SPANS = 4
 _MOST_PLACES = 8
 
 
@@ -136,7 +137,7 @@ def _lines(facts: Facts, width: int, report: Report) -> Iterator[str]:
     source = "this project" if facts.is_own else f"newer than the known ones (to {newest(facts.name)})" if newer else ""
     line = f"  {facts.name:<{width}}  {resolved}  {source or facts.source}"
     if facts.releases is not None and len(facts.releases) > 1:
-        line += f", any of {_ranges(facts)}"
+        line += f", any of {_ranges(facts.name, facts.releases)}"
     elif facts.is_tip:
         from trl_lint.knowledge.releases import newest
 
@@ -162,14 +163,12 @@ def _written(pin: Pin) -> str:
     )
 
 
-def _ranges(facts: Facts) -> str:
-    from trl_lint.project.inventory import spans
+def _ranges(package: str, releases: tuple[Version, ...]) -> str:
+    from trl_lint.knowledge.ranges import in_words, spans
+    from trl_lint.knowledge.releases import installable
 
-    found = spans(facts.name, facts.releases or ())
-    parts = [str(first) if first == last else f"{first} to {last}" for first, last in found]
-    if len(parts) > _MOST_SPANS:
-        parts = [*parts[: _MOST_SPANS - 1], f"… {parts[-1]}"]
-    return f"{', '.join(parts)} ({counted(len(facts.releases or ()), 'release')})"
+    found = in_words(spans(releases, installable(package)))
+    return f"{found} ({counted(len(releases), 'release')})"
 
 
 # -- json ---------------------------------------------------------------------------------------------------------
@@ -194,9 +193,10 @@ def _print_json(found: list[Overview], report: Report) -> None:
 
 
 def _package(facts: Facts, report: Report) -> dict[str, Any]:
-    from trl_lint.project.inventory import spans
+    from trl_lint.knowledge.ranges import spans
+    from trl_lint.knowledge.releases import installable
 
-    ranges = spans(facts.name, facts.releases) if facts.releases is not None else None
+    ranges = spans(facts.releases, installable(facts.name)) if facts.releases is not None else None
     pins = [
         {**_place(pin.location, report), "text": pin.text, "kind": pin.kind, "group": pin.group, "marker": pin.marker}
         for pin in facts.pins

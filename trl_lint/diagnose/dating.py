@@ -8,6 +8,7 @@ from functools import cache
 from trl_lint.diagnose.failures import Failure
 from trl_lint.knowledge import api
 from trl_lint.knowledge.histories import text_of
+from trl_lint.knowledge.ranges import in_words, spans
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
@@ -32,16 +33,9 @@ class Dated(NamedTuple):
         return f"{self.what} {shown(self.package, self.spans)}"
 
 
-def shown(package: str, spans: tuple[tuple[str, str], ...]) -> str:
+def shown(package: str, releases: tuple[tuple[str, str], ...]) -> str:
     """`trl 0.14.0 to 0.17.0 and 0.19.0`; an end that is the newest recorded release is open."""
-    newest = api.releases(package)[-1]
-    parts = []
-    for first, last in spans[-4:]:
-        if last == newest:
-            parts.append(f"{first} or later" if first != last else first)
-        else:
-            parts.append(first if first == last else f"{first} to {last}")
-    return f"{package} " + (" and ".join(parts) if len(parts) < 3 else f"{', '.join(parts[:-1])} and {parts[-1]}")
+    return f"{package} {in_words(releases, api.releases(package)[-1])}"
 
 
 def wording(failure: Failure) -> Dated | None:
@@ -57,8 +51,7 @@ def wording(failure: Failure) -> Dated | None:
                 if is_kind and is_telling and is_longer and pattern.match(part.message):
                     best = record
             if best is not None:
-                spans = _joined(name, best.text, best.kind)
-                return Dated(name, "this wording exists in", spans)
+                return Dated(name, "this wording exists in", _joined(name, best.text, best.kind))
     return None
 
 
@@ -71,7 +64,7 @@ def _joined(package: str, text: str, kind: str) -> tuple[tuple[str, str], ...]:
         if record.text == text and record.kind == kind:
             for first, last in record.releases:
                 found.update(known[at[first] : at[last] + 1])
-    return tuple(api.spans(package, found))
+    return tuple(spans([version for version in known if version in found], known))
 
 
 @cache
@@ -143,17 +136,17 @@ def _package_of_changes(changes: list[api.Change], package: str) -> str:
 
 def _spans_of(package: str, changes: list[api.Change]) -> tuple[tuple[str, str], ...]:
     known = api.releases(package)
-    spans: list[tuple[str, str]] = []
+    found: list[tuple[str, str]] = []
     for number, change in enumerate(changes):
         if change.value is None:
             continue
         end = known.index(changes[number + 1].version) - 1 if number + 1 < len(changes) else len(known) - 1
         first = change.version
-        if spans and known.index(spans[-1][1]) + 1 == known.index(first):
-            spans[-1] = (spans[-1][0], known[end])
+        if found and known.index(found[-1][1]) + 1 == known.index(first):
+            found[-1] = (found[-1][0], known[end])
         else:
-            spans.append((first, known[end]))
-    return tuple(spans)
+            found.append((first, known[end]))
+    return tuple(found)
 
 
 def _name(module: str, name: str) -> Dated | None:

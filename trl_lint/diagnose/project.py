@@ -237,12 +237,12 @@ class ProjectEvidence:
 
 def version_answer(name: str, version: str, specifier: str, who: str) -> Answer:
     """Whether a known release satisfies a specifier."""
+    from trl_lint.knowledge.ranges import holds
     from trl_lint.knowledge.releases import parse_specifier, parse_version
 
-    found, wanted = parse_version(version), parse_specifier(specifier)
-    if found is None or wanted is None:
+    if parse_version(version) is None or parse_specifier(specifier) is None:
         return Answer("unknown", f"the release of {name} is not known")
-    if wanted.contains(found, prereleases=True):
+    if holds(specifier, version):
         return Answer("yes", f"{who} {name} {version}, in the range {specifier}")
     return Answer("no", f"{who} {name} {version}, outside of {specifier}")
 

@@ -16,17 +16,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.histories import Block, Changes, block, positions, read_changes, releases, value_at
-from trl_lint.knowledge.names import ABSENT, UNKNOWN, Missing, absolute, definition, exports, follow, knows, resolve
+from trl_lint.knowledge.names import absolute, definition, exports, follow, knows, resolve
 from trl_lint.knowledge.signatures import OPEN, Parameter, Signature, joined, read_method, read_parameters
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 __all__ = [
-    "ABSENT", "INHERITED", "OPEN", "UNKNOWN", "Change", "MessageRecord", "Missing", "Parameter", "Signature",
+    "INHERITED", "OPEN", "Change", "MessageRecord", "Parameter", "Signature",
     "config_keys", "deprecation", "exports", "facts", "follow", "knows", "member", "messages", "name_timeline",
-    "read_method", "releases", "requirements", "resolve", "signature", "spans", "timeline",
+    "read_method", "releases", "requirements", "resolve", "signature", "timeline",
 ]  # fmt: skip
 _FIELD_KINDS = ("dataclass", "pydantic", "struct", "namedtuple")
 
@@ -348,17 +349,3 @@ def _spans(package: str, changes: Changes) -> tuple[tuple[str, str], ...]:
             end = changes[number + 1][0] - 1 if number + 1 < len(changes) else len(known) - 1
             spans.append((known[at], known[end]))
     return tuple(spans)
-
-
-def spans(package: str, versions: Iterable[object]) -> list[tuple[str, str]]:
-    """Releases as ranges of neighbours, for a sentence: 0.14.0, 0.15.0, 0.15.1, 0.18.0 -> [(0.14.0, 0.15.1),
-    (0.18.0, 0.18.0)].
-    """
-    known = releases(package)
-    found: list[list[int]] = []
-    for at in sorted(positions(package)[str(version)] for version in versions if knows(package, version)):
-        if found and at == found[-1][1] + 1:
-            found[-1][1] = at
-        else:
-            found.append([at, at])
-    return [(known[first], known[last]) for first, last in found]

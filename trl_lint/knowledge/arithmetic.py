@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import Literal
 
+from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.toml_tables import read_table
 from trl_lint.records import NamedTuple
 
@@ -43,10 +44,5 @@ def _rows() -> tuple[tuple[frozenset[str], str, GroupRule], ...]:
 @lru_cache(maxsize=512)
 def group_rule(config: str, version: str) -> GroupRule | None:
     """What a release of trl asks of a config class (its dotted public name), None if it asks nothing that is known."""
-    from trl_lint.knowledge.releases import parse_specifier
-
-    for classes, releases, rule in _rows():
-        specifier = parse_specifier(releases)
-        if config in classes and specifier is not None and specifier.contains(version, prereleases=True):
-            return rule
-    return None
+    rules = (rule for classes, releases, rule in _rows() if config in classes and holds(releases, version))
+    return next(rules, None)

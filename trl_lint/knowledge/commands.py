@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Literal
 
+from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.toml_tables import read_table
 
 Consequence = Literal["fails", "ignored"]
@@ -22,7 +23,7 @@ def command_classes(name: str) -> tuple[str, ...]:
 
 def has_command(name: str, version: str) -> bool:
     """Whether a release of trl has the subcommand."""
-    return any(row["name"] == name and _holds(row["releases"], version) for row in _table()["command"])
+    return any(row["name"] == name and holds(row["releases"], version) for row in _table()["command"])
 
 
 def builtin_config(name: str) -> int | None:
@@ -36,14 +37,7 @@ def unknown_name(parser: str, command: str, where: Literal["keys", "flags"], ver
     `parser`: "TrlParser", or "trl" for its subcommand `command`. `where`: in a config file or on the command line.
     """
     for row in _table()["unknown"]:
-        if row["parser"] == parser and command in row.get("commands", (command,)) and _holds(row["releases"], version):
+        if row["parser"] == parser and command in row.get("commands", (command,)) and holds(row["releases"], version):
             found: Consequence = row[where]
             return found
     return None
-
-
-def _holds(releases: str, version: str) -> bool:
-    from trl_lint.knowledge.releases import parse_specifier
-
-    specifier = parse_specifier(releases)
-    return version != "" and specifier is not None and specifier.contains(version, prereleases=True)

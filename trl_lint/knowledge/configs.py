@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from trl_lint.knowledge.api import config_keys, facts, releases
 from trl_lint.knowledge.histories import block
-from trl_lint.knowledge.names import Missing
+from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.toml_tables import read_table
+from trl_lint.missing import Missing
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -58,15 +59,6 @@ def value_rows(name: str) -> tuple[ValueRow, ...]:
         ValueRow(**dict(row, allowed=tuple(row.get("allowed", ())), gone=tuple(row.get("gone", {}).items())))
         for row in _table(name)["value"]
     )
-
-
-@lru_cache(maxsize=4096)
-def holds(specifier: str, version: str) -> bool:
-    """Whether a release satisfies a specifier."""
-    from trl_lint.knowledge.releases import parse_specifier
-
-    found = parse_specifier(specifier)
-    return found is not None and found.contains(version, prereleases=True)
 
 
 @lru_cache(maxsize=512)

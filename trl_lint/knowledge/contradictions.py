@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import Any
 
+from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.toml_tables import read_table
 from trl_lint.records import NamedTuple
 
@@ -69,20 +70,7 @@ def every_contradiction() -> tuple[Contradiction, ...]:
 @lru_cache(maxsize=256)
 def old_names(field: str, version: str) -> tuple[tuple[str, bool], ...]:
     """The old names of a field of transformers, and whether a release still takes each."""
-    return tuple((row["old"], _holds(row["releases"], version)) for row in _table()["alias"] if row["field"] == field)
-
-
-@lru_cache(maxsize=4096)
-def _holds(specifier: str, version: str) -> bool:
-    from trl_lint.knowledge.releases import parse_specifier
-
-    found = parse_specifier(specifier)
-    return found is not None and found.contains(version, prereleases=True)
-
-
-def holds(row: Contradiction, version: str) -> bool:
-    """Whether a row is about a release of its package."""
-    return _holds(row.releases, version)
+    return tuple((row["old"], holds(row["releases"], version)) for row in _table()["alias"] if row["field"] == field)
 
 
 @cache

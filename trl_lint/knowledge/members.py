@@ -12,7 +12,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from trl_lint.knowledge.api import ABSENT, Missing, facts, member, resolve, signature
+from trl_lint.knowledge.api import facts, member, resolve, signature
+from trl_lint.missing import ABSENT, Missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.histories import Block, Changes, block, positions, value_at
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
@@ -17,25 +18,6 @@ if TYPE_CHECKING:
 _MODEL_NAME = regex(
     r"(?:Config|Model|Tokenizer|TokenizerFast|Processor|ProcessorFast|Extractor|Backbone|For[A-Z]\w{1,80})$"
 )
-
-
-class Missing:
-    """ABSENT or UNKNOWN; both are false."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __bool__(self) -> bool:
-        return False
-
-
-ABSENT = Missing("ABSENT")
-UNKNOWN = Missing("UNKNOWN")
 
 
 def knows(package: str, version: object) -> bool:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from trl_lint.knowledge.histories import Block, Changes, block, modules_with, positions, releases
-from trl_lint.knowledge.names import Missing as Unknown
 from trl_lint.knowledge.names import absolute, exports, resolve
+from trl_lint.missing import Missing
 from trl_lint.records import NamedTuple
 
 _SHAPE = ("@init", "@bases", "@kind", "@open", "@args", "@extra", "@positional", "@deprecated")
@@ -23,7 +23,7 @@ Ask = Callable[[dict[str, str]], "bool | None"]
 """Whether something is there with these versions; None if nobody knows."""
 
 
-class Missing(NamedTuple):
+class Absence(NamedTuple):
     """The releases of a package, out of those asked about, that lack something, oldest first.
 
     `every`: all of them. `never`: none of them is known to have it.
@@ -35,7 +35,7 @@ class Missing(NamedTuple):
     never: bool
 
 
-def missing(releases: Mapping[str, tuple[str, ...]], points: Points, ask: Ask) -> list[Missing]:
+def absences(releases: Mapping[str, tuple[str, ...]], points: Points, ask: Ask) -> list[Absence]:
     """Where something is missing, by package: empty if nowhere, or if nothing is known about the newest releases.
 
     `releases`: what may be installed, by package, oldest first. `points`: the positions at which an answer may change.
@@ -56,7 +56,7 @@ def missing(releases: Mapping[str, tuple[str, ...]], points: Points, ask: Ask) -
             present = present or there is True
         if lacking:
             every = len(lacking) == len(allowed) and not unsure
-            found.append(Missing(package, tuple(lacking), every, not present))
+            found.append(Absence(package, tuple(lacking), every, not present))
     return found
 
 
@@ -84,7 +84,7 @@ def is_class(dotted: str) -> bool:
     found = set()
     for stretch in stretches(package, releases(package), points_of_name(dotted).get(package, frozenset())):
         symbol = resolve(dotted, {package: stretch[-1]})
-        if not isinstance(symbol, Unknown):
+        if not isinstance(symbol, Missing):
             home = symbol.partition(".")[0]
             found.add("." not in symbol.partition(":")[2] and block(home, f"class {symbol}") is not None)
     return found == {True}

@@ -6,9 +6,10 @@ place of those that went.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
+from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.toml_tables import read_table
 
 
@@ -25,19 +26,19 @@ def programs(package: str) -> frozenset[str]:
 def config_of_program(module: str, version: str) -> str:
     """The config that a module of verl begins with in a release, "" if that is not recorded."""
     rows = _table("verl")["program"]
-    return next((row["config"] for row in rows if row["module"] == module and _holds(row["releases"], version)), "")
+    return next((row["config"] for row in rows if row["module"] == module and holds(row["releases"], version)), "")
 
 
 def config_of_engine(name: str, version: str) -> str:
     """The config that `model_engine=<name>` selects in a release of verl, "" if that is not recorded."""
     rows = _table("verl")["engine"]
-    return next((row["config"] for row in rows if row["name"] == name and _holds(row["releases"], version)), "")
+    return next((row["config"] for row in rows if row["name"] == name and holds(row["releases"], version)), "")
 
 
 def followed(key: str, version: str) -> str:
     """The key whose value another key of verl takes where nobody sets it, "" if there is none in a release."""
     rows = _table("verl")["follows"]
-    return next((row["of"] for row in rows if row["key"] == key and _holds(row["releases"], version)), "")
+    return next((row["of"] for row in rows if row["key"] == key and holds(row["releases"], version)), "")
 
 
 def successors(package: str, name: str) -> tuple[str, ...]:
@@ -56,11 +57,3 @@ def successors(package: str, name: str) -> tuple[str, ...]:
                 waiting += [text for text in new if text not in found]
                 found.update(dict.fromkeys(new))
     return tuple(found)
-
-
-@lru_cache(maxsize=512)
-def _holds(releases: str, version: str) -> bool:
-    from trl_lint.knowledge.releases import parse_specifier
-
-    specifier = parse_specifier(releases)
-    return specifier is not None and specifier.contains(version, prereleases=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import definitions_of
+from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.toml_tables import read_table
 from trl_lint.records import NamedTuple
 
@@ -85,10 +86,7 @@ def read_remedy(row: dict[str, Any], line: int) -> Remedy:
 
 def releases_of(row: Remedy) -> tuple[str, ...]:
     """The recorded releases that a row is for. Raises ValueError where it names none, or is no PEP 440 specifier."""
-    from trl_lint.knowledge.releases import parse_specifier
-
-    specifier = parse_specifier(row.releases)
-    found = [v for v in releases(row.package) if specifier is not None and specifier.contains(v, prereleases=True)]
+    found = [version for version in releases(row.package) if holds(row.releases, version)]
     if not found:
         raise ValueError(f"{PATH}:{row.line}: {row.releases!r} names no release of {row.package}")
     return tuple(found)
@@ -121,7 +119,7 @@ def remedy_of_name(module: str, name: str, versions: dict[str, str]) -> str:
         (
             row.do
             for row in rows
-            if any(f"{module}.".startswith(f"{home}.") for home in row.of) and _holds(row, versions)
+            if any(f"{module}.".startswith(f"{home}.") for home in row.of) and _is_for_release(row, versions)
         ),
         "",
     )
@@ -134,7 +132,7 @@ def remedy_in(kind: str, owner: str, name: str, versions: dict[str, str]) -> str
     """
     while name:
         rows = _by_name().get((kind, name), ())
-        found = next((row.do for row in rows if owner in row.of and _holds(row, versions)), "")
+        found = next((row.do for row in rows if owner in row.of and _is_for_release(row, versions)), "")
         if found:
             return found
         name = name.rpartition(".")[0] if kind == "key" else ""
@@ -151,10 +149,8 @@ def _owners(dotted: str) -> tuple[tuple[str, str], ...]:
 
 
 def _is_for(row: Remedy, owner: tuple[str, str], versions: dict[str, str]) -> bool:
-    return row.package == owner[0] and owner[1] in row.of and _holds(row, versions)
+    return row.package == owner[0] and owner[1] in row.of and _is_for_release(row, versions)
 
 
-def _holds(row: Remedy, versions: dict[str, str]) -> bool:
-    from trl_lint.knowledge.configs import holds
-
+def _is_for_release(row: Remedy, versions: dict[str, str]) -> bool:
     return row.package in versions and holds(row.releases, versions[row.package])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.compat import ranges, ranges_of, supports
+from trl_lint.knowledge.ranges import holds
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
@@ -131,12 +132,9 @@ def _in_order(specifier: str) -> str:
 
 
 def _read_rows(package: str, version: Version) -> dict[str, tuple[Part, ...]]:
-    from trl_lint.knowledge.releases import parse_specifier
-
     found: dict[str, tuple[Part, ...]] = {}
     for row in ranges_of(package):
-        releases = parse_specifier(row.releases)
-        if releases is not None and releases.contains(version, prereleases=True):
+        if holds(row.releases, version):
             for name, specifier in row.requires.items():
                 found[name] = (*found.get(name, ()), Part(specifier, row.extra, "", frozenset()))
     return found
@@ -160,7 +158,7 @@ def requirement(
     if any(part.specifier.startswith(_ADDRESS) for part in mine):
         return None
     pythons = ",".join(filter(None, (*(part.specifier for part in known.parts.get("python", ())), python)))
-    asked = [(part, holds(part.marker, pythons)) for part in mine if not part.extra or part.extra in extras]
+    asked = [(part, marker_holds(part.marker, pythons)) for part in mine if not part.extra or part.extra in extras]
     always = [part for part, verdict in asked if verdict]
     perhaps = [part for part, verdict in asked if verdict is None]
     limits = [part for part in always if part.specifier]
@@ -186,7 +184,7 @@ def _supported(package: str, dependency: str, parts: tuple[Part, ...], pythons: 
     """The range that extras state for everybody, whether they ask for the extra or not."""
     found = supports().get((package, dependency))
     extras = found.extras if found is not None else ()
-    possible = [part for part in parts if holds(part.marker, pythons) is not False]
+    possible = [part for part in parts if marker_holds(part.marker, pythons) is not False]
     told = [part for extra in extras for part in possible if part.extra == extra]
     if not told or any(not part.specifier for part in told):
         return None
@@ -215,7 +213,9 @@ _MACHINES = ("x86_64", "aarch64", "arm64", "AMD64", "ppc64le", "s390x")
 
 
 @lru_cache(maxsize=1024)
-def holds(marker: str, pythons: str = "", systems: tuple[str, ...] = ("linux", "darwin", "win32")) -> bool | None:
+def marker_holds(
+    marker: str, pythons: str = "", systems: tuple[str, ...] = ("linux", "darwin", "win32")
+) -> bool | None:
     """Whether a marker (PEP 508) holds on every machine with one of these Pythons (PEP 440), or on none; else None."""
     if not marker:
         return True
@@ -235,12 +235,12 @@ def _machines(pythons: str) -> tuple[dict[str, str], ...]:
     """The machines an installation may meet, as markers see them."""
     from trl_lint.knowledge.releases import parse_specifier
 
-    allowed = parse_specifier(pythons)
+    is_known = parse_specifier(pythons) is not None
     machines = []
     for version in _PYTHONS:
         # Of a minor version the first and a late patch release stand for all.
         for full in (f"{version}.0", f"{version}.99"):
-            if allowed is None or allowed.contains(full, prereleases=True):
+            if not is_known or holds(pythons, full):
                 names = {"python_version": version, "python_full_version": full, "implementation_version": full}
                 machines += [
                     {**names, **system, "platform_machine": m, "extra": ""} for system in _SYSTEMS for m in _MACHINES

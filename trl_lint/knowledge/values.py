@@ -18,13 +18,6 @@ class ValueRule(NamedTuple):
     fails: str
     when: str
 
-    def holds(self, version: str) -> bool:
-        """Whether the rule is about a release."""
-        from trl_lint.knowledge.releases import parse_specifier
-
-        specifier = parse_specifier(self.releases)
-        return specifier is not None and specifier.contains(version, prereleases=True)
-
 
 @cache
 def value_rules(config: str) -> tuple[ValueRule, ...]:

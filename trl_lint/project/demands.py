@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from trl_lint.finding import Location
+from trl_lint.missing import UNKNOWN
 from trl_lint.project.demand_words import (
     compares,
     is_foreign,
@@ -28,7 +29,7 @@ from trl_lint.project.demand_words import (
 from trl_lint.project.modules import imported_file, imported_name
 from trl_lint.python.guards import bindings, call_sites, evaluate, functions_named, key_of
 from trl_lint.python.module import FUNCTIONS, FunctionNode, PythonModule
-from trl_lint.python.values import UNKNOWN, argument, default_of
+from trl_lint.python.values import argument, default_of
 from trl_lint.python.version_tests import asked_by, ends_with_an_error
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex

@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from trl_lint.python.values import ABSENT, UNKNOWN, Missing, literal_of
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.python.values import literal_of
 from trl_lint.records import NamedTuple
 from trl_lint.sources.nodes import Mapping, Scalar, Value
 

@@ -15,68 +15,15 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from trl_lint.finding import Location, Severity
+from trl_lint.knowledge.ranges import holds
 from trl_lint.project.folders import Folders
-from trl_lint.project.packages import Package, Tier, assumed, contains, package_of
+from trl_lint.project.packages import Package, Tier, assumed, package_of
 from trl_lint.project.pins import Pin, is_manifest
-from trl_lint.records import NamedTuple
 from trl_lint.sources.requirements import is_exact, normalised
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.stack import Choices
-
-
-class Verdict(NamedTuple):
-    """A condition on versions that holds: how severe, for which releases (words for brackets), and the pins behind."""
-
-    severity: Severity
-    scope: str
-    related: tuple[Location, ...]
-
-
-def judge(environment: Environment, conditions: Mapping[str, str], severity: Severity) -> Verdict | None:
-    """Judge `{package: specifier}` conditions, all of which must hold; None if one does not, or nobody can tell.
-
-    `severity`: the highest there can be.
-    """
-    from trl_lint.project.stack import has_old_neighbour
-    from trl_lint.verdict import graded, has_floor
-
-    scopes: list[str] = []
-    related: list[Location] = []
-    some = only_old = assumed = dated = tip = False
-    for name, specifier in conditions.items():
-        package = environment.package(name)
-        answer = package.holds(specifier)
-        if answer in ("none", "unknown"):
-            return None
-        some = some or answer == "some"
-        is_old = package.resolved is not None and not contains(specifier, package.resolved)
-        if is_old and not has_floor(package.specifier):
-            return None
-        only_old = only_old or is_old
-        assumed = assumed or package.source == "assumed"
-        tip = tip or package.is_tip
-        dated = dated or (package.source == "assumed" and has_old_neighbour(environment, name))
-        scopes.append(describe(package, specifier))
-        related += package.places
-    severity = graded(severity, everywhere=not some, only_old=only_old, assumed=assumed, dated=dated, tip=tip)
-    return Verdict(severity, "; ".join(scopes), tuple(related))
-
-
-def describe(package: Package, specifier: str) -> str:
-    """Say for which releases of a package a condition holds, in words for brackets."""
-    from trl_lint.knowledge.releases import newest
-    from trl_lint.project.basis import basis, scope
-
-    allowed = [str(version) for version in package.allowed or ()]
-    if package.is_tip:
-        return basis(package, "", str(newest(package.name)))
-    if not allowed or package.source == "assumed":
-        return basis(package, "", str(package.resolved))
-    affected = [str(version) for version in package.affected(specifier)]
-    return scope(package.name, affected, allowed, basis(package, allowed[0], allowed[-1]))
 
 
 class Environment:
@@ -183,7 +130,7 @@ class Environment:
             if locked is None or not locked.allowed:
                 continue
             specifiers = {pin.specifier for pin in found.pins}
-            return locked if any(all(contains(s, v) for v in locked.allowed) for s in specifiers) else found
+            return locked if any(all(holds(s, v) for v in locked.allowed) for s in specifiers) else found
         return found
 
     def _may_bring_anything(self) -> bool:

@@ -125,21 +125,6 @@ def _imported(files: Iterable[str], project: Project) -> list[str]:
     return [name for name in PACKAGES if name in found]
 
 
-def spans(package: str, releases: tuple[Version, ...]) -> list[tuple[Version, Version]]:
-    """Releases as ranges of neighbours, first and last of each."""
-    from trl_lint.knowledge.releases import installable
-
-    known = {version: number for number, version in enumerate(installable(package))}
-    found: list[tuple[Version, Version]] = []
-    for version in releases:
-        last = known.get(found[-1][1]) if found else None
-        if last is not None and known.get(version) == last + 1:
-            found[-1] = (found[-1][0], version)
-        else:
-            found.append((version, version))
-    return found
-
-
 def covered(files: Iterable[str], everything: Iterable[str], root: str) -> list[str]:
     """Files in few words: folders (ending in a separator) whose code is all among them, else the files themselves."""
     mine, total = _count(files, root), _count(everything, root)

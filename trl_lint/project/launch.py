@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.launchers import (
     FLAGS,
     LAUNCHERS,
@@ -21,7 +22,6 @@ from trl_lint.project.launchers import (
     peel,
 )
 from trl_lint.project.links import inside_project, linked_files
-from trl_lint.python.values import ABSENT, UNKNOWN, Missing
 from trl_lint.regexes import regex
 from trl_lint.sources import Source
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from trl_lint.missing import ABSENT, Missing
 from trl_lint.project.effective import Setting, of_document
-from trl_lint.python.values import ABSENT, Missing
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from trl_lint.knowledge.ranges import holds
 from trl_lint.project.pins import Pin
 
 if TYPE_CHECKING:
@@ -92,22 +93,14 @@ class Package:
 
     def affected(self, specifier: str) -> list[str]:
         """The allowed releases that satisfy a specifier, oldest first."""
-        return [str(version) for version in self.allowed or () if contains(specifier, version)]
+        return [str(version) for version in self.allowed or () if holds(specifier, version)]
 
     def __repr__(self) -> str:
         return f"Package({self.name}{self.specifier}, {self.source}, resolved={self.resolved})"
 
 
-def contains(specifier: str, version: Version) -> bool:
-    """Whether a specifier can be read and allows a version."""
-    from trl_lint.knowledge.releases import parse_specifier
-
-    found = parse_specifier(specifier)
-    return found is not None and found.contains(version, prereleases=True)
-
-
 def _share(versions: tuple[Version, ...], specifier: str) -> Answer:
-    count = sum(contains(specifier, version) for version in versions)
+    count = sum(holds(specifier, version) for version in versions)
     if count == 0:
         return "none" if versions else "unknown"
     return "all" if count == len(versions) else "some"
@@ -120,7 +113,7 @@ def _holds_from_the_newest(name: str, specifier: str) -> Answer:
     last = newest(name)
     if last is None:
         return "unknown"
-    inside, is_endless = contains(specifier, last), is_open(name, specifier)
+    inside, is_endless = holds(specifier, last), is_open(name, specifier)
     if inside and is_endless:
         return "all"
     return "unknown" if inside or is_endless else "none"

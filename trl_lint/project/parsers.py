@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
+from trl_lint.missing import UNKNOWN
 from trl_lint.project.modules import module_file
 from trl_lint.project.stack import PACKAGES
 from trl_lint.python.guards import bindings, key_of
-from trl_lint.python.values import UNKNOWN
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 

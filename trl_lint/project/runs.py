@@ -13,11 +13,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from trl_lint import looks
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import Setting, of_default, of_document, of_flag
 from trl_lint.project.parsers import Fields, ScriptParser
 from trl_lint.project.script import Script, read_script, training_class
 from trl_lint.project.stack import Choices
-from trl_lint.python.values import ABSENT, UNKNOWN, Missing
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 

@@ -6,10 +6,11 @@ import ast
 from collections import Counter
 from typing import TYPE_CHECKING, cast
 
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import Setting
 from trl_lint.project.parsers import Fields, ScriptParser, fields_of
 from trl_lint.python.guards import key_of
-from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument
+from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError

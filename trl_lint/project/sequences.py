@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from trl_lint.project.packages import allowed_by, alternatives, contains
+from trl_lint.knowledge.ranges import holds
+from trl_lint.project.packages import allowed_by, alternatives
 from trl_lint.project.pins import Pin, Step, kind_of
 from trl_lint.records import NamedTuple
 from trl_lint.sources.requirements import is_exact
@@ -108,7 +109,7 @@ def _required_instead(name: str, specifier: str, pin: Pin) -> str:
     if needed is None or not needed.is_binding or not needed.specifier:
         return ""
     allowed = allowed_by(name, specifier)
-    if not allowed or any(contains(needed.specifier, version) for version in allowed):
+    if not allowed or any(holds(needed.specifier, version) for version in allowed):
         return ""
     return needed.specifier
 

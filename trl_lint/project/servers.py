@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from trl_lint.missing import ABSENT, Missing
 from trl_lint.project.effective import Setting, of_flag
-from trl_lint.python.values import ABSENT, Missing
 from trl_lint.records import NamedTuple
 from trl_lint.words import read_count
 

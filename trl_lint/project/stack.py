@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from trl_lint.knowledge.ranges import holds
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -182,10 +183,7 @@ def _required(other: str, version: Version, name: str) -> str:
 
 @lru_cache(maxsize=512)
 def _contained(versions: tuple[Version, ...], specifiers: frozenset[str]) -> tuple[Version, ...]:
-    from trl_lint.knowledge.releases import parse_specifier
-
-    sets = [found for text in sorted(specifiers) if (found := parse_specifier(text)) is not None]
-    return tuple(v for v in versions if any(found.contains(v, prereleases=True) for found in sets))
+    return tuple(version for version in versions if any(holds(one, version) for one in specifiers))
 
 
 # -- one place of a file ----------------------------------------------------------------------------------------------

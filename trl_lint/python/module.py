@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from trl_lint.finding import Location
+from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.python.names import Names
-from trl_lint.python.values import UNKNOWN, Missing, literal
+from trl_lint.python.values import literal
 from trl_lint.sources import Source, SourceError
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef

@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 import ast
-import enum
 from typing import Any
 
-
-class Missing(enum.Enum):
-    """Why there is no value: the argument is not given, or nobody can tell from the source."""
-
-    ABSENT = "absent"
-    UNKNOWN = "unknown"
-
-
-ABSENT = Missing.ABSENT
-UNKNOWN = Missing.UNKNOWN
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 
 
 def argument(call: ast.Call, name: str, position: int | None = None) -> ast.expr | Missing:

@@ -14,6 +14,7 @@ from trl_lint.paths import relative_to
 from trl_lint.records import NamedTuple
 from trl_lint.reports.log_safe import without_orders
 from trl_lint.sources.text import Files, Position, SourceError, SourceFile
+from trl_lint.words import listed
 
 if TYPE_CHECKING:
     from trl_lint.knowledge.pages import Page
@@ -218,6 +219,5 @@ def _shared_pins(report: Report) -> list[str]:
     if not pins:
         return []
     named = [f"{report.place(pin.location)} `{visible(pin.package + pin.specifier)}`" for pin in pins]
-    listed = named[0] if len(named) == 1 else ", ".join(named[:-1]) + f" and {named[-1]}"
     it = "it" if len(named) == 1 else "them"
-    return [f"{number} of {len(findings)} rest on {listed}: bound {it}, or migrate."]
+    return [f"{number} of {len(findings)} rest on {listed(named)}: bound {it}, or migrate."]

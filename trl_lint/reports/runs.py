@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from trl_lint.missing import ABSENT
 from trl_lint.paths import relative_to
 from trl_lint.project.effective import Setting
 from trl_lint.project.overview import PACKAGES, backend_of, values_of
 from trl_lint.project.servers import Server, servers_of, share_of, shown_ids
 from trl_lint.project.vllm_device import own_device
-from trl_lint.python.values import ABSENT
 from trl_lint.reports import visible
 from trl_lint.reports.log_safe import dump_json
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._releases import judge_releases, places
+from trl_lint.checks._phrases import places
 from trl_lint.checks._trainers import uses_trainer
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, Location, lowered
+from trl_lint.checks.verdict import Level, judge_releases
+from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.arithmetic import GroupRule, group_rule
+from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.project.effective import Setting
-from trl_lint.python.values import UNKNOWN, Missing
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -50,10 +51,11 @@ class BatchNotDivisibleByGenerations(Rule):
             return
         chosen = run.choices["trl"]
         faults = {version: self._fault(run, version) for version in chosen.releases}
-        verdict = judge_releases(chosen, lambda version: faults[version] is not None, self)
-        if verdict is None or (fault := faults[verdict.release]) is None:
+        level = Level(self, run.launch.is_documentation)
+        verdict = judge_releases(chosen, lambda version: faults[version] is not None, level)
+        if verdict is None or (fault := faults[verdict.version]) is None:
             return
-        versions = {**run.choices.newest(("trl", "transformers")), "trl": verdict.release}
+        versions = {**run.choices.newest(("trl", "transformers")), "trl": verdict.version}
         said = [(name, found) for name in fault.fields if isinstance(found := run.effective(name, versions), Setting)]
         if isinstance(run.processes, Setting) and "processes" in fault.message:
             said.append(("processes", run.processes))
@@ -62,7 +64,7 @@ class BatchNotDivisibleByGenerations(Rule):
         yield self.finding(
             place,
             f"the trainer stops: {fault.message}{fault.note} ({verdict.scope})",
-            severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+            severity=verdict.severity,
             related=(*related, run.launch.location._replace(message="the run"), *verdict.related),
         )
 

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from trl_lint.checks.rule import Rule, Site
+from trl_lint.checks.verdict import judge_pins
 from trl_lint.finding import Finding
 from trl_lint.knowledge.rewards import reward_calls
-from trl_lint.project.environment import judge
 from trl_lint.project.modules import imported_name
 from trl_lint.python.guards import bindings
 from trl_lint.python.module import FunctionNode, PythonModule, nodes_in
@@ -45,7 +45,7 @@ class RewardFunctionSignature(Rule):
         environment = site.project.environment(site.module.path)
         for reward in read_rewards(site):
             for fault in read_faults(reward.function, trainer_of(site)):
-                verdict = judge(environment, {"trl": fault.releases}, self.page.severity)
+                verdict = judge_pins(environment, {"trl": fault.releases}, self.page.severity)
                 if verdict is None:
                     continue
                 yield self.finding(

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
-from trl_lint.python.values import UNKNOWN, literal_of
+from trl_lint.missing import UNKNOWN
+from trl_lint.python.values import literal_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.shell import Word

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.checks.drift._judging import Verdict, judge
-from trl_lint.finding import Location, Severity, lowered
+from trl_lint.checks.verdict import Level, Verdict, judge
+from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.ranges import holds
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
-    from trl_lint.checks.rule import Rule
-    from trl_lint.knowledge.presence import Ask, Points
     from trl_lint.project.launches import Launch
     from trl_lint.sources.shell import Word
 
@@ -91,26 +89,6 @@ class Problem(NamedTuple):
     related: tuple[Location, ...]
 
 
-class Level(NamedTuple):
-    """How severe a finding of a rule can be; `is_mild`: one lower, for what is only shown, or open to arguments."""
-
-    rule: Rule
-    is_mild: bool = False
-
-    @property
-    def severity(self) -> Severity:
-        severity = self.rule.page.severity
-        return lowered(severity) if self.is_mild else severity
-
-
-def judged(choices: Choices, points: Points, ask: Ask, level: Level, package: str) -> Verdict | None:
-    """The verdict on a command: nobody runs it with the old releases that a pin allows."""
-    verdict = judge(choices, points, ask, level.rule, package)
-    if verdict is None or verdict.only_old:
-        return None
-    return verdict._replace(severity=lowered(verdict.severity)) if level.is_mild else verdict
-
-
 class Broken(NamedTuple):
     """An assertion that fails in the releases in use; `keys`: the settings it looked at."""
 
@@ -119,17 +97,9 @@ class Broken(NamedTuple):
     keys: tuple[str, ...]
 
 
-@lru_cache(maxsize=2048)
-def applies(specifier: str, version: str) -> bool:
-    from trl_lint.knowledge.releases import parse_specifier
-
-    found = parse_specifier(specifier)
-    return found is not None and found.contains(version, prereleases=True)
-
-
 def evaluate(assertion: Assertion, version: str, values: Values | None) -> tuple[str | None, bool]:
     """(what is wrong, whether that is known) in a release."""
-    if not applies(assertion.releases, version):
+    if not holds(assertion.releases, version):
         return None, True
     if values is None:
         return None, False
@@ -161,7 +131,7 @@ def broken(
             found, is_known = evaluate(assertion, versions[package], values_in(versions[package]))
             return found is None if is_known else None
 
-        verdict = judged(choices, points, ask, level, package)
+        verdict = judge(choices, points, ask, level, package)
         if verdict is not None:
             yield Broken(message, verdict, tuple(values.asked))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from trl_lint.knowledge.contradictions import Condition, Literal
+from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.project.effective import Setting
-from trl_lint.python.values import UNKNOWN, Missing
 
 Read = Callable[[str], "Setting | Missing"]
 
@@ -17,14 +17,14 @@ def all_hold(conditions: Iterable[Condition], read: Read) -> bool | None:
     """Whether every condition is true; None where one is not known and none is false."""
     verdict: bool | None = True
     for condition in conditions:
-        found = holds(condition, read)
+        found = is_met(condition, read)
         if found is False:
             return False
         verdict = None if found is None else verdict
     return verdict
 
 
-def holds(condition: Condition, read: Read) -> bool | None:
+def is_met(condition: Condition, read: Read) -> bool | None:
     """Whether a condition is true of what `read` says about its fields; None if that is not known."""
     said = read(condition.field)
     if said is UNKNOWN or (isinstance(said, Setting) and not said.is_known):

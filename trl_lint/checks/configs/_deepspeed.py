@@ -21,6 +21,7 @@ from trl_lint.checks.configs._problems import (
 )
 from trl_lint.knowledge import configs
 from trl_lint.knowledge.configs import ValueRow
+from trl_lint.knowledge.ranges import holds
 from trl_lint.sources.nodes import Entry, Mapping, Scalar, find, find_entry, value_of
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _ignored(name: str) -> str:
 def _refused_key(block: str, name: str, entry: Entry, releases: str) -> Problem:
     def is_fine(version: str) -> bool | None:
         known = configs.block_keys(block, version)
-        return True if not configs.holds(releases, version) else None if known is None else name in known
+        return True if not holds(releases, version) else None if known is None else name in known
 
     value = entry.value
     if isinstance(value, Scalar) and value.value == "auto":

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
+from trl_lint.missing import ABSENT
 from trl_lint.project.links import linked_files
 from trl_lint.project.runs import read_quietly
-from trl_lint.python.values import ABSENT, argument
+from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 from trl_lint.sources.nodes import Mapping
 

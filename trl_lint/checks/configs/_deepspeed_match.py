@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.checks._trainers import is_compared
+from trl_lint.missing import Missing
 from trl_lint.project.effective import Setting, of_document
-from trl_lint.python.values import Missing
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 
@@ -105,7 +105,7 @@ def _is_told_alone(document: Document) -> bool:
 
 def _precision(run: Run, field: str, versions: dict[str, str]) -> Setting | Missing:
     """fp16 or bf16 as the trainer will see it: for TRL a bf16 of None means "unless fp16" (0.19.0 on)."""
-    from trl_lint.python.values import ABSENT, UNKNOWN
+    from trl_lint.missing import ABSENT, UNKNOWN
 
     if run.field(_PRECISION[field]) is not ABSENT:
         return UNKNOWN

@@ -16,7 +16,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from trl_lint.python.values import ABSENT, UNKNOWN, literal_of
+from trl_lint.missing import ABSENT, UNKNOWN
+from trl_lint.python.values import literal_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.checks.configs._hydra import Fault, Override, Tree, apply_all, copied, find
-from trl_lint.python.values import ABSENT
+from trl_lint.missing import ABSENT
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:

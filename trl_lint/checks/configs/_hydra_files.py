@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from trl_lint import looks
 from trl_lint.checks.configs._hydra import MISSING, Tree, read_value
-from trl_lint.python.values import UNKNOWN
+from trl_lint.missing import UNKNOWN
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError

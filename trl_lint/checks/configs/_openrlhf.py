@@ -15,24 +15,22 @@ from trl_lint.checks.configs._argparse import Arguments, Fault, FaultKind, Flag,
 from trl_lint.checks.configs._asserts import (
     AbsentSettingError,
     Assertion,
-    Level,
     Problem,
     UnknownValueError,
     Values,
     broken,
     is_release,
-    judged,
     places,
 )
-from trl_lint.checks.drift._judging import Verdict, has_own_copy
+from trl_lint.checks.drift._judging import has_own_copy
+from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import facts
 from trl_lint.knowledge.histories import positions, releases
-from trl_lint.knowledge.names import ABSENT, Missing
 from trl_lint.knowledge.programs import programs, successors
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.modules import holds_module
 from trl_lint.project.stack import Choices
-from trl_lint.python.values import UNKNOWN
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 
@@ -149,7 +147,7 @@ def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Prob
     run = read_run(launch, project)
     if run is None:
         return
-    level = Level(rule, launch.is_mild)
+    level = Level(rule, launch.is_mild, of_code=False)
     gone = _program_gone(run, level, project)
     if gone is not None:
         yield gone
@@ -161,7 +159,9 @@ def wrong_values(launch: Launch, rule: Rule, project: Project) -> Iterator[Probl
     """TRL402: values that argparse refuses."""
     run = read_run(launch, project)
     if run is not None:
-        yield from _refused(run, ("surplus", "missing", "type", "choice"), Level(rule, launch.is_mild), project)
+        yield from _refused(
+            run, ("surplus", "missing", "type", "choice"), Level(rule, launch.is_mild, of_code=False), project
+        )
 
 
 def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], level: Level, project: Project) -> Iterator[Problem]:
@@ -221,7 +221,7 @@ def _judged(
         return None if found is None else (fault.word, fault.kind) not in found
 
     points = {"openrlhf": frozenset(range(len(releases("openrlhf"))))}
-    return judged(run.choices, points, ask, level, "openrlhf")
+    return judge(run.choices, points, ask, level, "openrlhf")
 
 
 def _program_gone(run: OpenRLHFRun, level: Level, project: Project) -> Problem | None:
@@ -242,7 +242,7 @@ def _program_gone(run: OpenRLHFRun, level: Level, project: Project) -> Problem |
     if ask({"openrlhf": run.choices["openrlhf"].newest}) is not False:
         return None
     points = {"openrlhf": frozenset(range(len(releases("openrlhf"))))}
-    verdict = judged(run.choices, points, ask, level, "openrlhf")
+    verdict = judge(run.choices, points, ask, level, "openrlhf")
     if verdict is None or holds_module(run.module, project):
         return None
     having = [version for version in releases("openrlhf") if ask({"openrlhf": version})]
@@ -260,7 +260,7 @@ def contradictions(launch: Launch, assertions: Sequence[Assertion], rule: Rule, 
     run = read_run(launch, project)
     if run is None or run.module != _ASSERTING or (run.own is not None and not is_release(run.choices, "openrlhf")):
         return
-    level = Level(rule, launch.is_mild)
+    level = Level(rule, launch.is_mild, of_code=False)
     for found in broken(assertions, "openrlhf", run.choices, lambda version: _values(run, version), level):
         newest = run.choices["openrlhf"].newest
         arguments = arguments_in(run, newest)

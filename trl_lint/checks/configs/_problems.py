@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import either, with_scope
 from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option
-from trl_lint.checks.drift._judging import judge
-from trl_lint.finding import SEVERITIES, Finding, Fix, Location, Severity, lowered
-from trl_lint.knowledge.configs import ValueRow, holds, value_rows
-from trl_lint.knowledge.histories import positions, releases
+from trl_lint.checks.verdict import Level, judge_config
+from trl_lint.finding import Finding, Fix, Location, Severity
+from trl_lint.knowledge.configs import ValueRow, value_rows
+from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.ranges import holds
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
@@ -67,17 +68,17 @@ def report(
     choices: Choices | None = None
     for problem in problems:
         choices = choices if choices is not None else Choices(project.environment(document.path))
-        judged = _judge(problem, choices, rule)
-        if judged is None or (may_be_new and choices[problem.package].is_tip):
+        level = Level(problem.severity, of_code=False)
+        verdict = judge_config(choices, problem.package, problem.is_fine, level)
+        if verdict is None or (may_be_new and choices[problem.package].is_tip):
             continue
-        severity, scope, related = judged
         launches = accelerate_launches(document, project) if document.kind == "accelerate" else []
         if problem.needs_launch:
             launches = [launch for launch in launches if not launch.is_documentation]
             if not launches:
                 continue
-        level = after_flags(severity, problem.options, launches, launcher_option)
-        if level is None:
+        severity = after_flags(verdict.severity, problem.options, launches, launcher_option)
+        if severity is None:
             continue
         if problem.unless_read and _is_named_in_code(problem.unless_read, project):
             continue
@@ -85,29 +86,9 @@ def report(
         location = (
             document.place(place) if isinstance(place, Entry) else document.source.location(place.start, place.end)
         )
-        message = with_scope(problem.message, scope)
-        related = (*problem.related, *related)
-        yield rule.finding(location, message, severity=level, related=related, fix=problem.fix)
-
-
-def _judge(problem: Problem, choices: Choices, rule: Rule) -> tuple[Severity, str, tuple[Location, ...]] | None:
-    """The level, the releases in words for brackets and the pins; None where the releases in use take it."""
-    package = problem.package
-    if package not in choices or problem.is_fine(choices[package].newest) is not False:
-        return None  # what only older releases refuse is not told of a config file
-    if choices[package].package.is_own:
-        return None  # a working tree may be ahead of the version it states
-    if all(problem.is_fine(version) is False for version in releases(package)):
-        # No matter which release it is; but what none has taken may be new on the main branch.
-        return None if choices[package].is_tip else (problem.severity, "", ())
-    everywhere = {package: frozenset(range(len(positions(package))))}
-    verdict = judge(choices, everywhere, lambda v: problem.is_fine(v[package]), rule, package)
-    if verdict is None:
-        return None
-    severity = problem.severity
-    for _ in range(SEVERITIES.index(rule.page.severity) - SEVERITIES.index(verdict.severity)):
-        severity = lowered(severity)  # as far below the problem's level as the verdict is below the rule's
-    return severity, verdict.scope, verdict.related
+        message = with_scope(problem.message, verdict.scope)
+        related = (*problem.related, *verdict.related)
+        yield rule.finding(location, message, severity=severity, related=related, fix=problem.fix)
 
 
 def _is_named_in_code(key: str, project: Project) -> bool:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._releases import ReleaseVerdict, judge_releases, places
+from trl_lint.checks._phrases import places
 from trl_lint.checks._runs import after_flags, is_overridden, recipe_launches
 from trl_lint.checks._trainers import library_trainer, uses_trainer
 from trl_lint.checks.configs._conditions import Read, all_hold
+from trl_lint.checks.verdict import Level, Verdict, judge_releases
 from trl_lint.finding import Location, Severity, lowered
-from trl_lint.knowledge.contradictions import COMPARING, Contradiction, contradictions, holds, old_names
+from trl_lint.knowledge.contradictions import COMPARING, Contradiction, contradictions, old_names
+from trl_lint.knowledge.ranges import holds
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import Setting, of_document
 from trl_lint.project.stack import Choices
-from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument
+from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -40,6 +43,7 @@ class Found(NamedTuple):
 
 def contradictions_in(run: Run, rule: Rule) -> Iterator[Found]:
     """What a rule has to say about the values of a run, each place once."""
+    level = Level(rule, run.launch.is_documentation)
     seen: set[Location] = set()
     readers: dict[tuple[bool, tuple[str, ...]], Read] = {}
 
@@ -61,10 +65,10 @@ def contradictions_in(run: Run, rule: Rule) -> Iterator[Found]:
             return reader_of({**others, row.package: version}, with_defaults=False)
 
         where = (run.launch.location._replace(message="the run"),) if run.launch.launcher else ()
-        found = _found(row, run.choices[row.package], read_in, said_in, rule, where)
+        found = _found(row, run.choices[row.package], read_in, said_in, level, where)
         if found is not None and found.location not in seen:
             seen.add(found.location)
-            yield found._replace(severity=lowered(found.severity)) if run.launch.is_documentation else found
+            yield found
 
 
 def _once(read: Read) -> Read:
@@ -96,10 +100,10 @@ def contradictions_in_recipe(document: Document, project: Project, code: str, se
     for row in contradictions("transformers.TrainingArguments"):
         if row.code != code or row.trainer or row.package not in choices:
             continue
-        level = after_flags(lowered(severity), fields(row), launches)
-        if level is None:
+        highest = after_flags(lowered(severity), fields(row), launches)
+        if highest is None:
             continue
-        found = _found(row, choices[row.package], lambda version: read, lambda version: read, level, ())
+        found = _found(row, choices[row.package], lambda version: read, lambda version: read, Level(highest), ())
         if found is not None:
             yield found
 
@@ -116,7 +120,7 @@ def _found(
     chosen: Choice,
     read_in: Callable[[str], Read],
     said_in: Callable[[str], Read],
-    level: Severity | Rule,
+    level: Level,
     where: tuple[Location, ...],
 ) -> Found | None:
     """What a row says about the values that `read_in` gives for the releases of its package; None if nothing.
@@ -127,20 +131,19 @@ def _found(
         return None
 
     def is_bad(version: str) -> bool:
-        return holds(row, version) and all_hold(row.when, read_in(version)) is True
+        return holds(row.releases, version) and all_hold(row.when, read_in(version)) is True
 
-    verdict = judge_releases(chosen, is_bad, level)
+    verdict = judge_releases(chosen, is_bad, level._replace(stops=bool(row.raises)))
     if verdict is None:
         return None
-    read = read_in(verdict.release)
+    read = read_in(verdict.version)
     said = [(name, found) for name in fields(row) if isinstance(found := read(name), Setting)]
     place = next((setting.location for _, setting in said if setting.location is not None), None)
     if place is None:
         return None  # nobody wrote any of it
     related = places((name.rpartition(":")[2], setting) for name, setting in said if setting.location != place)
     message = worded(row, dict(said), verdict)
-    severity = verdict.severity if row.raises else lowered(verdict.severity)
-    return Found(place, message, severity, (*related, *where, *verdict.related))
+    return Found(place, message, verdict.severity, (*related, *where, *verdict.related))
 
 
 def _is_written(row: Contradiction, said_in: Callable[[str], Read], chosen: Choice) -> bool:
@@ -164,7 +167,7 @@ def fields(row: Contradiction) -> tuple[str, ...]:
     return tuple(names)
 
 
-def worded(row: Contradiction, said: dict[str, Setting], verdict: ReleaseVerdict) -> str:
+def worded(row: Contradiction, said: dict[str, Setting], verdict: Verdict) -> str:
     """The message of a row, with the values and what is a default among them."""
     message = row.message.format_map({name: _shown(setting) for name, setting in said.items()})
     if not row.raises:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import either
-from trl_lint.checks._releases import ReleaseVerdict, judge_releases
 from trl_lint.checks._trainers import uses_trainer
+from trl_lint.checks.verdict import Level, Verdict, judge_releases
+from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.values import ValueRule, value_rules
 from trl_lint.project.effective import Setting
 from trl_lint.records import NamedTuple
@@ -21,7 +22,7 @@ class Refused(NamedTuple):
     """A value that the trainer of some releases in use refuses."""
 
     setting: Setting
-    verdict: ReleaseVerdict
+    verdict: Verdict
     message: str
 
 
@@ -43,8 +44,8 @@ def refused_values(run: Run, rule: Rule) -> Iterator[Refused]:
             found = about[release]
             return found is not None and value not in found.allowed
 
-        verdict = judge_releases(chosen, is_refused, rule)
-        if verdict is not None and (found := about[verdict.release]) is not None:
+        verdict = judge_releases(chosen, is_refused, Level(rule, run.launch.is_documentation))
+        if verdict is not None and (found := about[verdict.version]) is not None:
             from trl_lint.sources.placeholders import is_blank
 
             if is_blank(said.value, field):
@@ -58,7 +59,7 @@ def refused_values(run: Run, rule: Rule) -> Iterator[Refused]:
 
 def _rule(run: Run, rules: tuple[ValueRule, ...], field: str, release: str) -> ValueRule | None:
     """What a release asks of a field in this run; None if it does not look at it, or nobody can tell."""
-    rule = next((rule for rule in rules if rule.field == field and rule.holds(release)), None)
+    rule = next((rule for rule in rules if rule.field == field and holds(rule.releases, release)), None)
     if rule is None or not rule.when:
         return rule
     switch = run.effective(rule.when, {**run.choices.newest(("trl", "transformers")), "trl": release})

@@ -20,8 +20,8 @@ from trl_lint.checks.configs._hydra_files import Program, compose, read_program
 from trl_lint.checks.drift._judging import has_own_copy
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import config_keys
-from trl_lint.knowledge.names import Missing
 from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs
+from trl_lint.missing import Missing
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 

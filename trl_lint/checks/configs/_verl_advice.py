@@ -15,11 +15,11 @@ from trl_lint.checks.drift._wording import next_release, sentence
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.programs import config_of_engine, successors
 from trl_lint.knowledge.remedies import remedy_in
-from trl_lint.python.values import ABSENT
+from trl_lint.missing import ABSENT
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
-    from trl_lint.checks.drift._judging import Verdict
+    from trl_lint.checks.verdict import Verdict
     from trl_lint.project import Project
 
 _QUOTED = regex(r"`([^`]+)`")

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.configs._asserts import Level, judged
 from trl_lint.checks.configs._hydra import Fault, Override, Tree, apply_all, copied
 from trl_lint.checks.configs._verl import Own, VerlRun, config_name, place_of, read_run, tree_in_release
-from trl_lint.checks.drift._judging import Verdict
+from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.api import facts
 from trl_lint.knowledge.histories import block, releases
-from trl_lint.knowledge.names import Missing
+from trl_lint.missing import Missing
 from trl_lint.project.modules import holds_module
 from trl_lint.records import NamedTuple
 
@@ -44,7 +43,7 @@ def unknown_keys(launch: Launch, rule: Rule, project: Project) -> Iterator[Unkno
     run = read_run(launch, project)
     if run is None:
         return
-    level = Level(rule, run.line.takes_more or launch.is_mild)
+    level = Level(rule, run.line.takes_more or launch.is_mild, of_code=False)
     if run.own is not None:
         tree = copied(run.own.tree)
         shown = os.path.relpath(run.own.path, project.root).replace(os.sep, "/")
@@ -108,7 +107,7 @@ def _judged(
         return None if found is None else index not in found
 
     points = {"verl": frozenset(range(len(releases("verl"))))}
-    return judged(run.choices, points, ask, level, "verl")
+    return judge(run.choices, points, ask, level, "verl")
 
 
 def _faults(run: VerlRun, version: str) -> dict[int, Fault] | None:
@@ -130,7 +129,7 @@ def _module_gone(run: VerlRun, level: Level, project: Project) -> UnknownKey | N
     if "verl" not in run.choices or ask({"verl": run.choices["verl"].newest}) is not False:
         return None
     points = {"verl": frozenset(at for at, _ in ever.changes(dotted))}
-    verdict = judged(run.choices, points, ask, level, "verl")
+    verdict = judge(run.choices, points, ask, level, "verl")
     if verdict is None or holds_module(run.module, project):
         return None
     having = [version for version in releases("verl") if ask({"verl": version})]

@@ -10,7 +10,6 @@ from trl_lint.checks.configs._asserts import (
     AbsentSettingError,
     Assertion,
     Broken,
-    Level,
     Problem,
     UnknownValueError,
     Values,
@@ -21,10 +20,11 @@ from trl_lint.checks.configs._asserts import (
 )
 from trl_lint.checks.configs._hydra import Tree, apply_all, find
 from trl_lint.checks.configs._verl import VerlRun, read_run
-from trl_lint.finding import Location, lowered
+from trl_lint.checks.verdict import Level
+from trl_lint.finding import Location
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.programs import followed
-from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def contradictions(launch: Launch, assertions: Sequence[Assertion], rule: Rule, 
     run = _validated(launch, project)
     if run is None or (run.own is not None and not is_release(run.choices, "verl")):
         return
-    for location, found, related in _failing(run, assertions, Level(rule, _is_mild(run))):
+    for location, found, related in _failing(run, assertions, Level(rule, _is_mild(run), of_code=False)):
         message = f"verl stops at start: {found.message} ({found.verdict.scope})"
         yield Problem(location, message, found.verdict.severity, related)
 
@@ -63,11 +63,11 @@ def groups_of_one(launch: Launch, groups: Groups, rule: Rule, project: Project) 
         return
     words = {override.key: override.word for override in run.overrides}
     is_mild = _is_mild(run) and (launch.is_documentation or not all(key in words for key in groups.keys))
-    level, assertions = Level(rule, is_mild), groups.assertions
+    level, assertions = Level(rule, is_mild, of_code=False, stops=False), groups.assertions
     if run.own is None or is_release(run.choices, "verl"):
         for location, found, related in _failing(run, assertions, level):
             message = f"{found.message} ({found.verdict.scope})"
-            yield Problem(location, message, lowered(found.verdict.severity), related)
+            yield Problem(location, message, found.verdict.severity, related)
         return
     version = _development_version(run, project)
     values = _values(run, version) if version else None
@@ -75,7 +75,7 @@ def groups_of_one(launch: Launch, groups: Groups, rule: Rule, project: Project) 
         said, _ = evaluate(assertion, version, values)
         if said is not None and values is not None:
             location, beside = places(tuple(values.asked), words, launch)
-            yield Problem(location, said, lowered(level.severity), beside)
+            yield Problem(location, said, level.severity, beside)
 
 
 def _development_version(run: VerlRun, project: Project) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._releases import judge_releases
 from trl_lint.checks._trainers import is_compared
 from trl_lint.checks.configs._trainer_contradictions import contradictions_in
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Location, lowered
+from trl_lint.checks.verdict import Level, judge_releases
+from trl_lint.finding import Finding, Location
+from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting, of_document
-from trl_lint.python.values import ABSENT
 
 if TYPE_CHECKING:
     from trl_lint.checks.configs._deepspeed_match import Pair
@@ -38,12 +38,11 @@ class ContradictionBetweenFiles(Rule):
             return
 
         for found in _deepspeed_auto.unfilled(site):
-            severity = self.page.severity
             yield self.finding(
                 site.module.location(site.call.func),
                 f'`{found.key}` is "auto" in the config of this call: transformers and accelerate would fill it in, '
                 "and DeepSpeed alone compares the word with a number (TypeError)",
-                severity=lowered(severity) if found.is_shown else severity,
+                severity=Level(self, found.is_shown).severity,
                 related=(found.place, *(() if found.used is None else (found.used,))),
             )
 
@@ -69,10 +68,10 @@ class ContradictionBetweenFiles(Rule):
             def differs(release: str, key: str = key) -> bool:
                 return key in pairs[release]
 
-            verdict = judge_releases(chosen, differs, self)
+            verdict = judge_releases(chosen, differs, Level(self, run.launch.is_documentation))
             if verdict is None:
                 continue
-            pair: Pair = pairs[verdict.release][key]
+            pair: Pair = pairs[verdict.version][key]
             assert pair.theirs.location is not None
             mine = said_about(pair)
             theirs = f'the text "{said}"' if isinstance(said := pair.theirs.value, str) else said
@@ -80,7 +79,7 @@ class ContradictionBetweenFiles(Rule):
                 pair.theirs.location,
                 f"the trainer stops, because `{pair.key}` is {theirs} and `{pair.field}` is {mine} in this run: make "
                 'them equal, or write "auto"',
-                severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+                severity=verdict.severity,
                 related=(*_place(pair), *_where(run), *verdict.related),
             )
 
@@ -99,7 +98,7 @@ class ContradictionBetweenFiles(Rule):
                     named.location,
                     "accelerate stops at two DeepSpeed configs: the training arguments name one, and the accelerate "
                     f"config has its own with `{name}`",
-                    severity=lowered(self.page.severity) if run.launch.is_documentation else None,
+                    severity=Level(self, run.launch.is_documentation).severity,
                     related=(inline.location._replace(message="the other one"), *_where(run)),
                 )
                 return
@@ -119,17 +118,17 @@ class ContradictionBetweenFiles(Rule):
             said = run.effective("gradient_checkpointing", {**both, package: release})
             return isinstance(said, Setting) and said.truth is True
 
-        verdict = judge_releases(chosen, is_on, self)
+        verdict = judge_releases(chosen, is_on, Level(self, run.launch.is_documentation))
         if verdict is None:
             return
-        said = run.effective("gradient_checkpointing", {**both, package: verdict.release})
+        said = run.effective("gradient_checkpointing", {**both, package: verdict.version})
         place = said.location if isinstance(said, Setting) else None
         how = "is on" if place is not None else "is on by default"
         yield self.finding(
             fsdp.location,
             f"the trainer stops: `fsdp_activation_checkpointing` is on, and `gradient_checkpointing` of the training "
             f"arguments {how}; switch one off ({verdict.scope})",
-            severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+            severity=verdict.severity,
             related=(
                 *(() if place is None else (place._replace(message="gradient_checkpointing = True"),)),
                 *_where(run),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._trainer_values import refused_values
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, lowered
+from trl_lint.finding import Finding
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -31,11 +31,10 @@ class ValueNotAllowed(Rule):
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         for refused in refused_values(run, self):
-            severity = refused.verdict.severity
             yield self.finding(
                 refused.setting.location or run.launch.location,
                 refused.message,
-                severity=lowered(severity) if run.launch.is_documentation else severity,
+                severity=refused.verdict.severity,
                 related=refused.verdict.related,
             )
 

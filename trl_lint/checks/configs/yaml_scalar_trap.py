@@ -60,10 +60,10 @@ class YamlScalarTrap(Rule):
     # -- accelerate -----------------------------------------------------------------------------------------------
 
     def _check_accelerate(self, document: Document, root: Mapping, project: Project) -> Iterator[Finding]:
-        from trl_lint.project.environment import judge
+        from trl_lint.checks.verdict import judge_pins
 
         for trap in accelerate_traps(root):
-            verdict = judge(project.environment(document.path), _ACCELERATE_FAILS, self.page.severity)
+            verdict = judge_pins(project.environment(document.path), _ACCELERATE_FAILS, self.page.severity)
             if verdict is None:
                 return
             launches = accelerate_launches(document, project)
@@ -106,12 +106,12 @@ class YamlScalarTrap(Rule):
 
     def _check_float(self, document: Document, name: str, node: Scalar, project: Project) -> Iterator[Finding]:
         """A float at the top of a recipe: whether it breaks depends on who reads the file."""
-        from trl_lint.project.environment import judge
+        from trl_lint.checks.verdict import judge_pins
 
         environment = project.environment(document.path)
         launches = recipe_launches(document, project)
         readers = {reader for launch in launches if (reader := reader_of(launch, project)) is not None}
-        verdict = judge(environment, _PARSER_KEEPS_STRINGS, self.page.severity)
+        verdict = judge_pins(environment, _PARSER_KEEPS_STRINGS, self.page.severity)
         related: tuple[Location, ...] = ()
         severity: Severity | None
         if verdict is not None and readers <= {"TrlParser"}:

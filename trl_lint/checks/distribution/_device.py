@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from trl_lint.checks.rule import Site
 from trl_lint.finding import Fix
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import call_sites
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FUNCTIONS, FunctionNode, PythonModule
-from trl_lint.python.values import ABSENT, UNKNOWN, argument, default_of, is_none
+from trl_lint.python.values import argument, default_of, is_none
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, cast
 
 from trl_lint.checks._runs import runs_of
 from trl_lint.finding import Location
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import Atom, Truth, bindings, evaluate, key_of, last_name
 from trl_lint.python.module import PythonModule
-from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument, is_none
+from trl_lint.python.values import argument, is_none
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError

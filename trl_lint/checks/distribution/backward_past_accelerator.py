@@ -18,10 +18,11 @@ from trl_lint.checks.distribution._accelerators import (
 )
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location, Severity, lowered
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import key_of, last_name
 from trl_lint.python.module import PythonModule, nodes_in
-from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument, is_none
+from trl_lint.python.values import argument, is_none
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.inference._vllm import is_engine, is_made
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.python.guards import exclusive
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import PythonModule
-from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument, literal
+from trl_lint.python.values import argument, literal
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 

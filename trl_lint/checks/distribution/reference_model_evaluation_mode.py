@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.distribution._fsdp import FsdpRun, atom_for, fsdp_runs, mentions_fsdp, project_fsdp
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.python.guards import bindings, call_sites, key_of, last_name, reach
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FunctionNode, PythonModule
-from trl_lint.python.values import ABSENT, UNKNOWN, argument, default_of, is_none, literal
+from trl_lint.python.values import argument, default_of, is_none, literal
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 

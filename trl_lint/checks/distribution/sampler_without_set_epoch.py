@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
+from trl_lint.missing import ABSENT
 from trl_lint.paths import is_test_file
 from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import PythonModule
-from trl_lint.python.values import ABSENT, argument
+from trl_lint.python.values import argument
 
 # These call `set_epoch` themselves: the trainers, and the loaders that accelerate returns.
 _SETS_EPOCH = (b"set_epoch", b".prepare(", b"prepare_data_loader", b"Trainer(", b"lightning", b"fabric")

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from trl_lint.checks._runs import runs_of
 from trl_lint.checks.distribution._accelerators import Evidence, backend_of, constructor_of
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, lowered
-from trl_lint.project.environment import judge
+from trl_lint.checks.verdict import Level, judge_pins
+from trl_lint.finding import Finding
 from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import PythonModule
@@ -36,7 +36,7 @@ class SeveralModelsInOnePrepare(Rule):
             return
         for evidence in read_evidence(site):
             environment = site.project.environment(site.module.path)
-            verdict = judge(environment, {"accelerate": _REFUSING[evidence.kind]}, self.page.severity)
+            verdict = judge_pins(environment, {"accelerate": _REFUSING[evidence.kind]}, Level(self, evidence.is_weak))
             if verdict is None:
                 continue
             names = " and ".join(f"`{ast.unparse(model)}`" for model in models)
@@ -44,7 +44,7 @@ class SeveralModelsInOnePrepare(Rule):
                 site.location,
                 f"under {evidence.kind} `prepare` takes one model only, but {names} are models: prepare each alone "
                 f"({verdict.scope})",
-                severity=lowered(verdict.severity) if evidence.is_weak else verdict.severity,
+                severity=verdict.severity,
                 related=(evidence.location, *verdict.related),
             )
             return

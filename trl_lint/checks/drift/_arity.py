@@ -7,14 +7,15 @@ from functools import partial
 
 from trl_lint.checks.drift._calls import signature_of
 from trl_lint.checks.drift._classes import Callee, imported
-from trl_lint.checks.drift._judging import Verdict, judge
 from trl_lint.checks.drift._past import elsewhere, successors
 from trl_lint.checks.drift._wording import next_release, sentence
 from trl_lint.checks.rule import Rule
-from trl_lint.knowledge.api import Missing, resolve
+from trl_lint.checks.verdict import Verdict, judge
+from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.members import fills_its_fields
 from trl_lint.knowledge.presence import Ask, points_of_signature
 from trl_lint.knowledge.signatures import Signature
+from trl_lint.missing import Missing
 from trl_lint.project.stack import Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
@@ -46,7 +47,7 @@ def read_shape(call: ast.Call) -> Shape | None:
     return Shape(None if is_starred else len(call.args), keywords)
 
 
-def holds(dotted: str, positional: int, versions: dict[str, str]) -> bool | None:
+def takes_positional(dotted: str, positional: int, versions: dict[str, str]) -> bool | None:
     """Whether a callable takes so many arguments by position; None where nobody knows."""
     found = signature_of(dotted, versions)
     if found is None or found.open or found.positional is None:
@@ -84,7 +85,7 @@ def misfit(call: ast.Call, callee: Callee, known: Choices, module: PythonModule,
     if is_unbound(call, callee, newest, module):
         return None
     if shape.positional and not callee.own:
-        fits = partial(holds, callee.dotted, shape.positional)
+        fits = partial(takes_positional, callee.dotted, shape.positional)
         if fits(newest) is False and (verdict := _judge(callee, fits, known, rule)) is not None:
             return Misfit(
                 call.args[_most(callee, newest)], verdict, _word_surplus(callee, shape, verdict, newest, fits)

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from trl_lint.checks.drift._classes import Callee, base_of, constructed, imported, may_name_known, own_class
 from trl_lint.checks.drift._objects import builds_objects, may_hold_object, object_of, stored
-from trl_lint.knowledge.api import Missing as Unknown
 from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.signatures import Parameter, Signature
+from trl_lint.missing import Missing
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
@@ -122,6 +122,6 @@ def signature_of(dotted: str, versions: dict[str, str]) -> Signature | None:
 @lru_cache(maxsize=4096)
 def _signature_of(dotted: str, versions: tuple[tuple[str, str], ...]) -> Signature | None:
     found = resolve(dotted, dict(versions))
-    if isinstance(found, Unknown) or found.endswith(":"):
+    if isinstance(found, Missing) or found.endswith(":"):
         return None
     return signature(found, dict(versions))

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trl_lint.checks.drift._calls import parameter, signature_of
-from trl_lint.knowledge.api import Missing as Unknown
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.defaults import Default, defaults_of
 from trl_lint.knowledge.histories import positions
 from trl_lint.knowledge.presence import points_of_parameter
-from trl_lint.knowledge.releases import parse_specifier
+from trl_lint.knowledge.ranges import holds
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.stack import Choices
-from trl_lint.python.values import ABSENT, UNKNOWN
 from trl_lint.records import NamedTuple
 
 Given = Callable[[str], object]
@@ -101,15 +100,12 @@ def _drift(row: Default, dotted: str, known: Choices, usable: Usable) -> Drift |
 def _is_meant(row: Default, dotted: str, newest: dict[str, str]) -> bool:
     """Whether the dotted name is one of the row's, by whatever module it was imported from."""
     found = resolve(dotted, newest)
-    return not isinstance(found, Unknown) and any(found == resolve(name, newest) for name in row.classes)
+    return not isinstance(found, Missing) and any(found == resolve(name, newest) for name in row.classes)
 
 
 def _is_beside(row: Default, known: Choices) -> bool:
     for package, text in row.beside.items():
-        specifier = parse_specifier(text)
-        if package not in known or specifier is None:
-            return False
-        if not all(specifier.contains(version, prereleases=True) for version in known[package].releases):
+        if package not in known or not all(holds(text, version) for version in known[package].releases):
             return False
     return True
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from trl_lint.finding import Edit, Fix
-from trl_lint.knowledge.api import ABSENT, deprecation, name_timeline, resolve
+from trl_lint.knowledge.api import deprecation, name_timeline, resolve
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import homes
 from trl_lint.knowledge.renames import home_of
+from trl_lint.missing import ABSENT
 from trl_lint.project.stack import Choice
 from trl_lint.python.module import PythonModule
 

@@ -1,132 +1,18 @@
-"""From "these releases lack it" to a level, words for them, and the pins they rest on."""
+"""Whether the project has a copy of a package of its own."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from trl_lint import looks
-from trl_lint.checks.rule import Rule
-from trl_lint.finding import Location, OpenPin, Severity
-from trl_lint.knowledge.histories import releases
-from trl_lint.knowledge.presence import Ask, Missing, Points, missing, stretches
-from trl_lint.project.stack import Choice, Choices
+from trl_lint.project.stack import Choice
 from trl_lint.python.definitions import defines, takes
-from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
-
-
-class Verdict(NamedTuple):
-    """Something does not exist: how severe, in which releases (words for brackets), and the pins behind that.
-
-    `version`: the newest of these releases, of `package`. `only_old`: the newest release in use has it. `basis`: which
-    releases there may be, and why, in words for the end of a message. `pin`: the pin that allows others as well.
-    """
-
-    severity: Severity
-    scope: str
-    related: tuple[Location, ...]
-    package: str
-    version: str
-    only_old: bool
-    basis: str
-    pin: OpenPin | None
-
-
-def judge(choices: Choices, points: Points, ask: Ask, rule: Rule, culprit: str) -> Verdict | None:
-    """Ask whether something is there in every release the pins allow; None where it is, or where nobody knows.
-
-    `rule`: the one that asks; its level is the highest there can be, and its page is read for a finding only.
-    `culprit`: the package whose releases are named where all releases of all packages lack it.
-    """
-    concerned = {name: choices[name] for name in points if name in choices}
-    found = missing({name: chosen.releases for name, chosen in concerned.items()}, points, ask)
-    if not found:
-        return None
-    main = next((m for m in found if m.package == culprit), None)
-    # That an old release of another package is not understood does not bring back what this one lacks throughout.
-    everywhere = main is not None and main.every and concerned[culprit].complete and all(m.never for m in found)
-    if not everywhere or len(found) < len(concerned):
-        everywhere, main = False, _narrowest(found)
-    if main is None:
-        return None
-    from trl_lint.project.basis import scope
-    from trl_lint.verdict import graded, has_floor
-
-    chosen = concerned[main.package]
-    if chosen.between and not main.every:
-        return None  # a development version between two releases that differ
-    if chosen.is_tip and not _was_there(main.package, points, ask, concerned):
-        return None  # what no release has had may be new
-    only_old = main.releases[-1] != chosen.newest
-    if only_old and not has_floor(chosen.package.specifier):
-        return None
-    severity = graded(
-        rule.page.severity,
-        everywhere=everywhere,
-        only_old=only_old,
-        assumed=chosen.assumed,
-        dated=chosen.is_dated,
-        tip=any(one.is_tip for one in concerned.values()),
-    )
-    return Verdict(
-        severity,
-        scope(main.package, main.releases, chosen.releases, basis_of(chosen)),
-        chosen.package.places,
-        main.package,
-        main.releases[-1],
-        only_old,
-        basis_of(chosen),
-        None if everywhere else open_pin(chosen, main.releases),
-    )
-
-
-def basis_of(chosen: Choice) -> str:
-    """Which releases of a package there may be, and why: words for brackets at the end of a message."""
-    from trl_lint.project.basis import basis
-
-    # Another pin may leave fewer of them: both together allow these.
-    fewer = chosen.complete and len(chosen.releases) < len(chosen.package.allowed or ())
-    return basis(chosen.package, chosen.releases[0], chosen.newest, fewer)
-
-
-def open_pin(chosen: Choice, bad: Sequence[str]) -> OpenPin | None:
-    """The pin that allows these releases beside others; None where one release is fixed, or no pin is written."""
-    package = chosen.package
-    if not package.pins or package.source not in ("pin", "assumed"):
-        return None
-    is_floor = bad[-1] != chosen.newest
-    place = package.pins[0].location
-    if chosen.assumed:
-        return OpenPin(package.name, package.specifier, place, "", "", is_floor)
-    # Below the last stretch of bad releases all is well but for the oldest ones, which are a matter of the floor.
-    first = bad[0] if is_floor else _last_stretch(bad, chosen.releases)[0]
-    return OpenPin(package.name, package.specifier, place, first, bad[-1], is_floor)
-
-
-def _last_stretch(bad: Sequence[str], among: Sequence[str]) -> Sequence[str]:
-    """The newest of the releases that are neighbours `among` others."""
-    place = {version: number for number, version in enumerate(among)}
-    start = len(bad) - 1
-    while start and place[bad[start]] == place[bad[start - 1]] + 1:
-        start -= 1
-    return bad[start:]
-
-
-def _was_there(package: str, points: Points, ask: Ask, concerned: Mapping[str, Choice]) -> bool:
-    """Whether some release of a package had it, beside the newest releases of the others."""
-    newest = {name: chosen.newest for name, chosen in concerned.items()}
-    known = stretches(package, releases(package), points.get(package, frozenset()))
-    return any(ask({**newest, package: stretch[-1]}) is True for stretch in reversed(known))
-
-
-def _narrowest(found: Sequence[Missing]) -> Missing:
-    """The package that decides: one of which only some releases lack it, else the first."""
-    return next((m for m in found if not m.every), found[0])
 
 
 # -- the project's own copy of a package ----------------------------------------------------------------------------

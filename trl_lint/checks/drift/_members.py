@@ -8,11 +8,11 @@ from functools import partial
 
 from trl_lint.checks.drift._calls import is_patched, is_unsloth, parameter
 from trl_lint.checks.drift._classes import Callee
-from trl_lint.checks.drift._judging import Verdict, judge
 from trl_lint.checks.drift._objects import builds_objects, object_of, stored
 from trl_lint.checks.drift._past import elsewhere
 from trl_lint.checks.drift._wording import word_gone
 from trl_lint.checks.rule import Rule
+from trl_lint.checks.verdict import Verdict, judge
 from trl_lint.knowledge.members import declares, has_member, is_method
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.stack import Choices

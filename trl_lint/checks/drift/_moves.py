@@ -12,10 +12,10 @@ from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import points_of_parameter, stretches
 from trl_lint.knowledge.renames import is_same_value, move_of
+from trl_lint.missing import UNKNOWN
 from trl_lint.project.stack import Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.python.scopes import scopes
-from trl_lint.python.values import UNKNOWN
 
 _ORDERED = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 from trl_lint.checks.drift._calls import arguments
 from trl_lint.checks.drift._defaults import Given
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.module import PythonModule
-from trl_lint.python.values import ABSENT, UNKNOWN, argument
+from trl_lint.python.values import argument
 from trl_lint.regexes import regex
 from trl_lint.words import words
 

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Literal
 
 from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.drift._calls import accepts, signature_of
-from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge
+from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.drift._wording import did_you_mean, word_gone
-from trl_lint.finding import Severity, lowered
+from trl_lint.checks.verdict import Level, Verdict, judge
+from trl_lint.finding import SEVERITIES
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.commands import has_command, unknown_name
 from trl_lint.knowledge.histories import block
-from trl_lint.knowledge.names import ABSENT
 from trl_lint.knowledge.presence import points_of_parameter
+from trl_lint.missing import ABSENT
 from trl_lint.project.parsers import ScriptParser
 from trl_lint.project.runs import command_parser
 from trl_lint.python.guards import last_name
@@ -28,7 +29,6 @@ from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
-    from trl_lint.checks.rule import Rule
     from trl_lint.finding import Location
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
@@ -50,7 +50,6 @@ class Unknown(NamedTuple):
 
     parser: ScriptParser
     verdict: Verdict
-    severity: Severity
     consequence: str
     past: Past | None
     owner: str
@@ -73,10 +72,7 @@ def flags_of(launch: Launch) -> Iterator[tuple[str, Word]]:
             yield match[1].replace("-", "_"), word
 
 
-_MILDNESS: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
-
-
-def judge_name(name: str, where: Where, parser: ScriptParser, rule: Rule, project: Project) -> Unknown | None:
+def judge_name(name: str, where: Where, parser: ScriptParser, level: Level, project: Project) -> Unknown | None:
     """How a parser meets a name; None where it takes the name, in some release in use, or where nobody knows."""
     if name in parser.fields.own or name in parser.flags or name in OF_THE_PARSER:
         return None
@@ -92,22 +88,17 @@ def judge_name(name: str, where: Where, parser: ScriptParser, rule: Rule, projec
         return None  # what only older releases refuse is not told of a recipe or a command
     past, owner = _history(parser, name, newest)
     culprit = past.elsewhere.package if past is not None else parser_package(parser)
-    verdict = judge(known, points, ask, rule, culprit)
-    if verdict is None or verdict.only_old:
+    consequence = _consequence(parser, where, newest)
+    if consequence is None:
+        return None
+    verdict = judge(known, points, ask, level._replace(stops=consequence == "fails"), culprit)
+    if verdict is None:
         return None
     for dotted in parser.fields.bases:
         package, _, cls = dotted.partition(".")[0], "", dotted.rpartition(".")[2]
         if package in known and is_shadowed(known[package], parser.path, project, cls, name):
             return None
-    consequence = _consequence(parser, where, newest)
-    if consequence is None:
-        return None
-    level = verdict.severity if consequence == "fails" else _no_error(verdict.severity)
-    return Unknown(parser, verdict, level, consequence, past, owner, newest)
-
-
-def _no_error(severity: Severity) -> Severity:
-    return lowered(severity) if severity == "error" else severity
+    return Unknown(parser, verdict, consequence, past, owner, newest)
 
 
 def parser_package(parser: ScriptParser) -> str:
@@ -220,17 +211,20 @@ def _fields(dotted: str, versions: dict[str, str]) -> Iterable[str]:
     return found.parameters if found is not None else ()
 
 
-def judge_all(name: str, where: Where, parsers: Sequence[ScriptParser], rule: Rule, project: Project) -> Unknown | None:
+def judge_all(
+    name: str, where: Where, parsers: Sequence[ScriptParser], level: Level, project: Project
+) -> Unknown | None:
     """The verdict of the first parser, if every one that may be meant refuses the name; as mild as the mildest."""
     found: list[Unknown] = []
     for parser in parsers:
-        unknown = judge_name(name, where, parser, rule, project)
+        unknown = judge_name(name, where, parser, level, project)
         if unknown is None:
             return None
         found.append(unknown)
     if not found:
         return None
-    return found[0]._replace(severity=max((one.severity for one in found), key=_MILDNESS.__getitem__))
+    mildest = min((one.verdict.severity for one in found), key=SEVERITIES.index)
+    return found[0]._replace(verdict=found[0].verdict._replace(severity=mildest))
 
 
 # -- which parser ---------------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from trl_lint.checks.drift._defaults import Drift, Given, drifts
 from trl_lint.checks.drift._omitted import stored
 from trl_lint.checks.drift._options import OF_THE_PARSER, Where, flags_of, parsers_of_launch, points_of, takes
 from trl_lint.checks.drift._runnable import having, runnable
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project.stack import Choices
-from trl_lint.python.values import ABSENT, UNKNOWN
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._calls import accepts, arguments, known_calls
 from trl_lint.checks.drift.name_not_in_release import imported_names
-from trl_lint.knowledge.api import ABSENT, resolve
+from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.presence import Ask, Points, points_of_name, points_of_parameter, stretches
+from trl_lint.missing import ABSENT
 from trl_lint.project.stack import Choices, demands_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.drift._arity import misfit
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, signature_of
 from trl_lint.checks.drift._classes import Callee
-from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge
+from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.drift._wording import did_you_mean, word_gone
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, lowered
+from trl_lint.checks.verdict import Level, Verdict, judge
+from trl_lint.finding import Finding
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.stack import PACKAGES, Choices, choices_at
 from trl_lint.python.module import PythonModule
@@ -77,18 +78,19 @@ class ArgumentNotInRelease(Rule):
         if document.mapping is None:
             return
         parsers, is_linked = parsers_of_document(document, project)
+        level = Level(self, not is_linked, of_code=False)
         for entry in document.mapping.entries if parsers else ():
             name = entry.key.value
             if not isinstance(name, str):
                 continue
-            unknown = judge_all(name, "keys", parsers, self, project)
+            unknown = judge_all(name, "keys", parsers, level, project)
             # Which script a recipe is for may be known by nothing but its keys: then one that never was is no evidence.
             if unknown is None or (not is_linked and unknown.past is None):
                 continue
             yield self.finding(
                 document.source.location(entry.key.start, entry.key.end),
                 word_unknown(name, "keys", unknown, is_linked),
-                severity=unknown.severity if is_linked else lowered(unknown.severity),
+                severity=unknown.verdict.severity,
                 related=unknown.related,
                 pin=unknown.verdict.pin,
             )
@@ -97,13 +99,14 @@ class ArgumentNotInRelease(Rule):
         from trl_lint.checks.drift._options import flags_of, judge_all, parsers_of_launch, word_unknown
 
         parsers = parsers_of_launch(launch, project)
+        level = Level(self, launch.is_mild, of_code=False)
         for name, word in flags_of(launch) if parsers else ():
-            unknown = judge_all(name, "flags", parsers, self, project)
+            unknown = judge_all(name, "flags", parsers, level, project)
             if unknown is not None:
                 yield self.finding(
                     launch.source.location(word.start, word.start + len(name) + 2),
                     word_unknown(name, "flags", unknown),
-                    severity=lowered(unknown.severity) if launch.is_mild else unknown.severity,
+                    severity=unknown.verdict.severity,
                     related=unknown.related,
                     pin=unknown.verdict.pin,
                 )

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.drift._calls import known_calls
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._defaults import Drift, Given, drifts
-from trl_lint.checks.drift._judging import is_shadowed, open_pin
+from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._omitted import reader, reader_inside, reader_of_loading
 from trl_lint.checks.drift._runnable import runnable
 from trl_lint.checks.drift.deprecated_in_release import is_ours
 from trl_lint.checks.rule import Rule
+from trl_lint.checks.verdict import open_pin
 from trl_lint.finding import Finding, Location, Severity
 from trl_lint.knowledge.defaults import defaults_of
 from trl_lint.knowledge.histories import positions

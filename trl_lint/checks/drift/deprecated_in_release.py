@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, parameter, signature_of
 from trl_lint.checks.drift._classes import Callee
-from trl_lint.checks.drift._judging import basis_of, is_shadowed
+from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._past import Elsewhere, Past
 from trl_lint.checks.drift._wording import sentence
 from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.checks.rule import Rule
+from trl_lint.checks.verdict import basis_of
 from trl_lint.finding import Finding
-from trl_lint.knowledge.api import ABSENT, Missing, deprecation, resolve
+from trl_lint.knowledge.api import deprecation, resolve
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import points_of_name, points_of_parameter, stretches
 from trl_lint.knowledge.signatures import Parameter
+from trl_lint.missing import ABSENT, Missing
 from trl_lint.project.stack import PACKAGES, Choice, Choices, choices_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded

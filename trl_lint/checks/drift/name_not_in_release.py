@@ -8,14 +8,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import root_of
-from trl_lint.checks.drift._judging import Verdict, is_shadowed, judge
+from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._members import judge_read, reads
 from trl_lint.checks.drift._wording import did_you_mean, next_release, sentence
 from trl_lint.checks.rule import Rule
+from trl_lint.checks.verdict import Verdict, judge
 from trl_lint.finding import Finding, Location
-from trl_lint.knowledge.api import ABSENT, UNKNOWN, deprecation, name_timeline, resolve
+from trl_lint.knowledge.api import deprecation, name_timeline, resolve
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import homes, names_in, points_of_name
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project.stack import PACKAGES, Choices, choices_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded

@@ -8,14 +8,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import imported
-from trl_lint.checks.drift._judging import judge
 from trl_lint.checks.drift._wording import sentence
 from trl_lint.checks.rule import Rule
+from trl_lint.checks.verdict import judge
 from trl_lint.finding import Finding
-from trl_lint.knowledge.api import Missing, facts, follow, resolve
+from trl_lint.knowledge.api import facts, follow, resolve
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import points_of_name
-from trl_lint.knowledge.releases import parse_specifier
+from trl_lint.knowledge.ranges import holds
+from trl_lint.missing import Missing
 from trl_lint.project.stack import Choices, choices_at
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import FunctionNode, PythonModule
@@ -185,8 +186,7 @@ def calls_itself(cls: ast.ClassDef, method: str) -> bool:
 
 def fits(dotted: str, hook: Hook, versions: dict[str, str]) -> bool | None:
     """False where the trainer with these versions calls the hook in its own way, None if it is not a Trainer there."""
-    specifier = parse_specifier(hook.versions)
-    if specifier is None or not specifier.contains(versions["transformers"], prereleases=True):
+    if not holds(hook.versions, versions["transformers"]):
         return True
     defined = methods_before_trainer(dotted, versions)
     if defined is None:

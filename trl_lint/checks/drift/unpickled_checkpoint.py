@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule, Site
+from trl_lint.checks.verdict import judge_pins
 from trl_lint.finding import Finding, Fix, lowered
+from trl_lint.missing import ABSENT
 from trl_lint.paths import is_test_file
-from trl_lint.project.environment import judge
 from trl_lint.project.stack import environment_at
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import PythonModule
-from trl_lint.python.values import ABSENT, argument
+from trl_lint.python.values import argument
 
 if TYPE_CHECKING:
-    from trl_lint.project.environment import Verdict
+    from trl_lint.checks.verdict import Verdict
 
 # The default is True from 2.6.0 on (release notes, "Flip default torch.load to weights_only"); 1.13 has it first.
 _UNPICKLES = {"torch": ">=1.13,<2.6"}
@@ -62,7 +63,7 @@ def first_load(module: PythonModule) -> ast.Call | None:
 def read_releases(site: Site) -> Verdict | None:
     """The releases of torch that may be in use and unpickle anything; None if the pins allow none."""
     environment = environment_at(site.module, site.call, site.project, "torch")
-    return None if environment is None else judge(environment, _UNPICKLES, "warning")
+    return None if environment is None else judge_pins(environment, _UNPICKLES, "warning")
 
 
 def edit_weights_only(site: Site) -> Fix | None:

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from trl_lint.missing import ABSENT, Missing
 from trl_lint.project.effective import Setting
 from trl_lint.project.servers import Server
 from trl_lint.python.names import is_from
-from trl_lint.python.values import ABSENT, Missing
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._releases import judge_releases
 from trl_lint.checks.inference._vllm import (
     COLOCATE_OPTIONS,
     SERVER_OPTIONS,
@@ -16,9 +15,10 @@ from trl_lint.checks.inference._vllm import (
     uses_vllm,
 )
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, lowered
+from trl_lint.checks.verdict import Level, judge_releases
+from trl_lint.finding import Finding
+from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting
-from trl_lint.python.values import ABSENT
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run
@@ -43,14 +43,15 @@ class OptionOfTheOtherMode(Rule):
     def _unused(self, run: Run, options: list[Option]) -> Iterator[Finding]:
         if not options:
             return
-        verdict = judge_releases(run.choices["trl"], lambda one: uses_vllm(run, one) is False, self)
+        level = Level(self, run.launch.is_documentation)
+        verdict = judge_releases(run.choices["trl"], lambda one: uses_vllm(run, one) is False, level)
         if verdict is None:
             return
         first = options[0]
         yield self.finding(
             first.setting.location or run.launch.location,
             f"`{first.name}` has no effect without `use_vllm`: the run generates with transformers ({verdict.scope})",
-            severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+            severity=verdict.severity,
             related=verdict.related,
         )
 
@@ -58,7 +59,8 @@ class OptionOfTheOtherMode(Rule):
         def is_misplaced(release: str) -> bool:
             return uses_vllm(run, release) is True and mode_of(run, release) == mode.value
 
-        verdict = judge_releases(run.choices["trl"], is_misplaced, self) if options else None
+        level = Level(self, run.launch.is_documentation)
+        verdict = judge_releases(run.choices["trl"], is_misplaced, level) if options else None
         if verdict is None:
             return
         said = () if mode.location is None else (mode.location._replace(message=f"vllm_mode = {mode.value}"),)
@@ -67,7 +69,7 @@ class OptionOfTheOtherMode(Rule):
             yield self.finding(
                 option.setting.location or run.launch.location,
                 f"`{option.name}` has no effect with `vllm_mode` {mode.value}: {remedy} ({verdict.scope})",
-                severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+                severity=verdict.severity,
                 related=(*said, *verdict.related),
             )
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._releases import judge_releases, places
+from trl_lint.checks._phrases import places
 from trl_lint.checks.inference._vllm import has_modes, mode_of, uses_vllm, versions_of
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, lowered
+from trl_lint.checks.verdict import Level, judge_releases
+from trl_lint.finding import Finding
 from trl_lint.project.effective import Setting
 
 if TYPE_CHECKING:
@@ -33,14 +34,14 @@ class TensorParallelSizeMisfit(Rule):
             has_field = isinstance(run.default("vllm_tensor_parallel_size", versions_of(run, release)), Setting)
             return has_field and uses_vllm(run, release) is True and mode_of(run, release) == "colocate"
 
-        verdict = judge_releases(run.choices["trl"], is_colocated, self)
+        verdict = judge_releases(run.choices["trl"], is_colocated, Level(self, run.launch.is_documentation))
         if verdict is None:
             return
         yield self.finding(
             size.location or run.launch.location,
             f"the trainer stops: `vllm_tensor_parallel_size` {size.integer} does not divide {count} "
             f"{'process' if count == 1 else 'processes'} ({verdict.scope})",
-            severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+            severity=verdict.severity,
             related=(*places([("processes", processes)]), *verdict.related),
         )
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._releases import judge_releases
 from trl_lint.checks.inference._vllm import SERVER_OPTIONS, has_modes, is_local, mode_of, options_of, uses_vllm
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, Location, lowered
+from trl_lint.checks.verdict import Level, judge_releases
+from trl_lint.finding import Finding, Location
+from trl_lint.missing import ABSENT
 from trl_lint.project.effective import of_flag
 from trl_lint.project.servers import Server, servers_of
-from trl_lint.python.values import ABSENT
 
 if TYPE_CHECKING:
     from trl_lint.project.runs import Run
@@ -45,7 +45,7 @@ class VllmModeImplicit(Rule):
         def is_inside(release: str) -> bool:
             return uses_vllm(run, release) is True and mode_of(run, release) == "colocate"
 
-        verdict = judge_releases(run.choices["trl"], is_inside, self)
+        verdict = judge_releases(run.choices["trl"], is_inside, Level(self, run.launch.is_documentation))
         if verdict is None:
             return
         place = options[0].setting.location if options else servers[0].run.launch.location
@@ -55,7 +55,7 @@ class VllmModeImplicit(Rule):
             place or run.launch.location,
             f"{what}, but it is not used, because `vllm_mode` is `colocate` by default and the trainer runs vLLM "
             f'itself: set `vllm_mode="server"` ({verdict.scope})',
-            severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+            severity=verdict.severity,
             related=(*related, *_where(run), *verdict.related),
         )
 
@@ -70,12 +70,13 @@ class VllmModeImplicit(Rule):
             )
 
         trl = run.choices["trl"]
+        level = Level("error", run.launch.is_documentation)
         old = set(trl.package.affected(_OWN_SERVER))
-        verdict = judge_releases(trl, lambda release: release in old and meets(release), "error")
+        verdict = judge_releases(trl, lambda release: release in old and meets(release), level)
         message = "the trainer needs `trl vllm-serve`, and plain `vllm serve` has no weight synchronisation for it"
         if verdict is None and of_flag(server.run.launch, "weight_transfer_config") is ABSENT:
             new = set(trl.package.affected(_TRANSFER))
-            verdict = judge_releases(trl, lambda release: release in new and meets(release), "error")
+            verdict = judge_releases(trl, lambda release: release in new and meets(release), level)
             message = (
                 'the server has no `--weight-transfer-config \'{"backend": "nccl"}\'`, so the trainer cannot give it '
                 "new weights"
@@ -84,7 +85,7 @@ class VllmModeImplicit(Rule):
             yield self.finding(
                 server.run.launch.location,
                 f"{message} ({verdict.scope})",
-                severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+                severity=verdict.severity,
                 related=(*_where(run), *verdict.related),
             )
 

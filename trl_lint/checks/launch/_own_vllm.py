@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._releases import judge_releases, places
+from trl_lint.checks._phrases import places
 from trl_lint.checks._trainers import uses_trainer
 from trl_lint.checks.launch._visible import Evidence, read_seen
+from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Location, Severity
 from trl_lint.project.effective import Setting
 from trl_lint.project.servers import share_of
@@ -38,8 +39,9 @@ def missing_gpu(run: Run) -> Trouble | None:
         own = own_device(run, release, processes, seen.gpus)
         return own if own is not None and own.gpu is not None and own.gpu >= seen.gpus else None
 
-    verdict = judge_releases(run.choices["trl"], lambda release: device_in(release) is not None, "error")
-    own = device_in(verdict.release) if verdict is not None else None
+    level = Level("error", run.launch.is_documentation)
+    verdict = judge_releases(run.choices["trl"], lambda release: device_in(release) is not None, level)
+    own = device_in(verdict.version) if verdict is not None else None
     if verdict is None or own is None:
         return None
     there = "1 GPU is visible" if seen.gpus == 1 else f"{seen.gpus} GPUs are visible"
@@ -67,9 +69,9 @@ def shared_gpu(run: Run) -> Trouble | None:
         return (own, share) if share is not None and share > _MOST_OF_A_GPU else None
 
     is_only = seen is not None and seen.gpus == 1  # sharing it is what trl 0.15 has in mind
-    level: Severity = "info" if is_only else "warning"
+    level = Level("info" if is_only else "warning", run.launch.is_documentation)
     verdict = judge_releases(run.choices["trl"], lambda release: taken_in(release) is not None, level)
-    taken = taken_in(verdict.release) if verdict is not None else None
+    taken = taken_in(verdict.version) if verdict is not None else None
     if verdict is None or taken is None:
         return None
     own, share = taken

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Literal
 
+from trl_lint.missing import UNKNOWN
 from trl_lint.python.module import PythonModule
-from trl_lint.python.values import UNKNOWN, argument, is_none
+from trl_lint.python.values import argument, is_none
 from trl_lint.records import NamedTuple
 
 # Trainers that train in the loop of `transformers.Trainer`, which wraps the model. PPO and RLOO before 0.22 do not.

@@ -10,7 +10,7 @@ from trl_lint.checks.launch._visible import TRANSPARENT, read_evidence
 from trl_lint.checks.launch._vllm_gpus import read_room
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Edit, Finding, Fix, Location, Severity
-from trl_lint.python.values import ABSENT, UNKNOWN
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.sources import Source, SourceError
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def judged(
     training: Training, launch: Launch, project: Project, certain: bool
 ) -> tuple[Severity, str, tuple[Location, ...]] | None:
     """Severity, consequence in words and the pins it rests on; None where the model is not wrapped."""
-    from trl_lint.project.environment import judge
+    from trl_lint.checks.verdict import judge_pins
 
     assert launch.script_path is not None
     environment = project.environment(launch.script_path)
@@ -149,7 +149,7 @@ def judged(
         if trl.holds(_WRAPS_A_NAMED_MODEL) != "all":
             return None
     elif training.library == "trl" and not training.experimental and training.base in _REFUSES:
-        verdict = judge(environment, {"trl": _REFUSES[training.base]}, "error")
+        verdict = judge_pins(environment, {"trl": _REFUSES[training.base]}, "error")
         if verdict is not None:
             severity: Severity = "warning" if not certain and verdict.severity == "error" else verdict.severity
             return severity, f"{training.name} stops with a ValueError at its start ({verdict.scope})", verdict.related

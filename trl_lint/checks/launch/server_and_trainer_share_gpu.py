@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._releases import judge_releases
 from trl_lint.checks.inference._vllm import has_modes, is_local, mode_of, uses_vllm
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, Location, Severity, lowered
+from trl_lint.checks.verdict import Level, judge_releases
+from trl_lint.finding import Finding, Location, Severity
 from trl_lint.project.servers import Server, is_beside, machines_of, servers_of, share_of, shown_ids
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class ServerAndTrainerShareGpu(Rule):
             yield self.finding(
                 place,
                 trouble.message,
-                severity=lowered(trouble.severity) if run.launch.is_documentation else trouble.severity,
+                severity=trouble.severity,
                 related=tuple(one for one in trouble.related if one[:3] != place[:3]),
             )
 
@@ -53,7 +53,7 @@ class ServerAndTrainerShareGpu(Rule):
                 uses_vllm(run, release) is True and mode_of(run, release) == "server" and is_local(run, server, release)
             )
 
-        verdict = judge_releases(run.choices["trl"], meets, severity)
+        verdict = judge_releases(run.choices["trl"], meets, Level(severity, run.launch.is_documentation))
         if verdict is None:
             return
         gpus = f"GPU {ids[0]}" if len(ids) == 1 else f"GPUs {shown_ids(ids)}"
@@ -64,7 +64,7 @@ class ServerAndTrainerShareGpu(Rule):
         yield self.finding(
             run.launch.location,
             f"{message} ({verdict.scope})",
-            severity=lowered(verdict.severity) if run.launch.is_documentation else verdict.severity,
+            severity=verdict.severity,
             related=(server_place(server), *verdict.related),
         )
 

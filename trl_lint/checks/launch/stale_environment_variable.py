@@ -16,7 +16,7 @@ from trl_lint.checks.launch._variables import (
 )
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix, lowered
-from trl_lint.python.values import UNKNOWN, Missing
+from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.sources import Source
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ class StaleEnvironmentVariable(Rule):
         has_argument: Callable[[str], bool],
     ) -> Finding | None:
         """What the releases make of the variable; None where nothing is wrong with it."""
+        from trl_lint.checks.verdict import judge_pins
         from trl_lint.knowledge.variables import entries
-        from trl_lint.project.environment import judge
 
         for entry in entries(setting.name):
             if setting.value is None or not entry.fits(setting.value) or entry.rename in setting.beside:
@@ -108,7 +108,7 @@ class StaleEnvironmentVariable(Rule):
                 continue
             if any(not package.pins and package.source == "assumed" and not uses(package.name) for package in packages):
                 continue
-            verdict = judge(environment, entry.packages, entry.severity)
+            verdict = judge_pins(environment, entry.packages, entry.severity)
             if verdict is None:
                 continue
             return self.finding(

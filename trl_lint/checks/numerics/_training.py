@@ -6,8 +6,8 @@ import ast
 import re
 from typing import TYPE_CHECKING, Literal
 
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.python.module import PythonModule
-from trl_lint.python.values import ABSENT, UNKNOWN
 from trl_lint.regexes import regex
 from trl_lint.words import words
 

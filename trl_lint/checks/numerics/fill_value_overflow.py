@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
+from trl_lint.missing import ABSENT, Missing
 from trl_lint.python.dataflow.interpreter import dotted
-from trl_lint.python.values import ABSENT, Missing, argument, literal
+from trl_lint.python.values import argument, literal
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:

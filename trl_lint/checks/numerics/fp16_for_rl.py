@@ -17,10 +17,11 @@ from trl_lint.checks.numerics._training import (
 )
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.islands import rewrite, with_keyword, without_keyword
 from trl_lint.python.module import PythonModule
-from trl_lint.python.values import ABSENT, UNKNOWN, Missing, argument
+from trl_lint.python.values import argument
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:

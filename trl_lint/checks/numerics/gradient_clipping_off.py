@@ -20,11 +20,12 @@ from trl_lint.checks.numerics._training import (
 )
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Edit, Finding, Fix, Location, Severity
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import PythonModule
-from trl_lint.python.values import ABSENT, UNKNOWN, argument
+from trl_lint.python.values import argument
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:

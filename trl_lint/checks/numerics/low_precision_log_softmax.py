@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.numerics._training import is_policy_optimisation, kind_of_module
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix
+from trl_lint.missing import ABSENT
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import last_name
 from trl_lint.python.islands import rewrite
 from trl_lint.python.module import FunctionNode, PythonModule
-from trl_lint.python.values import ABSENT, argument
+from trl_lint.python.values import argument
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:

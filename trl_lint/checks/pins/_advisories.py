@@ -6,9 +6,10 @@ from typing import Literal
 
 from trl_lint.checks.pins._evidence import find_evidence
 from trl_lint.checks.pins._views import View, may_be_together, requested_extras
-from trl_lint.finding import Location, Severity, lowered
+from trl_lint.checks.verdict import Evidence, graded
+from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.compat import Advisory, advisories
-from trl_lint.knowledge.releases import parse_specifier
+from trl_lint.knowledge.ranges import holds
 from trl_lint.records import NamedTuple
 
 # "told": the pin or the branch is documented, but what gets installed is not certain.
@@ -49,9 +50,7 @@ def matching(advisory: Advisory, view: View) -> Match | None:
 
 def weakened(severity: Severity, proof: Proof) -> Severity:
     """The level itself if the pins prove it, at most a warning for what is only told, else one level lower."""
-    if proof == "likely":
-        return lowered(severity)
-    return "warning" if proof == "told" and severity == "error" else severity
+    return graded(severity, Evidence(everywhere=proof != "likely", told=proof == "told"))
 
 
 def affects(name: str, specifier: str, advisory: Advisory, view: View) -> Proof | None:
@@ -64,10 +63,9 @@ def affects(name: str, specifier: str, advisory: Advisory, view: View) -> Proof 
         if package.is_tip:
             return "told" if advisory.main or package.holds(specifier) == "all" else None
         return "proved" if package.holds(specifier) == "all" else None
-    specifiers = parse_specifier(specifier)
-    if specifiers is None or not candidates or not specifiers.contains(candidates[-1], prereleases=True):
+    if not candidates or not holds(specifier, candidates[-1]):
         return None  # pip takes the newest release, and that one is fine
-    certain = all(specifiers.contains(version, prereleases=True) for version in candidates)
+    certain = all(holds(specifier, version) for version in candidates)
     if not certain and " | " in package.specifier:
         return None  # alternatives: nobody knows which of them is installed
     if not certain or package.source == "assumed":

@@ -240,10 +240,12 @@ def _known_allowed(name: str, specifier: str) -> frozenset[Version]:
 
 
 def _matching(releases: tuple[Version, ...], specifier: str) -> frozenset[Version]:
+    from trl_lint.knowledge.ranges import holds
     from trl_lint.knowledge.releases import parse_specifier
 
-    found = parse_specifier(specifier)
-    return frozenset(version for version in releases if found is None or found.contains(version, prereleases=True))
+    if parse_specifier(specifier) is None:
+        return frozenset(releases)
+    return frozenset(version for version in releases if holds(specifier, version))
 
 
 def _is_open(name: str, specifier: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.pins._views import View, are_together
+from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import is_open, parse_specifier
 from trl_lint.records import NamedTuple
 
@@ -53,11 +54,10 @@ def read_conflict(provider: str, name: str, view: View) -> Conflict | None:
     fits = False
     for version in other.allowed or providers:
         needed = view.required(provider, version, name)
-        specifiers = parse_specifier(needed.specifier) if needed is not None else None
-        if needed is None or needed.force == "conditional" or specifiers is None:
+        if needed is None or needed.force == "conditional" or parse_specifier(needed.specifier) is None:
             return None  # one release about which nothing is certain is enough to make the pair possible
         found[version] = needed
-        fits = fits or any(specifiers.contains(candidate, prereleases=True) for candidate in possible)
+        fits = fits or any(holds(needed.specifier, candidate) for candidate in possible)
     version = providers[-1] if fits else next(reversed(found))
     specifier, binding = found[version].specifier, found[version].is_binding
     if binding and all(pin.is_alone for pin in other.pins) and other.pins:
@@ -73,8 +73,7 @@ def read_conflict(provider: str, name: str, view: View) -> Conflict | None:
         return None  # pip finds the releases that fit; of alternatives nobody knows which is installed
     if is_open(provider, other.specifier):
         return None  # its next release may support what is newest today
-    newest = parse_specifier(specifier)
-    if newest is None or newest.contains(candidates[-1], prereleases=True):
+    if holds(specifier, candidates[-1]):
         return None
     return Conflict(specifier, version, binding, False, candidates[-1])
 

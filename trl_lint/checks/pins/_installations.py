@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from trl_lint.checks.pins._closure import Contradiction, Wish, find_contradiction
-from trl_lint.knowledge.requirements import holds, providers
+from trl_lint.knowledge.requirements import marker_holds, providers
 from trl_lint.project.pins import kind_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -146,7 +146,7 @@ def installations(
     for scope in list(scopes)[:_MOST_INSTALLATIONS]:
         # What only another system than Linux installs is no training machine.
         is_asked = only is None or scope in only
-        if is_asked and holds(scope[1], manifest.python or "", ("linux",)) is not False:
+        if is_asked and marker_holds(scope[1], manifest.python or "", ("linux",)) is not False:
             yield scope, [*always, *(pin for pin in sometimes if is_in_scope(pin, scope))]
 
 

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, cast
 
 from trl_lint.finding import Location
+from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import parse_specifier
 from trl_lint.knowledge.requirements import Requirement, dependents, providers, requirement, requirements_of
 from trl_lint.project.folders import SCRIPT_KINDS
@@ -192,10 +193,8 @@ class View:
             if provider.resolved is None or provider.source == "assumed" or len(provider.allowed or ()) != 1:
                 continue
             needed = self.required(other, provider.resolved, name)
-            specifiers = parse_specifier(needed.specifier) if needed is not None and needed.may_bind else None
-            if specifiers is not None:
-                narrowed = tuple(v for v in allowed if specifiers.contains(v, prereleases=True))
-                allowed = narrowed or allowed
+            if needed is not None and needed.may_bind:
+                allowed = tuple(v for v in allowed if holds(needed.specifier, v)) or allowed
         older = self._up_to_fitting(name, allowed)
         return older[-1:] if older is not None and package.source == "assumed" else older
 
@@ -225,11 +224,11 @@ class View:
             if needed is None:
                 continue
             verdict = True if verdict is None else verdict
-            specifiers = parse_specifier(needed.specifier) if needed.is_binding else None
             pinned = bool(package.pins) and package.source in ("pin", "lock", "target") and not package.is_own
-            if specifiers is None or not pinned or not are_together(self.package(name).pins, package.pins, self):
+            if not needed.is_binding or not pinned or not are_together(self.package(name).pins, package.pins, self):
                 continue
-            if not any(specifiers.contains(one, prereleases=True) for one in package.allowed or ()):
+            is_read = parse_specifier(needed.specifier) is not None
+            if is_read and not any(holds(needed.specifier, one) for one in package.allowed or ()):
                 return False
         return verdict
 

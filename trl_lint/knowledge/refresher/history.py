@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from trl_lint.knowledge.histories import ABSENT_VALUE
 from trl_lint.knowledge.refresher.release import BORROWED
 from trl_lint.records import NamedTuple
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from trl_lint.knowledge.refresher.release import Facts
-
-ABSENT = "-"
 
 
 class Timeline(NamedTuple):
@@ -50,11 +49,11 @@ def merge(releases: Iterable[tuple[str, Facts]]) -> dict[str, Symbol]:
                     _change(history.setdefault(name, []), version, value)
             for name in known:
                 if name not in values and symbol != "outside":
-                    _change(history[name], version, ABSENT)
+                    _change(history[name], version, ABSENT_VALUE)
             current[symbol] = dict(values)
         for symbol, life in lives.items():
             if symbol not in found:
-                _change(life, version, ABSENT)
+                _change(life, version, ABSENT_VALUE)
     return {
         symbol: Symbol(
             Timeline(tuple(lives[symbol])),
@@ -75,7 +74,7 @@ def _unmark(item: tuple[str, list[tuple[str, str]]]) -> tuple[str, list[tuple[st
     name that ever was at home in the module keeps its whole history there, imports included.
     """
     name, changes = item
-    if all(value == ABSENT or value.startswith(BORROWED) for _, value in changes) and name != "+":
+    if all(value == ABSENT_VALUE or value.startswith(BORROWED) for _, value in changes) and name != "+":
         is_marked = any(value.startswith(BORROWED) for _, value in changes)
         return (name, []) if is_marked else item
     plain: list[tuple[str, str]] = []

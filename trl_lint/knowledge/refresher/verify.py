@@ -23,6 +23,7 @@ from trl_lint.knowledge import api, histories
 from trl_lint.knowledge.refresher import index
 from trl_lint.knowledge.refresher.packages import PACKAGES
 from trl_lint.knowledge.refresher.release import BORROWED, PRESENT, release_facts
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,8 +106,8 @@ def compare(seen: dict[str, Any], versions: dict[str, str]) -> bool:
     notes: list[str] = []
     for name, callable_ in sorted(seen["callables"].items()):
         target = api.resolve(name, versions)
-        if isinstance(target, api.Missing):
-            counts["unknown" if target is api.UNKNOWN else "lost"] += 1
+        if isinstance(target, Missing):
+            counts["unknown" if target is UNKNOWN else "lost"] += 1
             continue
         signature = api.signature(target, versions)
         counts["callables"] += 1
@@ -141,8 +142,8 @@ def compare(seen: dict[str, Any], versions: dict[str, str]) -> bool:
         for name in names:
             counts["names"] += 1
             found = api.exports(module, name, versions[module.partition(".")[0]])
-            counts["unknown"] += found is api.UNKNOWN
-            if found is api.ABSENT:
+            counts["unknown"] += found is UNKNOWN
+            if found is ABSENT:
                 counts["lost"] += 1
                 notes.append(f"{module}.{name}: importable, but held absent")
     print(", ".join(f"{key} {value:,}" for key, value in counts.items()))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trl_lint.knowledge.refresher.history import ABSENT, Timeline
+from trl_lint.knowledge.histories import ABSENT_VALUE
+from trl_lint.knowledge.refresher.history import Timeline
 from trl_lint.knowledge.refresher.release import PRESENT
 
 if TYPE_CHECKING:
@@ -68,10 +69,10 @@ def _render_symbol(symbol: str, found: Symbol) -> list[str]:
 
 def _render_message(text: str, timeline: Timeline, start: str) -> str:
     """`MODULE FROM | RELEASE - <tab> KIND <tab> TEXT`; only the module that has it last is told."""
-    module = [value for _, value in timeline.changes if value != ABSENT][-1]
+    module = [value for _, value in timeline.changes if value != ABSENT_VALUE][-1]
     known: list[tuple[str, str]] = []
     for version, value in timeline.changes:
-        mark = ABSENT if value == ABSENT else PRESENT
+        mark = ABSENT_VALUE if value == ABSENT_VALUE else PRESENT
         if not known or known[-1][1] != mark:
             known.append((version, mark))
     return f" {module} {_changes(Timeline(tuple(known)), start)}\t{text}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import cast
 
+from trl_lint.missing import UNKNOWN as NOT_LITERAL
 from trl_lint.python.dataflow.device_calls import Keywords
 from trl_lint.python.dataflow.device_following import (
     MOST_CALLS_DEEP,
@@ -50,7 +51,6 @@ from trl_lint.python.dataflow.readings import (
 from trl_lint.python.dataflow.torch_facts import ACCELERATOR_COLLECTIVES, TENSOR_ONLY
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode, PythonModule
-from trl_lint.python.values import UNKNOWN as NOT_LITERAL
 from trl_lint.python.values import literal
 from trl_lint.records import NamedTuple
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from trl_lint.missing import ABSENT
 from trl_lint.python.dataflow import torch_facts as torch
 from trl_lint.python.dataflow.interpreter import Env, dotted
 from trl_lint.python.dataflow.meetings import Meetings
@@ -36,7 +37,7 @@ from trl_lint.python.dataflow.readings import (
 )
 from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import FunctionNode, PythonModule
-from trl_lint.python.values import ABSENT, argument, default_of, is_none
+from trl_lint.python.values import argument, default_of, is_none
 
 Keywords = dict[str | None, Value]
 

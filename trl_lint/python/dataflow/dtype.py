@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Literal
 
+from trl_lint.missing import ABSENT
 from trl_lint.python.dataflow import torch_facts as torch
 from trl_lint.python.dataflow.interpreter import Env, Interpreter, Plain, dotted
 from trl_lint.python.module import FunctionNode, PythonModule
-from trl_lint.python.values import ABSENT, argument
+from trl_lint.python.values import argument
 
 Precision = Literal["float16", "bfloat16", "other", "unknown"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from trl_lint.missing import UNKNOWN as NOT_LITERAL
 from trl_lint.python.dataflow.flow import (
     ONE,
     UNKNOWN,
@@ -26,7 +27,6 @@ from trl_lint.python.dataflow.interpreter import Env, Interpreter, dotted
 from trl_lint.python.dataflow.modes import is_neutral, mode_of_context
 from trl_lint.python.dataflow.recorder import Flows, Root
 from trl_lint.python.module import FunctionNode, PythonModule
-from trl_lint.python.values import UNKNOWN as NOT_LITERAL
 from trl_lint.python.values import literal
 
 _MOST_STEPS = 60_000

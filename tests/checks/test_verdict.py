@@ -2,44 +2,108 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pytest
 from fixture_cases import run_json
+from packaging.version import Version
 
-from trl_lint.finding import Severity
+from trl_lint.checks.verdict import Evidence, Level, graded, has_floor, judge_releases
+from trl_lint.finding import SEVERITIES, Severity
 from trl_lint.knowledge.compat import repositories
-from trl_lint.verdict import graded, has_floor
+from trl_lint.project.packages import Package
+from trl_lint.project.stack import Choice
 
-Wrong = Literal["every release", "some, the newest among them", "older ones only"]
-Why = Literal["pinned", "assumed", "dated", "tip"]
+Wrong = Literal["every release there ever was", "every release", "some, the newest among them", "older ones only"]
+Why = Literal["pinned", "assumed", "dead table", "dated", "tip", "told", "unknown"]
 
-# How severe a fault that is an error at most is, by the releases in which it exists and by what the pins prove.
-LEVELS: dict[tuple[Wrong, Why], Severity] = {
+# How severe a fault that is an error at most is, by the releases in which it exists and by what the pins prove. A table
+# that nothing installs from pins nothing (`dead table`); what an advisory says of the words in it is `told`. None: of
+# what nobody knows nothing is said.
+LEVELS: dict[tuple[Wrong, Why], Severity | None] = {
+    ("every release there ever was", "pinned"): "error",
+    ("every release there ever was", "assumed"): "error",
+    ("every release there ever was", "dead table"): "error",
+    ("every release there ever was", "dated"): "error",
+    ("every release there ever was", "tip"): "warning",
+    ("every release there ever was", "told"): "warning",
     ("every release", "pinned"): "error",
     ("every release", "assumed"): "warning",
+    ("every release", "dead table"): "warning",
     ("every release", "dated"): "info",
     ("every release", "tip"): "warning",
+    ("every release", "told"): "warning",
+    ("every release", "unknown"): None,
     ("some, the newest among them", "pinned"): "warning",
     ("some, the newest among them", "assumed"): "info",
+    ("some, the newest among them", "dead table"): "info",
     ("some, the newest among them", "dated"): "info",
     ("some, the newest among them", "tip"): "warning",
+    ("some, the newest among them", "told"): "warning",
     ("older ones only", "pinned"): "info",
     ("older ones only", "assumed"): "info",
+    ("older ones only", "dead table"): "info",
     ("older ones only", "dated"): "info",
     ("older ones only", "tip"): "info",
+    ("older ones only", "told"): "info",
 }
+# What is a warning at most.
+WARNINGS: dict[tuple[Wrong, Why], Severity] = {
+    ("every release there ever was", "pinned"): "warning",
+    ("every release there ever was", "assumed"): "warning",
+    ("every release there ever was", "dead table"): "warning",
+    ("every release there ever was", "dated"): "warning",
+    ("every release there ever was", "tip"): "warning",
+    ("every release there ever was", "told"): "warning",
+    ("every release", "pinned"): "warning",
+    ("every release", "tip"): "warning",
+    ("every release", "told"): "warning",
+}
+LOWER: dict[Severity, Severity] = {"error": "warning", "warning": "info", "info": "info"}
+JUDGED = [cell for cell, level in LEVELS.items() if level is not None]
 
 
-@pytest.mark.parametrize(("wrong", "why"), LEVELS)
+def evidence_of(wrong: Wrong, why: Why) -> Evidence:
+    return Evidence(
+        everywhere=wrong in ("every release", "every release there ever was"),
+        only_old=wrong == "older ones only",
+        always=wrong == "every release there ever was",
+        assumed=why in ("assumed", "dead table", "dated"),
+        dated=why == "dated",
+        tip=why == "tip",
+        told=why == "told",
+    )
+
+
+@pytest.mark.parametrize(("wrong", "why"), JUDGED)
 def test_levels(wrong: Wrong, why: Why):
-    evidence = {"everywhere": wrong == "every release", "only_old": wrong == "older ones only"}
-    evidence |= {"assumed": why in ("assumed", "dated"), "dated": why == "dated", "tip": why == "tip"}
-    assert graded("error", **evidence) == LEVELS[wrong, why]
-    assert graded("info", **evidence) == "info"
-    if why == "tip":  # what is no error at worst is as sure there as anywhere
-        assert graded("warning", **evidence) == graded("warning", **{**evidence, "tip": False})
+    """Every kind of evidence, for what is an error, a warning and a hint at most, stops or goes on, is mild or not."""
+    evidence = evidence_of(wrong, why)
+    highest: dict[Severity, Severity] = {
+        "error": LEVELS[wrong, why] or "info",
+        "warning": WARNINGS.get((wrong, why), "info"),
+        "info": "info",
+    }
+    for level, expected in highest.items():
+        assert graded(level, evidence) == Level(level).graded(evidence) == expected
+        assert graded(level, evidence._replace(mild=True)) == LOWER[expected]
+        assert Level(level, is_mild=True).graded(evidence) == LOWER[expected]
+        assert Level(level, stops=False).graded(evidence) == highest[LOWER[level]]
+        assert Level(level, is_mild=True, stops=False).graded(evidence) == LOWER[highest[LOWER[level]]]
+
+
+def test_every_combination_is_no_more_severe_than_each_of_its_parts():
+    """Evidence that is weak in two ways is at most as strong as in either."""
+    names = ("everywhere", "assumed", "dated", "tip", "told", "only_old", "mild")
+    for values in product((False, True), repeat=len(names)):
+        evidence = Evidence(**dict(zip(names, values, strict=True)))
+        for level in SEVERITIES:
+            found = SEVERITIES.index(graded(level, evidence))
+            for name, value in zip(names, values, strict=True):
+                stronger = evidence._replace(**{name: name == "everywhere"})
+                assert found <= SEVERITIES.index(graded(level, stronger)), (level, evidence, name, value)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +112,22 @@ def test_levels(wrong: Wrong, why: Why):
 )
 def test_pins_with_a_lower_bound(specifier: str, expected: bool):
     assert has_floor(specifier) is expected
+
+
+@pytest.mark.parametrize(("complete", "expected"), [(True, "error"), (False, "warning")])
+def test_releases_that_nobody_has_read_may_be_fine(complete: bool, expected: Severity):
+    package = Package("trl", (), tuple(map(Version, ("0.1", "0.2", "0.3"))), "pin", ">=0.1")
+    chosen = Choice(package, ("0.2", "0.3"), complete, assumed=False, between=False)
+    verdict = judge_releases(chosen, lambda version: True, "error")
+    assert verdict is not None and verdict.severity == expected
+
+
+def test_a_development_version_between_releases_that_differ():
+    package = Package("trl", (), None, "unknown", "==0.3.dev0", tuple(map(Version, ("0.2", "0.3"))))
+    chosen = Choice(package, ("0.2", "0.3"), complete=True, assumed=False, between=True)
+    assert judge_releases(chosen, lambda version: version == "0.3", "error") is None
+    both = judge_releases(chosen, lambda version: True, "error")
+    assert both is not None and both.severity == "error"
 
 
 class Row(NamedTuple):
@@ -240,9 +320,30 @@ CELLS = [
     pytest.param(row, wrong, why, id=f"{row.code} {row.package}, {wrong}, {why}")
     for row in ROWS
     for wrong, why in LEVELS
-    if why == "pinned" or (wrong == "every release" and row.is_newest)
-    if wrong != "older ones only" or row.old is not None
+    if why == "pinned" or (wrong == "every release" and row.is_newest and why != "told")
+    # Where nobody knows the release, TRL501 tells of what any release does.
+    if not (row.code == "TRL501" and why == "unknown")
+    if wrong != "every release there ever was" and (wrong != "older ones only" or row.old is not None)
 ]
+DEAD_TABLE = 'from setuptools import setup\n\n_deps = ["{}"]\n\nsetup(name="mine", install_requires=["einops"])\n'
+
+
+def write(files: dict[str, str], package: str, specifier: str, why: Why, folder: Path) -> None:
+    """A project with files and what pins a package."""
+    pins: dict[Why, dict[str, str]] = {
+        "pinned": {"requirements.txt": f"{package}{specifier}\n"},
+        "dead table": {"setup.py": DEAD_TABLE.format(package + specifier)},
+        "dated": {"requirements.txt": "peft==0.10.0\n"},
+        "tip": {"requirements.txt": f"{package} @ git+https://github.com/{repositories()[package][0]}\n"},
+        "unknown": {"requirements.txt": f"{package} @ git+https://github.com/somebody/{package}-fork\n"},
+    }
+    for name, text in {**files, **pins.get(why, {})}.items():
+        (folder / name).write_text(text, "utf-8")
+
+
+def levels_of(code: str, capsys: pytest.CaptureFixture[str]) -> set[str]:
+    _, report = run_json(["--select", code], capsys)
+    return {finding["severity"] for finding in report["findings"]}
 
 
 @pytest.mark.parametrize(("row", "wrong", "why"), CELLS)
@@ -257,15 +358,37 @@ def test_rules(
     files, specifier = row.files, row.every if wrong == "every release" else row.some
     if wrong == "older ones only" and row.old is not None:
         files, specifier = row.old
-    pins = {
-        "pinned": f"{row.package}{specifier}\n",
-        "assumed": "",
-        "dated": "peft==0.10.0\n",
-        "tip": f"{row.package} @ git+https://github.com/{repositories()[row.package][0]}\n",
-    }
-    for name, text in {**files, "requirements.txt": pins[why]}.items():
-        (tmp_path / name).write_text(text, "utf-8")
+    write(files, row.package, specifier, why, tmp_path)
     monkeypatch.chdir(tmp_path)
-    _, report = run_json(["--select", row.code], capsys)
     is_told = not row.may_be_new if why == "tip" else row.is_code or wrong != "older ones only"
-    assert {finding["severity"] for finding in report["findings"]} == ({LEVELS[wrong, why]} if is_told else set())
+    assert levels_of(row.code, capsys) == ({LEVELS[wrong, why]} - {None} if is_told else set())
+
+
+@pytest.mark.parametrize("why", ["pinned", "assumed", "dead table", "dated", "tip", "unknown"])
+def test_what_no_release_takes(
+    why: Why, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """Which release reads the file does not matter; what none has taken may be new on the main branch."""
+    sizes = '{"train_batch_size": 8, "train_micro_batch_size_per_gpu": 3, "zero_optimization": {"stage": 2}}\n'
+    write({"ds_config.json": sizes}, "deepspeed", ">=0.15.0", why, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    level = LEVELS.get(("every release there ever was", why))
+    assert levels_of("TRL403", capsys) == ({level} if level is not None and why != "tip" else set())
+
+
+@pytest.mark.parametrize("why", ["pinned", "assumed", "dated", "tip"])
+@pytest.mark.parametrize(
+    "row",
+    [row for row in ROWS if "run.sh" in row.files and row.is_newest and row.code != "TRL501"],
+    ids=lambda row: f"{row.code} {row.package}",
+)
+def test_what_is_only_shown(
+    row: Row, why: Why, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """A command in a README is one lower than in a script, whatever pins the package."""
+    files = {name: text for name, text in row.files.items() if name != "run.sh"}
+    files["README.md"] = f"```bash\n{row.files['run.sh']}```\n"
+    write(files, row.package, row.every, why, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    level = LEVELS["every release", why]
+    assert level is not None and levels_of(row.code, capsys) == {LOWER[level]}

@@ -1,0 +1,315 @@
+"""The one judgement over releases: how severe a fault is by what the pins prove, for which releases, and why.
+
+Four questions lead to it: `judge` asks the recorded histories of several packages whether something is there,
+`judge_releases` asks the recorded releases of one package whether something is wrong, `judge_config` asks them whether
+they take what stands in a config file, and `judge_pins` holds specifiers against all that the pins allow. Each collects
+the evidence, and `graded` makes a level of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from trl_lint.finding import Location, OpenPin, Severity, lowered
+from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.presence import Absence, Ask, Points, absences, stretches
+from trl_lint.knowledge.ranges import holds, in_words, spans
+from trl_lint.project.stack import Choice, Choices
+from trl_lint.records import NamedTuple
+
+if TYPE_CHECKING:
+    from trl_lint.checks.rule import Rule
+    from trl_lint.project.environment import Environment
+    from trl_lint.project.packages import Package
+
+
+class Evidence(NamedTuple):
+    """What the pins prove about a fault that some of the releases have which may be in use.
+
+    `everywhere`: all of them have it; else some, the newest among them, or with `only_old` all but the newest ones.
+    `always`: every release that there ever was has it, so that no pin matters.
+    `assumed`: nothing pins the package, so the newest release stands for it. `dated`: another package of the stack is
+    held at an older release besides, so the environment may be as old as that. `tip`: a package comes from the main
+    branch of its repository, which is at least the newest release. `told`: what pins it is a README, a script or a
+    table that nothing installs from. `mild`: the fault is only shown, or arguments from outside may take it away.
+    """
+
+    everywhere: bool = True
+    only_old: bool = False
+    always: bool = False
+    assumed: bool = False
+    dated: bool = False
+    tip: bool = False
+    told: bool = False
+    mild: bool = False
+
+
+def graded(highest: Severity, evidence: Evidence) -> Severity:
+    """The level of something that is an error, a warning or a hint at most, by the evidence.
+
+    | it is wrong in | pinned | assumed | dated | tip, told |
+    |---|---|---|---|---|
+    | every release there ever was | `highest` | `highest` | `highest` | `highest`, a warning at most |
+    | every release in use | `highest` | one lower | two lower | `highest`, a warning at most |
+    | some, the newest among them | one lower | two lower | info | one lower |
+    | older ones only | info | info | info | info |
+
+    An installer takes the newest release: where that one is fine, the lower bound of the pin is too low, no more. What
+    is `mild` is one lower than that.
+    """
+    if evidence.only_old:
+        return "info"
+    level = highest
+    for weakens in (not evidence.everywhere, evidence.assumed, evidence.dated):
+        if weakens and not evidence.always:
+            level = lowered(level)
+    if level == "error" and (evidence.tip or evidence.told):
+        level = "warning"
+    return lowered(level) if evidence.mild else level
+
+
+class Level(NamedTuple):
+    """How severe a finding can be: the `highest` level, or the rule on whose page it stands.
+
+    `is_mild`: one lower, for what is only shown, or open to arguments. `of_code`: False for a key, a flag or a word of
+    a config, a recipe or a command. It was written for the release that runs it, so that of what only older releases
+    refuse nothing is told. `stops`: False where the program goes on, which is one lower than where it stops.
+    """
+
+    highest: Severity | Rule
+    is_mild: bool = False
+    of_code: bool = True
+    stops: bool = True
+
+    @property
+    def severity(self) -> Severity:
+        """The level of what rests on no release."""
+        return self.graded(Evidence())
+
+    def graded(self, evidence: Evidence) -> Severity:
+        """The level by the evidence; the page of a rule is read for a finding only."""
+        highest = self.highest if isinstance(self.highest, str) else self.highest.page.severity
+        return graded(highest if self.stops else lowered(highest), evidence._replace(mild=self.is_mild))
+
+
+class Verdict(NamedTuple):
+    """A fault that some releases have which may be in use: how severe, in which of them, and the pins behind that.
+
+    `scope`: in which releases and why, in words for brackets. `related`: the places of the pins. `package`, `version`:
+    the newest release that has it, "" where several packages decide. `only_old`: the newest release in use has it not.
+    `basis`: which releases there may be, and why, in words for the end of a message. `pin`: the pin that allows others
+    as well.
+    """
+
+    severity: Severity
+    scope: str
+    related: tuple[Location, ...]
+    package: str = ""
+    version: str = ""
+    only_old: bool = False
+    basis: str = ""
+    pin: OpenPin | None = None
+
+
+def judge(choices: Choices, points: Points, ask: Ask, level: Level | Severity | Rule, culprit: str) -> Verdict | None:
+    """Ask whether something is there in every release the pins allow; None where it is, or where nobody knows.
+
+    `points`: the positions at which the answer may change, by package. `culprit`: the package whose releases are named
+    where all releases of all packages lack it.
+    """
+    concerned = {name: choices[name] for name in points if name in choices}
+    found = absences({name: chosen.releases for name, chosen in concerned.items()}, points, ask)
+    if not found:
+        return None
+    main = next((absence for absence in found if absence.package == culprit), None)
+    # That an old release of another package is not understood does not bring back what this one lacks throughout.
+    everywhere = main is not None and main.every and concerned[culprit].complete and all(one.never for one in found)
+    if not everywhere or len(found) < len(concerned):
+        everywhere, main = False, _narrowest(found)
+    if main is None:
+        return None
+    chosen = concerned[main.package]
+    if chosen.between and not main.every:
+        return None  # a development version between two releases that differ
+    if chosen.is_tip and not _was_there(main.package, points, ask, concerned):
+        return None  # what no release has had may be new
+    evidence = _evidence(chosen, main.releases)
+    tip = any(one.is_tip for one in concerned.values())
+    return _verdict(chosen, main.releases, evidence._replace(everywhere=everywhere, tip=tip), level)
+
+
+def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Level | Severity | Rule) -> Verdict | None:
+    """Judge the releases of a package that may be in use; None where none is bad."""
+    bad = [version for version in chosen.releases if is_bad(version)]
+    if not bad or (chosen.between and len(bad) < len(chosen.releases)):
+        return None
+    return _verdict(chosen, bad, _evidence(chosen, bad), level)
+
+
+def judge_config(
+    choices: Choices, package: str, is_fine: Callable[[str], bool | None], level: Level | Severity | Rule
+) -> Verdict | None:
+    """Judge what stands in a config file that a package reads; None where the newest release in use may take it.
+
+    `is_fine`: whether a release takes it, None if nobody knows. The verdict names no release where none takes it.
+    """
+    chosen = choices.get(package)
+    if chosen is None or is_fine(chosen.newest) is not False:
+        return None  # it was written for the release that runs it
+    if chosen.package.is_own:
+        return None  # a working tree may be ahead of the version it states
+    known = releases(package)
+    if all(is_fine(version) is False for version in known):
+        if chosen.is_tip:
+            return None  # what none has taken may be new
+        return Verdict(_level(level).graded(Evidence(always=True)), "", (), package, known[-1])
+    everywhere = {package: frozenset(range(len(known)))}
+    return judge(choices, everywhere, lambda versions: is_fine(versions[package]), level, package)
+
+
+def judge_pins(
+    environment: Environment, conditions: Mapping[str, str], level: Level | Severity | Rule
+) -> Verdict | None:
+    """Judge `{package: specifier}` conditions, all of which must hold; None if one does not, or nobody can tell."""
+    from trl_lint.project.stack import has_old_neighbour
+
+    scopes: list[str] = []
+    related: list[Location] = []
+    found = Evidence()
+    for name, specifier in conditions.items():
+        package = environment.package(name)
+        answer = package.holds(specifier)
+        if answer in ("none", "unknown"):
+            return None
+        is_old = package.resolved is not None and not holds(specifier, package.resolved)
+        if is_old and not has_floor(package.specifier):
+            return None
+        assumed = package.source == "assumed"
+        found = Evidence(
+            everywhere=found.everywhere and answer == "all",
+            only_old=found.only_old or is_old,
+            assumed=found.assumed or assumed,
+            dated=found.dated or (assumed and has_old_neighbour(environment, name)),
+            tip=found.tip or package.is_tip,
+        )
+        scopes.append(describe(package, specifier))
+        related += package.places
+    return Verdict(_level(level).graded(found), "; ".join(scopes), tuple(related), only_old=found.only_old)
+
+
+def _evidence(chosen: Choice, bad: Sequence[str]) -> Evidence:
+    return Evidence(
+        everywhere=chosen.complete and len(bad) == len(chosen.releases),
+        only_old=bad[-1] != chosen.newest,
+        assumed=chosen.assumed,
+        dated=chosen.is_dated,
+        tip=chosen.is_tip,
+    )
+
+
+def _verdict(chosen: Choice, bad: Sequence[str], evidence: Evidence, level: Level | Severity | Rule) -> Verdict | None:
+    level = _level(level)
+    if evidence.only_old and not (level.of_code and has_floor(chosen.package.specifier)):
+        return None
+    why = basis_of(chosen)
+    return Verdict(
+        level.graded(evidence),
+        scope(chosen.package.name, bad, chosen.releases, why),
+        chosen.package.places,
+        chosen.package.name,
+        bad[-1],
+        evidence.only_old,
+        why,
+        None if evidence.everywhere else open_pin(chosen, bad),
+    )
+
+
+def _level(level: Level | Severity | Rule) -> Level:
+    return level if isinstance(level, Level) else Level(level)
+
+
+def has_floor(specifier: str) -> bool:
+    """Whether a pin has a lower bound, so that what is wrong with older releases alone is a fault of it.
+
+    `trl<=0.9.6` allows the first release ever, but nobody gets it. Exact pins in several files have a reason each.
+    """
+    return any(sign in specifier for sign in ">~")
+
+
+def _was_there(package: str, points: Points, ask: Ask, concerned: Mapping[str, Choice]) -> bool:
+    """Whether some release of a package had it, beside the newest releases of the others."""
+    newest = {name: chosen.newest for name, chosen in concerned.items()}
+    known = stretches(package, releases(package), points.get(package, frozenset()))
+    return any(ask({**newest, package: stretch[-1]}) is True for stretch in reversed(known))
+
+
+def _narrowest(found: Sequence[Absence]) -> Absence:
+    """The package that decides: one of which only some releases lack it, else the first."""
+    return next((absence for absence in found if not absence.every), found[0])
+
+
+def open_pin(chosen: Choice, bad: Sequence[str]) -> OpenPin | None:
+    """The pin that allows these releases beside others; None where one release is fixed, or no pin is written."""
+    package = chosen.package
+    if not package.pins or package.source not in ("pin", "assumed"):
+        return None
+    is_floor = bad[-1] != chosen.newest
+    place = package.pins[0].location
+    if chosen.assumed:
+        return OpenPin(package.name, package.specifier, place, "", "", is_floor)
+    # Below the last stretch of bad releases all is well but for the oldest ones, which are a matter of the floor.
+    first = bad[0] if is_floor else spans(bad, chosen.releases)[-1][0]
+    return OpenPin(package.name, package.specifier, place, first, bad[-1], is_floor)
+
+
+# -- in words -------------------------------------------------------------------------------------------------------
+
+
+def basis_of(chosen: Choice) -> str:
+    """Which releases of a package there may be, and why: words for brackets at the end of a message."""
+    # Another pin may leave fewer of them: both together allow these.
+    fewer = chosen.complete and len(chosen.releases) < len(chosen.package.allowed or ())
+    return _basis(chosen.package, chosen.releases[0], chosen.newest, fewer)
+
+
+def describe(package: Package, specifier: str) -> str:
+    """Say for which releases of a package a condition holds, in words for brackets."""
+    from trl_lint.knowledge.releases import newest
+
+    allowed = [str(version) for version in package.allowed or ()]
+    if package.is_tip:
+        return _basis(package, "", str(newest(package.name)))
+    if not allowed or package.source == "assumed":
+        return _basis(package, "", str(package.resolved))
+    return scope(package.name, package.affected(specifier), allowed, _basis(package, allowed[0], allowed[-1]))
+
+
+def scope(package: str, bad: Sequence[str], among: Sequence[str], why: str) -> str:
+    """For which releases something holds: `why` alone where it holds for all of them, else with the `bad` ones before.
+
+    `trl 0.18.0 to 0.19.1; your pin trl>=0.17,<0.20 allows 0.17.0 to 0.19.1`
+    """
+    return why if len(bad) == len(among) else f"{package} {in_words(spans(bad, among))}; {why}"
+
+
+def _basis(package: Package, oldest: str, newest: str, fewer: bool = False) -> str:
+    """`pinned: trl 0.18.0`, `your pin trl>=0.19.1 allows 0.19.1 to 1.16.0`, `nothing pins trl; 1.16.0 is assumed`.
+
+    `oldest` and `newest`: of the releases that may be in use; `fewer`: another pin has left fewer of them.
+    """
+    name = package.name
+    if package.source == "assumed":
+        why = f"your pin takes any {name}" if package.pins else f"nothing pins {name}"
+        return f"{why}; {newest} is assumed"
+    if package.source == "target":
+        return f"for {name} {newest}"
+    if package.is_tip:
+        return f"{name} comes from the tip of its repository, at least {newest}"
+    if package.allowed is None:
+        return f"pinned: {name} {package.specifier.removeprefix('==')}"
+    if len(package.allowed) == 1:
+        return f"{'locked' if package.source == 'lock' else 'pinned'}: {name} {newest}"
+    if fewer:
+        return f"your pins allow {name} {oldest} to {newest}"
+    return f"your pin {name}{package.specifier} allows {oldest} to {newest}"
