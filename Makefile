@@ -44,7 +44,6 @@ lint: $(INSTALLED)
 
 docs: $(INSTALLED)
 	$(BIN)/python -m trl_lint.checks.registry --write
-	$(BIN)/python -m trl_lint.knowledge.toml_tables --write
 	$(BIN)/python -m trl_lint.knowledge.tables --write docs/rules.md
 	$(BIN)/python tests/documents.py
 

@@ -39,8 +39,8 @@ Nothing to see here.
 '''
 
 # What a script with nothing wrong in it, beside plain pins, has no use for: each of these costs more than a rule.
-UNUSED = HEAVY - {"packaging"} | {
-    "argparse", "copy", "datetime", "difflib", "gettext", "inspect", "json", "locale", "logging", "pickle", "platform",
+UNUSED = HEAVY - {"packaging", "tomli"} | {
+    "argparse", "copy", "difflib", "gettext", "inspect", "json", "locale", "logging", "pickle", "platform",
     "packaging.specifiers", "packaging.tags", "packaging.utils", "shutil", "subprocess", "textwrap", "traceback",
     "unicodedata",
 }  # fmt: skip

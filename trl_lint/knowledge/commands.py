@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Literal
 
 from trl_lint.knowledge.ranges import holds
-from trl_lint.knowledge.toml_tables import read_table
+from trl_lint.knowledge.rows import read_table
 
 Consequence = Literal["fails", "ignored"]
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from trl_lint.finding import Severity
-from trl_lint.knowledge.toml_tables import read_table
+from trl_lint.knowledge.rows import read_table
 from trl_lint.records import NamedTuple
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from trl_lint.knowledge.api import config_keys, facts, releases
 from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.ranges import holds
-from trl_lint.knowledge.toml_tables import read_table
+from trl_lint.knowledge.rows import read_table
 from trl_lint.missing import Missing
 from trl_lint.records import NamedTuple
 

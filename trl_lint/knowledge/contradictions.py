@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from trl_lint.knowledge.ranges import holds
-from trl_lint.knowledge.toml_tables import read_table
+from trl_lint.knowledge.rows import read_table
 from trl_lint.records import NamedTuple
 
 Literal = str | int | float | bool

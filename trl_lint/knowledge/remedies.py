@@ -13,7 +13,7 @@ from typing import Any
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import definitions_of
 from trl_lint.knowledge.ranges import holds
-from trl_lint.knowledge.toml_tables import read_table
+from trl_lint.knowledge.rows import read_table
 from trl_lint.records import NamedTuple
 
 PATH = "compat/remedies.toml"

@@ -11,8 +11,8 @@ from typing import Any
 
 from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.presence import definitions_of
+from trl_lint.knowledge.rows import read_table
 from trl_lint.knowledge.signatures import read_method
-from trl_lint.knowledge.toml_tables import read_table
 from trl_lint.records import NamedTuple
 
 _WANTED = {

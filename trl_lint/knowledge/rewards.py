@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from trl_lint.knowledge.toml_tables import read_table
+from trl_lint.knowledge.rows import read_table
 from trl_lint.records import NamedTuple
 
 
