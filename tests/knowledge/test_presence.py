@@ -5,7 +5,7 @@ from __future__ import annotations
 from trl_lint.checks.drift._calls import accepts
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.histories import releases
-from trl_lint.knowledge.presence import homes, missing, points_of_name, points_of_parameter, stretches
+from trl_lint.knowledge.presence import absences, homes, points_of_name, points_of_parameter, stretches
 
 TRL = releases("trl")
 
@@ -20,26 +20,26 @@ def has_name(dotted: str):
 
 def test_missing_in_some_releases():
     allowed = between("0.27.0", "1.1.0")
-    (found,) = missing({"trl": allowed}, points_of_name("trl.ORPOTrainer"), has_name("trl.ORPOTrainer"))
+    (found,) = absences({"trl": allowed}, points_of_name("trl.ORPOTrainer"), has_name("trl.ORPOTrainer"))
     assert found.releases == between("0.29.0", "1.1.0")
     assert not found.every
 
 
 def test_missing_everywhere():
     allowed = between("1.0.0", "1.2.0")
-    (found,) = missing({"trl": allowed}, points_of_name("trl.ORPOTrainer"), has_name("trl.ORPOTrainer"))
+    (found,) = absences({"trl": allowed}, points_of_name("trl.ORPOTrainer"), has_name("trl.ORPOTrainer"))
     assert found.every and found.releases == allowed
 
 
 def test_nothing_is_said_if_the_newest_release_is_not_known():
-    assert missing({"trl": TRL}, {}, lambda versions: None) == []
+    assert absences({"trl": TRL}, {}, lambda versions: None) == []
 
 
 def test_unknown_older_releases_keep_it_from_being_missing_everywhere():
     def ask(versions: dict[str, str]) -> bool | None:
         return None if versions["trl"] == TRL[0] else False
 
-    (found,) = missing({"trl": TRL}, {"trl": frozenset({1})}, ask)
+    (found,) = absences({"trl": TRL}, {"trl": frozenset({1})}, ask)
     assert found.releases == TRL[1:] and not found.every
 
 
@@ -51,7 +51,7 @@ def test_one_question_for_each_stretch():
         return True
 
     points = points_of_name("trl.ORPOTrainer")
-    missing({"trl": TRL}, points, ask)
+    absences({"trl": TRL}, points, ask)
     assert 1 < len(asked) <= len(points["trl"]) + 2 < len(TRL) / 2
 
 
