@@ -10,12 +10,12 @@ from trl_lint.knowledge import api
 from trl_lint.knowledge.refresher import index
 from trl_lint.knowledge.refresher.configs import flatten_yaml
 from trl_lint.knowledge.refresher.extract import read_module
-from trl_lint.knowledge.refresher.flags import read_flags
 from trl_lint.knowledge.refresher.history import merge
 from trl_lint.knowledge.refresher.messages import read_messages
 from trl_lint.knowledge.refresher.metadata import read_requirements
-from trl_lint.knowledge.refresher.values import encode_node
 from trl_lint.knowledge.refresher.write import render
+from trl_lint.python.default_text import encode_node
+from trl_lint.python.flags import read_flags
 
 METADATA = """Name: trl
 Requires-Python: >=3.10

@@ -102,7 +102,7 @@ def read_own_flags(path: str, project: Project) -> Flags | None:
 
 
 def _own_flags(path: str, project: Project) -> Flags | None:
-    from trl_lint.knowledge.refresher.flags import read_flags
+    from trl_lint.python.flags import read_flags
 
     try:
         tree = project.module_in(path).tree

@@ -11,8 +11,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from trl_lint.knowledge.refresher.flags import read_flags
-from trl_lint.knowledge.refresher.values import encode, encode_node, read_string
+from trl_lint.python.default_text import encode, encode_node, read_string
+from trl_lint.python.flags import read_flags
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:

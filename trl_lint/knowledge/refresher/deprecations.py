@@ -13,7 +13,8 @@ from __future__ import annotations
 import ast
 import re
 
-from trl_lint.knowledge.refresher.values import last_name, read_string, template
+from trl_lint.knowledge.refresher.values import template
+from trl_lint.python.default_text import last_name, read_string
 from trl_lint.regexes import regex
 
 NO_SUCCESSOR = "?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from trl_lint.knowledge.refresher.values import dotted, last_name, read_string
+from trl_lint.python.default_text import dotted, last_name, read_string
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:

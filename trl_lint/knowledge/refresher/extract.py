@@ -22,7 +22,8 @@ from trl_lint.knowledge.refresher.signatures import (
     read_signature,
     write_signature,
 )
-from trl_lint.knowledge.refresher.values import dotted, encode_field, last_name, read_string
+from trl_lint.knowledge.refresher.values import encode_field
+from trl_lint.python.default_text import dotted, last_name, read_string
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:

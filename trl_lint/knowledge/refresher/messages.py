@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from trl_lint.knowledge.refresher.values import last_name, template
+from trl_lint.knowledge.refresher.values import template
+from trl_lint.python.default_text import last_name
 from trl_lint.records import NamedTuple
 
 _SHORTEST = 25

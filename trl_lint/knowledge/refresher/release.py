@@ -26,8 +26,8 @@ from trl_lint.knowledge.refresher.configs import config_facts
 from trl_lint.knowledge.refresher.exports import Resolver
 from trl_lint.knowledge.refresher.extract import Class, Module, module_name, read_module
 from trl_lint.knowledge.refresher.metadata import read_requirements
-from trl_lint.knowledge.refresher.values import is_literal
 from trl_lint.knowledge.releases import known_packages
+from trl_lint.python.default_text import is_literal
 
 if TYPE_CHECKING:
     from trl_lint.knowledge.refresher.index import Contents

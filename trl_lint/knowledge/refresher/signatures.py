@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from trl_lint.knowledge.refresher import deprecations
-from trl_lint.knowledge.refresher.values import dotted, encode_node, last_name, read_string
+from trl_lint.python.default_text import dotted, encode_node, last_name, read_string
 from trl_lint.records import NamedTuple
 
 # Decorators that leave the signature as it is. Any other one makes it unknown.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 
-from trl_lint.knowledge.refresher.values import dotted, encode_node, last_name, read_string
+from trl_lint.python.default_text import dotted, encode_node, last_name, read_string
 from trl_lint.records import NamedTuple
 
 _KEPT = ("type", "choices", "action", "nargs", "dest", "required", "const")
