@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.finding import Severity, lowered
+from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.sources import SourceError
 
@@ -75,17 +76,15 @@ def naming_launches(document: Document, project: Project) -> list[Launch]:
     ]
 
 
+@per_project
 def _launches_by_name(project: Project) -> dict[str, dict[Launch, list[str]]]:
     """The arguments of all commands by their last path component: `DIR/NAME`, or `--flag=DIR/NAME`."""
-    key = ("launches by name",)
-    if key not in project.memo:
-        table: dict[str, dict[Launch, list[str]]] = {}
-        for launch in project.launches():
-            for word in launch.args:
-                text = (word.text or "").rpartition("=")[2]
-                table.setdefault(os.path.basename(text), {}).setdefault(launch, []).append(text)
-        project.memo[key] = table
-    return cast("dict[str, dict[Launch, list[str]]]", project.memo[key])
+    table: dict[str, dict[Launch, list[str]]] = {}
+    for launch in project.launches():
+        for word in launch.args:
+            text = (word.text or "").rpartition("=")[2]
+            table.setdefault(os.path.basename(text), {}).setdefault(launch, []).append(text)
+    return table
 
 
 def _is_file(text: str, document: Document, launch: Launch, project: Project) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from trl_lint.memos import per_module
 from trl_lint.python.guards import last_name
 
 if TYPE_CHECKING:
@@ -36,27 +37,22 @@ def uses_trainer(run: Run, dotted: str) -> bool:
     return run.script is not None and dotted in called(run.script.module)
 
 
+@per_module
 def called(module: PythonModule) -> frozenset[str]:
     """The dotted names that a module certainly calls; asked for once for each thing that a trainer may refuse."""
-    found = module.memo.get(("called", module.tree))
-    if found is None:
-        names = module.names
-        callees = (names.origins(call.func) for call in module.calls if names.is_certain(call.func))
-        found = module.memo["called", module.tree] = frozenset(name for origins in callees for name in origins)
-    return found  # type: ignore[return-value]
+    names = module.names
+    callees = (names.origins(call.func) for call in module.calls if names.is_certain(call.func))
+    return frozenset(name for origins in callees for name in origins)
 
 
 def library_trainer(run: Run) -> ast.Call | None:
     """The call that builds the only trainer of the script, if that is certainly one of trl or transformers."""
     if run.script is None:
         return None
-    module = run.script.module
-    key = ("library trainer", module.tree)
-    if key not in module.memo:
-        module.memo[key] = _only_trainer(module)
-    return module.memo[key]  # type: ignore[return-value]
+    return _only_trainer(run.script.module)
 
 
+@per_module
 def _only_trainer(module: PythonModule) -> ast.Call | None:
     found = [call for call in module.calls if last_name(call.func).endswith("Trainer")]
     if len(found) != 1 or not module.names.is_certain(found[0].func):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from trl_lint import __version__
 from trl_lint.commands import UsageError
@@ -190,10 +190,10 @@ def _add_fixes(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_rules(group: argparse._ArgumentGroup) -> None:
-    codes = {"action": "append", "metavar": "CODES"}
-    group.add_argument("--select", **codes, help="rules to run: codes, prefixes (TRL1), ALL")  # type: ignore[arg-type]
-    group.add_argument("--ignore", **codes, help="rules not to run")  # type: ignore[arg-type]
-    group.add_argument("--extend-select", **codes, help="rules to run besides those selected")  # type: ignore[arg-type]
+    codes: dict[str, Any] = {"action": "append", "metavar": "CODES"}
+    group.add_argument("--select", **codes, help="rules to run: codes, prefixes (TRL1), ALL")
+    group.add_argument("--ignore", **codes, help="rules not to run")
+    group.add_argument("--extend-select", **codes, help="rules to run besides those selected")
     group.add_argument(
         "--per-file-ignores", action="append", metavar="PATTERN:CODES", help="rules not to run on some files"
     )
@@ -201,9 +201,9 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_files(group: argparse._ArgumentGroup) -> None:
-    patterns = {"action": "append", "metavar": "PATTERNS"}
-    group.add_argument("--exclude", **patterns, help="leave these out, instead of the usual ones")  # type: ignore[arg-type]
-    group.add_argument("--extend-exclude", **patterns, help="leave these out as well")  # type: ignore[arg-type]
+    patterns: dict[str, Any] = {"action": "append", "metavar": "PATTERNS"}
+    group.add_argument("--exclude", **patterns, help="leave these out, instead of the usual ones")
+    group.add_argument("--extend-exclude", **patterns, help="leave these out as well")
     group.add_argument("--force-exclude", action="store_true", help="leave them out even if named on the command line")
     group.add_argument(
         "--respect-gitignore",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from trl_lint import budget, looks
 from trl_lint.budget import READER_SECONDS, OverBudgetError
+from trl_lint.memos import Memo
 from trl_lint.sources import Files, SourceError, SourceFile
 from trl_lint.sources.text import TookTooLongError
 
@@ -101,7 +102,7 @@ class Project:
         self.root = root
         self.files = files
         self.settings = settings
-        self.memo: dict[tuple[str, ...], object] = {}  # what rules worked out about the project, under their own keys
+        self.memo: Memo = {}
         self._paths: list[str] | None = None
         self._manifests: list[Manifest] | None = None
         self._launches: dict[bytes, list[Launch]] = {}

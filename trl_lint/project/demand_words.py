@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from trl_lint.memos import per_module
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.regexes import regex
@@ -23,12 +24,10 @@ def compares(module: PythonModule) -> bool:
     return _has(module, _VERSIONS)
 
 
+@per_module
 def _has(module: PythonModule, words: tuple[str, ...]) -> bool:
     """Whether one of some words stands in the text of a module, searched for once; no expression is as fast."""
-    key = (f"words {words}", module.tree)
-    if key not in module.memo:
-        module.memo[key] = any(word in module.text for word in words)
-    return bool(module.memo[key])
+    return any(word in module.text for word in words)
 
 
 def is_telling(func: ast.expr, module: PythonModule) -> bool:
@@ -54,8 +53,9 @@ def is_of_an_object(function: FunctionNode) -> bool:
 def is_super_init(call: ast.Call) -> bool:
     """`super().__init__(…)`."""
     func = call.func
-    is_init = isinstance(func, ast.Attribute) and func.attr == "__init__" and isinstance(func.value, ast.Call)
-    return is_init and key_of(func.value.func) == "super"  # type: ignore[attr-defined]
+    if not isinstance(func, ast.Attribute) or func.attr != "__init__" or not isinstance(func.value, ast.Call):
+        return False
+    return key_of(func.value.func) == "super"
 
 
 def is_script(module: PythonModule) -> bool:

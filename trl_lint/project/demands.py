@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from trl_lint.finding import Location
+from trl_lint.memos import per_module
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.demand_words import (
     compares,
@@ -63,15 +64,21 @@ Bound = dict[str, object]
 
 def demands_on(module: PythonModule, node: ast.AST, project: Project) -> tuple[Demand, ...]:
     """What the code before a place of a module asks of the installed releases; empty for nearly every place."""
-    key = ("asks for releases", module.tree)
-    known = module.memo.get(key)
-    if known is False:
+    if not _asks(module, project):
         return ()
-    steps = cast("list[int]", module.memo.setdefault(("steps of demands", module.tree), [_MOST_STEPS]))
-    reader = _Reader(module, project, steps)
-    if known is None:
-        known = module.memo[key] = _may_ask(module, project) and reader.asks()
-    return tuple(dict.fromkeys(reader.before(node, 0))) if known else ()
+    return tuple(dict.fromkeys(_Reader(module, project, _steps_left(module)).before(node, 0)))
+
+
+@per_module
+def _asks(module: PythonModule, project: Project) -> bool:
+    """Whether anything in a module asks for releases."""
+    return _may_ask(module, project) and _Reader(module, project, _steps_left(module)).asks()
+
+
+@per_module
+def _steps_left(module: PythonModule) -> list[int]:
+    """The one number of steps that is left for all that is asked about a module."""
+    return [_MOST_STEPS]
 
 
 def _may_ask(module: PythonModule, project: Project) -> bool:
@@ -83,6 +90,25 @@ def _may_ask(module: PythonModule, project: Project) -> bool:
         return True
     bases = (base for cls in module.classes for base in cls.bases)
     return any(imported_file(module, base, project) is not None for base in bases)
+
+
+class _Known(NamedTuple):
+    """The demands that were read: with their place in a block, of a statement, and of the callers of a function."""
+
+    of_blocks: dict[tuple[ast.AST, str], list[tuple[int, Demand]]]
+    of_statements: dict[ast.stmt, tuple[Demand, ...]]
+    of_callers: dict[FunctionNode, tuple[Demand, ...]]
+
+
+@per_module
+def _known_demands(module: PythonModule) -> _Known:
+    return _Known({}, {}, {})
+
+
+@per_module
+def _places(module: PythonModule, parent: ast.AST, name: str) -> dict[ast.AST, int]:
+    """Where each statement of a block stands in it."""
+    return {statement: index for index, statement in enumerate(getattr(parent, name))}
 
 
 class _Reader:
@@ -115,7 +141,7 @@ class _Reader:
         for parent in module.ancestors(node):
             for name in ("body", "orelse", "finalbody"):
                 block = getattr(parent, name, None)
-                index = self._index(parent, name, block, child) if isinstance(block, list) else None
+                index = _places(module, parent, name).get(child) if isinstance(block, list) else None
                 if index is not None:
                     whole = is_called_later and isinstance(parent, ast.Module)
                     yield from self._of_block(parent, name, cast("list[ast.stmt]", block), None if whole else index)
@@ -126,31 +152,23 @@ class _Reader:
                 yield from self._of_function(parent, depth)
             child = parent
 
-    def _index(self, parent: ast.AST, name: str, block: list[ast.stmt], child: ast.AST) -> int | None:
-        """Which statement of a block a node is; None if it is none."""
-        key = (f"places in {name}", parent)
-        if key not in self.module.memo:
-            self.module.memo[key] = {statement: index for index, statement in enumerate(block)}
-        return cast("dict[ast.AST, int]", self.module.memo[key]).get(child)
-
     def _of_block(self, parent: ast.AST, name: str, block: list[ast.stmt], end: int | None) -> Iterator[Demand]:
         """The demands of the first statements of a block, read once for all that stands in it."""
-        key = (f"demands in {name}", parent)
-        found = self.module.memo.get(key)
-        if found is None:
-            found = self.module.memo[key] = [
+        known = _known_demands(self.module).of_blocks
+        if (parent, name) not in known:
+            known[parent, name] = [
                 (index, demand) for index, statement in enumerate(block) for demand in self._made_here(statement)
             ]
-        for index, demand in cast("list[tuple[int, Demand]]", found):
+        for index, demand in known[parent, name]:
             if end is None or index < end:
                 yield demand
 
     def _made_here(self, statement: ast.stmt, depth: int = 0) -> tuple[Demand, ...]:
-        key = ("demands", statement)
-        if key not in self.module.memo:
-            self.module.memo[key] = ()  # a function that calls itself
-            self.module.memo[key] = tuple(self._made_by_statement(statement, {}, depth))
-        return cast("tuple[Demand, ...]", self.module.memo[key])
+        known = _known_demands(self.module).of_statements
+        if statement not in known:
+            known[statement] = ()  # a function that calls itself
+            known[statement] = tuple(self._made_by_statement(statement, {}, depth))
+        return known[statement]
 
     def _of_function(self, function: FunctionNode, depth: int) -> Iterator[Demand]:
         """What was asked before a function can run: by the `__init__` of its object, or by whoever calls it."""
@@ -162,12 +180,12 @@ class _Reader:
 
     def _of_callers(self, function: FunctionNode, depth: int) -> tuple[Demand, ...]:
         """What every call of a function stands behind."""
-        key = ("demands on callers", function)
-        if key not in self.module.memo:
-            self.module.memo[key] = ()  # a function that calls itself
+        known = _known_demands(self.module).of_callers
+        if function not in known:
+            known[function] = ()  # a function that calls itself
             asked = [set(self.before(site, depth + 1)) for site in call_sites(self.module, function)]
-            self.module.memo[key] = tuple(sorted(set.intersection(*asked), key=str)) if asked else ()
-        return cast("tuple[Demand, ...]", self.module.memo[key])
+            known[function] = tuple(sorted(set.intersection(*asked), key=str)) if asked else ()
+        return known[function]
 
     def made_by_class(self, cls: ast.ClassDef, depth: int) -> Iterator[Demand]:
         """What is asked before an object of a class is there."""

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from trl_lint import looks
+from trl_lint.memos import per_module, per_project
 from trl_lint.python.guards import key_of
 
 if TYPE_CHECKING:
@@ -24,16 +25,20 @@ def module_file(dotted: str, path: str, project: Project) -> str | None:
     script, beside the file first, then where a package is usually installed from: the project's root, its `src`, and
     the folders between; last in the projects that a README, a script or the like installs (`pip install -e ./sub`).
     """
-    folder = os.path.dirname(path)
+    return _file_for(dotted, os.path.dirname(path), project)
+
+
+def _file_for(dotted: str, folder: str, project: Project) -> str | None:
+    """`module_file` of the files of a folder."""
     name = dotted.lstrip(".")
-    for _ in range(len(dotted) - len(name) - 1):
-        folder = os.path.dirname(folder)
     if dotted.startswith("."):
+        for _ in range(len(dotted) - len(name) - 1):
+            folder = os.path.dirname(folder)
         return _file(folder, name)
-    found = next((found for base in _bases(path, project) if (found := _file(base, name)) is not None), None)
+    found = next((found for base in _bases(folder, project) if (found := _file(base, name)) is not None), None)
     if found is not None or not name:
         return found
-    installed = project.folders.importable(name, os.path.dirname(path))
+    installed = project.folders.importable(name, folder)
     return next((found for base in installed if (found := _file(base, name)) is not None), None)
 
 
@@ -46,9 +51,8 @@ def installed_programs(module: str, path: str, project: Project) -> tuple[str, .
     return tuple(dict.fromkeys(name for name in files if looks.is_file(name)))
 
 
-def _bases(path: str, project: Project) -> list[str]:
-    """The folders in which an absolute name is looked up, in turn."""
-    folder = os.path.dirname(path)
+def _bases(folder: str, project: Project) -> list[str]:
+    """The folders in which an absolute name is looked up by the files of a folder, in turn."""
     bases = [folder, project.root, os.path.join(project.root, "src")]
     while folder != project.root and folder.startswith(project.root.rstrip(os.sep) + os.sep):
         folder = os.path.dirname(folder)
@@ -77,16 +81,22 @@ def imported_name(module: PythonModule, node: ast.expr, project: Project) -> tup
 
     A package's `__init__.py` that imports the name itself is passed through once. Nothing is executed.
     """
-    key = (f"imported {key_of(node)}", module.tree)
-    if key not in module.memo:
+    known, text = _imported_names(module), key_of(node)
+    if text not in known:
         found = _imported(module, node, project)
         if found is not None and os.path.basename(found[0].path) == "__init__.py":
             import ast
 
             package, name = found
             found = _imported(package, ast.Name(name, ast.Load()), project) or found
-        module.memo[key] = found
-    return module.memo[key]  # type: ignore[return-value]
+        known[text] = found
+    return known[text]
+
+
+@per_module
+def _imported_names(module: PythonModule) -> dict[str, tuple[PythonModule, str] | None]:
+    """What `imported_name` has answered, by the name as it is written."""
+    return {}
 
 
 def imported_file(module: PythonModule, node: ast.expr, project: Project) -> str | None:
@@ -136,19 +146,22 @@ def _readings(module: PythonModule, dotted: str) -> Iterator[tuple[str, str]]:
 def is_of_project(dotted: str, path: str, project: Project) -> bool:
     """Whether `module_file` may find a module of this name: what no folder begins with is another's package."""
     top = dotted.partition(".")[0]
-    if not top:
-        return True
-    key = ("top of a module", top, os.path.dirname(path))
-    if key not in project.memo:
-        stems = [os.path.join(base, top) for base in _bases(path, project)]
-        here = any(looks.is_file(f"{stem}.py") or looks.is_folder(stem) for stem in stems)
-        project.memo[key] = here or bool(project.folders.importable(top, os.path.dirname(path)))
-    return bool(project.memo[key])
+    return not top or _is_top(top, os.path.dirname(path), project)
+
+
+@per_project
+def _is_top(name: str, folder: str, project: Project) -> bool:
+    """Whether a module, or a folder of modules, of this name may be imported by the files of a folder."""
+    stems = [os.path.join(base, name) for base in _bases(folder, project)]
+    here = any(looks.is_file(f"{stem}.py") or looks.is_folder(stem) for stem in stems)
+    return here or bool(project.folders.importable(name, folder))
 
 
 def known_file(dotted: str, path: str, project: Project) -> str | None:
     """`module_file`, looked up once for all files of a folder."""
-    key = ("module file", dotted, os.path.dirname(path))
-    if key not in project.memo:
-        project.memo[key] = module_file(dotted, path, project)
-    return project.memo[key]  # type: ignore[return-value]
+    return _known_file_for(dotted, os.path.dirname(path), project)
+
+
+@per_project
+def _known_file_for(dotted: str, folder: str, project: Project) -> str | None:
+    return _file_for(dotted, folder, project)

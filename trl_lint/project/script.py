@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import Setting
 from trl_lint.project.parsers import Fields, ScriptParser, fields_of
@@ -59,8 +60,7 @@ class Script(NamedTuple):
 
 
 def _setting(value: object, location: Location) -> Setting:
-    known = isinstance(value, (str, int, float, bool, type(None)))
-    return Setting(value if known else UNKNOWN, "script", location)  # type: ignore[arg-type]
+    return Setting(value if isinstance(value, (str, int, float, type(None))) else UNKNOWN, "script", location)
 
 
 def read_script(path: str, project: Project, is_launched: bool = False) -> Script | None:
@@ -69,12 +69,13 @@ def read_script(path: str, project: Project, is_launched: bool = False) -> Scrip
         module = project.module_in(path)
     except (OSError, SourceError):
         return None
-    if not is_launched:
-        return _script_of(module, path, project)
-    key = ("script", module.tree)
-    if key not in module.memo:  # each of its launches asks
-        module.memo[key] = _script_of(module, path, project)
-    return cast("Script | None", module.memo[key])
+    return _launched(module, path, project) if is_launched else _script_of(module, path, project)
+
+
+@per_module
+def _launched(module: PythonModule, path: str, project: Project) -> Script | None:
+    """The script of a module, which each of its launches asks for."""
+    return _script_of(module, path, project)
 
 
 def _script_of(module: PythonModule, path: str, project: Project) -> Script | None:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from trl_lint.knowledge.ranges import holds
+from trl_lint.memos import per_module, per_project
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -213,26 +214,36 @@ def environment_at(module: PythonModule, node: ast.AST, project: Project, packag
     if any(demand.package == package and demand.specifier is None for demand in demands):
         return None
     # Kept with the project: an environment and its choices hold each other, and would outlive the module.
-    key = ("narrowed", module.path, *sorted({f"{demand.package}{demand.specifier}" for demand in demands}))
-    if key not in project.memo:
+    known = _narrowed_environments(project)
+    key = (module.path, *sorted({f"{demand.package}{demand.specifier}" for demand in demands}))
+    if key not in known:
         from trl_lint.project.narrowed import Narrowed
 
         narrowed = Narrowed(around, demands)
-        project.memo[key] = narrowed if narrowed.is_possible else None
-    return cast("Environment | None", project.memo[key])
+        known[key] = narrowed if narrowed.is_possible else None
+    return known[key]
+
+
+@per_project
+def _narrowed_environments(project: Project) -> dict[tuple[str, ...], Environment | None]:
+    """By path and demands, the environments that code has narrowed."""
+    return {}
 
 
 def demands_at(module: PythonModule, node: ast.AST, project: Project) -> tuple[Demand, ...]:
     """What the code before a place asks of the installed releases, where the text of the file may ask at all."""
-    key = ("words about releases", module.tree)
-    if key not in module.memo:
-        text = module.text.lower()
-        module.memo[key] = any(word in text for word in _WORDS) or _has_own_base(module, project)
-    if not module.memo[key]:
+    if not _may_ask(module, project):
         return ()
     from trl_lint.project.demands import demands_on
 
     return demands_on(module, node, project)
+
+
+@per_module
+def _may_ask(module: PythonModule, project: Project) -> bool:
+    """Whether the text of a file has a word for releases, or one of its classes may inherit a demand."""
+    text = module.text.lower()
+    return any(word in text for word in _WORDS) or _has_own_base(module, project)
 
 
 def _has_own_base(module: PythonModule, project: Project) -> bool:

@@ -59,8 +59,9 @@ def _collect(node: ast.expr, factor: float, known: dict[str, ast.expr], into: Su
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
             sign = -1.0 if isinstance(node.op, ast.USub) else 1.0
             return _collect(node.operand, factor * sign, known, into, depth + 1)
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            return factor * float(node.value)  # type: ignore[arg-type]
+        number = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(number, (int, float)) and not isinstance(number, bool):
+            return factor * float(number)
         if isinstance(node, ast.Name) and node.id in known:
             value = known[node.id]
             if isinstance(value, (ast.BinOp, ast.UnaryOp, ast.Name)) or exponent(value) is not None:

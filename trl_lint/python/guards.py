@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Literal
 
+from trl_lint.memos import per_module
 from trl_lint.python.module import FunctionNode, PythonModule
 
 Truth = bool | None
@@ -81,7 +83,7 @@ def _conditions(parent: ast.AST, child: ast.AST) -> list[tuple[ast.expr, bool]]:
         return [(parent.test, True)]
     if isinstance(parent, ast.BoolOp):
         needed = isinstance(parent.op, ast.And)
-        return [(value, needed) for value in parent.values[: parent.values.index(child)]]  # type: ignore[arg-type]
+        return [(value, needed) for value in takewhile(lambda value: value is not child, parent.values)]
     if isinstance(parent, (ast.ListComp, ast.SetComp, ast.GeneratorExp)) and child is parent.elt:
         return [(test, True) for generator in parent.generators for test in generator.ifs]
     return []
@@ -128,28 +130,28 @@ def call_sites(module: PythonModule, function: FunctionNode) -> list[ast.Call]:
     return _calls_by_name(module).get((kind, function.name), [])
 
 
+@per_module
 def _calls_by_name(module: PythonModule) -> dict[tuple[type[ast.expr], str], list[ast.Call]]:
-    cached = module.memo.get(("calls by name", module.tree))
-    if cached is None:
-        table: dict[tuple[type[ast.expr], str], list[ast.Call]] = {}
-        for call in module.calls:
-            func = call.func
-            if isinstance(func, (ast.Name, ast.Attribute)):
-                name = func.id if isinstance(func, ast.Name) else func.attr
-                table.setdefault((type(func), name), []).append(call)
-        cached = module.memo["calls by name", module.tree] = table
-    return cached  # type: ignore[return-value]
+    table: dict[tuple[type[ast.expr], str], list[ast.Call]] = {}
+    for call in module.calls:
+        func = call.func
+        if isinstance(func, (ast.Name, ast.Attribute)):
+            name = func.id if isinstance(func, ast.Name) else func.attr
+            table.setdefault((type(func), name), []).append(call)
+    return table
 
 
 def functions_named(module: PythonModule, name: str) -> list[FunctionNode]:
     """The functions and methods of a module that have a name."""
-    cached = module.memo.get(("functions by name", module.tree))
-    if cached is None:
-        table: dict[str, list[FunctionNode]] = {}
-        for function in module.functions:
-            table.setdefault(function.name, []).append(function)
-        cached = module.memo["functions by name", module.tree] = table
-    return cached.get(name, [])  # type: ignore[attr-defined, no-any-return]
+    return _functions_by_name(module).get(name, [])
+
+
+@per_module
+def _functions_by_name(module: PythonModule) -> dict[str, list[FunctionNode]]:
+    table: dict[str, list[FunctionNode]] = {}
+    for function in module.functions:
+        table.setdefault(function.name, []).append(function)
+    return table
 
 
 def exclusive(module: PythonModule, one: ast.AST, other: ast.AST) -> bool:
@@ -198,22 +200,20 @@ def _path(module: PythonModule, node: ast.AST) -> list[tuple[ast.AST, ast.AST]]:
     return found
 
 
+@per_module
 def bindings(module: PythonModule) -> dict[str, list[ast.expr]]:
     """What every name and attribute of the module is assigned, by its `key_of`."""
-    cached = module.memo.get(("bindings", module.tree))
-    if cached is None:
-        table: dict[str, list[ast.expr]] = {}
-        for assignment in module.of(ast.Assign):
-            for target in assignment.targets:
-                table.setdefault(key_of(target), []).append(assignment.value)
-        for annotated in module.of(ast.AnnAssign):
-            if annotated.value is not None:
-                table.setdefault(key_of(annotated.target), []).append(annotated.value)
-        for named in module.of(ast.NamedExpr):
-            table.setdefault(key_of(named.target), []).append(named.value)
-        table.pop("", None)
-        cached = module.memo["bindings", module.tree] = table
-    return cached  # type: ignore[return-value]
+    table: dict[str, list[ast.expr]] = {}
+    for assignment in module.of(ast.Assign):
+        for target in assignment.targets:
+            table.setdefault(key_of(target), []).append(assignment.value)
+    for annotated in module.of(ast.AnnAssign):
+        if annotated.value is not None:
+            table.setdefault(key_of(annotated.target), []).append(annotated.value)
+    for named in module.of(ast.NamedExpr):
+        table.setdefault(key_of(named.target), []).append(named.value)
+    table.pop("", None)
+    return table
 
 
 def key_of(node: ast.expr | None) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from trl_lint.finding import Location
+from trl_lint.memos import Memo
 from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.python.names import Names
 from trl_lint.python.values import literal
@@ -17,7 +18,6 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 N = TypeVar("N", bound=ast.AST)
 
-_REBINDERS = (ast.For, ast.AsyncFor, ast.comprehension, ast.AugAssign)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # Fields that never hold a node worth a visit: names, numbers, and operators, which all trees of a process share, so
 # that what other tools hang on them (pyflakes its parent links) would lead out of this tree.
@@ -76,9 +76,10 @@ class PythonModule(Places):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
+        self.memo: Memo = {}
         self.tree = _tree_of(source)
         self.parents: dict[ast.AST, ast.AST] = {}
-        self._index: defaultdict[type, list[ast.AST]] = defaultdict(list)
+        self._index: defaultdict[type, list[Any]] = defaultdict(list)  # under each type, nodes of that type
         self._walk()
         self.calls: list[ast.Call] = sorted(self.of(ast.Call), key=_place)
         self.imports: list[ast.Import | ast.ImportFrom] = sorted(
@@ -91,7 +92,6 @@ class PythonModule(Places):
         self.names = Names()
         self._constants: dict[str, list[ast.expr]] = {}
         self._name_everything()
-        self.memo: dict[tuple[str, ast.AST], object] = {}  # what an analysis found out about a node, for all its rules
 
     @property
     def path(self) -> str:
@@ -103,7 +103,7 @@ class PythonModule(Places):
 
     def of(self, kind: type[N]) -> list[N]:
         """All nodes of exactly this type, in the order of the walk (not of the source), at no cost."""
-        return self._index.get(kind, [])  # type: ignore[return-value]
+        return self._index.get(kind, [])
 
     def _walk(self) -> None:
         """The only walk over the whole tree: what rules look for in it is in the index, what is around in `parents`."""
@@ -135,9 +135,11 @@ class PythonModule(Places):
             names.add_binding(definition.name)
         for parameter in self.of(ast.arg):
             names.add_binding(parameter.arg)
-        for kind in _REBINDERS:
-            for rebinder in self.of(kind):
-                self._bind_loop(rebinder.target)  # type: ignore[attr-defined]
+        loops: list[ast.For | ast.AsyncFor | ast.comprehension | ast.AugAssign] = [
+            *self.of(ast.For), *self.of(ast.AsyncFor), *self.of(ast.comprehension), *self.of(ast.AugAssign)
+        ]  # fmt: skip
+        for loop in loops:
+            self._bind_loop(loop.target)
 
     def _bind(self, target: ast.expr, value: ast.expr | None) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):
@@ -238,8 +240,8 @@ def _tree_of(source: Source) -> ast.Module:
     return known if known is not None and source.text is source.file.text else parse(source.text)
 
 
-def _place(node: ast.AST) -> tuple[int, int, int, int]:
-    return (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+def _place(node: ast.expr | ast.stmt) -> tuple[int, int, int, int]:
+    return (node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
 
 
 def parse(text: str) -> ast.Module:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from trl_lint.memos import per_module
 from trl_lint.python.module import PythonModule, ancestors_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
+@per_module
 def scopes(module: PythonModule) -> Scopes:
     """The scopes of a module, read when they are first asked for."""
-    cached = module.memo.get(("scopes", module.tree))
-    if cached is None:
-        cached = module.memo["scopes", module.tree] = Scopes(module)
-    return cached  # type: ignore[return-value]
+    return Scopes(module)
 
 
 class Scopes:

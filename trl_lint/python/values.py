@@ -65,9 +65,8 @@ def evaluated(node: ast.expr | None) -> Any:
     Each call of that one leaves four functions behind that refer to each other, for a collector that is off while trees
     are built: a tenth of the memory of a large run.
     """
-    kind = node.__class__
-    if kind is ast.Constant:
-        return node.value  # type: ignore[union-attr]
+    if isinstance(node, ast.Constant):
+        return node.value
     if isinstance(node, ast.Tuple):
         return tuple(map(evaluated, node.elts))
     if isinstance(node, ast.List):
@@ -94,6 +93,7 @@ def _signed_number(node: ast.expr | None) -> Any:
 
 
 def _number(node: ast.expr | None) -> int | float | complex:
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float, complex):
-        return node.value  # type: ignore[return-value]
+    value = node.value if isinstance(node, ast.Constant) else None
+    if isinstance(value, (int, float, complex)) and not isinstance(value, bool):
+        return value
     raise ValueError("not a literal")

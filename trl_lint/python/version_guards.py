@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 
 from trl_lint import looks
+from trl_lint.memos import per_module
 from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_tests import is_requirement
@@ -50,15 +51,13 @@ def is_guarded(module: PythonModule, node: ast.AST, is_narrowed: bool = False) -
     return is_chosen(module)
 
 
+@per_module
 def is_chosen(module: PythonModule) -> bool:
     """Whether the package that the file belongs to imports it with some releases only.
 
     `if version("vllm") <= "0.6.3": from .old import Rollout` and `else: from .new import Rollout` in its `__init__.py`.
     """
-    cached = module.memo.get(("is chosen", module.tree))
-    if cached is None:
-        cached = module.memo["is chosen", module.tree] = _is_chosen(module.path)
-    return bool(cached)
+    return _is_chosen(module.path)
 
 
 def _is_chosen(path: str) -> bool:
@@ -119,18 +118,16 @@ def _follows_a_check(module: PythonModule, parent: ast.AST, child: ast.AST, is_n
     for name in ("body", "orelse", "finalbody"):
         block = getattr(parent, name, None)
         if isinstance(block, list) and child in block:
-            return _first_check(module, parent, name, block, is_narrowed) < block.index(child)
+            return _first_check(module, parent, name, is_narrowed) < block.index(child)
     return False
 
 
-def _first_check(module: PythonModule, parent: ast.AST, name: str, block: list[ast.stmt], is_narrowed: bool) -> int:
+@per_module
+def _first_check(module: PythonModule, parent: ast.AST, name: str, is_narrowed: bool) -> int:
     """Which statement of a block is its first check; how many there are if none is one."""
-    key = (f"first check of its {name}, {is_narrowed}", parent)
-    found = module.memo.get(key)
-    if found is None:
-        checks = (index for index, statement in enumerate(block) if _is_check(module, statement, is_narrowed))
-        found = module.memo[key] = next(checks, len(block))
-    return found  # type: ignore[return-value]
+    block: list[ast.stmt] = getattr(parent, name)
+    checks = (index for index, statement in enumerate(block) if _is_check(module, statement, is_narrowed))
+    return next(checks, len(block))
 
 
 def _is_check(module: PythonModule, statement: ast.stmt, is_narrowed: bool) -> bool:

@@ -128,7 +128,7 @@ class WordReader:
         """The items that `"${A[@]}"` or `${A[@]}` stands for, if the array is known."""
         if node.type == "string" and node.named_child_count == 1 and node.child_count == 3:
             node = node.named_children[0]
-            if node.start_byte != node.parent.start_byte + 1:  # type: ignore[union-attr]
+            if node.parent is None or node.start_byte != node.parent.start_byte + 1:
                 return None
         name, index = _subscript(node)
         if name is None or index is None or self.slice(index) != "@":

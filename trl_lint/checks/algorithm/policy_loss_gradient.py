@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.algorithm._kl import wrong_estimators
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
+from trl_lint.memos import per_module
 from trl_lint.paths import is_test_file
 from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.guards import last_name
@@ -99,14 +100,16 @@ class PolicyLossGradient(Rule):
 
 def first_site(module: PythonModule, root: Root) -> ast.Call | None:
     """The first call of a function that a trigger may have matched."""
-    cached = module.memo.get(("policy loss", module.tree))
-    if cached is None:
-        table: dict[object, ast.Call] = {}
-        for call in module.calls:
-            if last_name(call.func) in _TRIGGERS:
-                table.setdefault(module.function(call) or module.tree, call)
-        cached = module.memo["policy loss", module.tree] = table
-    return cached.get(root)  # type: ignore[attr-defined,no-any-return]
+    return _first_sites(module).get(root)
+
+
+@per_module
+def _first_sites(module: PythonModule) -> dict[object, ast.Call]:
+    table: dict[object, ast.Call] = {}
+    for call in module.calls:
+        if last_name(call.func) in _TRIGGERS:
+            table.setdefault(module.function(call) or module.tree, call)
+    return table
 
 
 # -- ratios ----------------------------------------------------------------------------------------------------------
@@ -155,9 +158,10 @@ def names_behind(root: Root, node: ast.expr) -> set[str]:
     """The names in an expression, and in what its names are assigned in the same function."""
     names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
     for other in ast.walk(root):
-        targets = other.targets if isinstance(other, ast.Assign) and isinstance(other.value, ast.BinOp) else []
-        if not names.isdisjoint(target.id for target in targets if isinstance(target, ast.Name)):
-            names = names | {part.id for part in ast.walk(other.value) if isinstance(part, ast.Name)}  # type: ignore[attr-defined]
+        if not isinstance(other, ast.Assign) or not isinstance(other.value, ast.BinOp):
+            continue
+        if not names.isdisjoint(target.id for target in other.targets if isinstance(target, ast.Name)):
+            names = names | {part.id for part in ast.walk(other.value) if isinstance(part, ast.Name)}
     return names
 
 

@@ -13,10 +13,11 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from trl_lint import looks
 from trl_lint.checks.configs._hydra import MISSING, Tree, read_value
+from trl_lint.memos import per_project
 from trl_lint.missing import UNKNOWN
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -50,15 +51,9 @@ class Entry(NamedTuple):
     body: yaml_nodes.Mapping
 
 
+@per_project
 def read_program(path: str, project: Project) -> Program | None:
     """What `@hydra.main(config_path="config", config_name="x")` of the script at `path` names; None for all else."""
-    key = ("hydra program", path)
-    if key not in project.memo:
-        project.memo[key] = _read_program(path, project)
-    return cast("Program | None", project.memo[key])
-
-
-def _read_program(path: str, project: Project) -> Program | None:
     try:
         if not project.files.holds(path, b"hydra.main"):
             return None
@@ -224,11 +219,8 @@ class _Composer:
         name = self._file(path)
         if name is None:
             raise NotUnderstoodError
-        source = Source(self.project.files.get(name), "yaml")
-        key = ("hydra config", name)  # programs that differ in one choice read the same files
-        if key not in self.project.memo:
-            self.project.memo[key] = _loaded(source)
-        return cast("Loaded", self.project.memo[key])
+        self.project.files.get(name)  # programs that differ in one choice read the same, and each of them uses it
+        return _loaded(name, self.project)
 
     def _file(self, path: str) -> str | None:
         for folder in self.folders:
@@ -248,10 +240,12 @@ class _Composer:
             self.folders.append(folder)
 
 
-def _loaded(source: Source) -> Loaded:
+@per_project
+def _loaded(path: str, project: Project) -> Loaded:
     """Raises NotUnderstoodError and SourceError."""
     from trl_lint.sources.yaml import read_yaml
 
+    source = Source(project.files.get(path), "yaml")
     documents = read_yaml(source)
     if not documents:
         return Loaded([], None, yaml_nodes.Mapping([], 0, 0))

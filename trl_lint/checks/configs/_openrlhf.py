@@ -7,7 +7,7 @@ import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from trl_lint import budget, looks
 from trl_lint.checks._phrases import either
@@ -28,6 +28,7 @@ from trl_lint.finding import Location
 from trl_lint.knowledge.api import facts
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.programs import programs, successors
+from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.modules import holds_module
 from trl_lint.project.stack import Choices
@@ -90,18 +91,12 @@ def _module_at(path: str) -> str:
     return name if path.endswith(".py") and name in programs("openrlhf") else ""
 
 
+@per_project
 def read_own_flags(path: str, project: Project) -> Flags | None:
     """The flags a program of the project declares; None where some of them cannot be read in its file.
 
     Three rules ask for those of the same script, for each of its launches.
     """
-    key = ("own flags", path)
-    if key not in project.memo:
-        project.memo[key] = _own_flags(path, project)
-    return cast("Flags | None", project.memo[key])
-
-
-def _own_flags(path: str, project: Project) -> Flags | None:
     from trl_lint.python.flags import read_flags
 
     try:

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
+from trl_lint.memos import per_module
 from trl_lint.python.guards import bindings, call_sites, key_of
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.records import NamedTuple
@@ -141,33 +142,33 @@ def _binds(module: PythonModule, function: FunctionNode, name: str) -> bool:
 
 def stores(module: PythonModule, key: str) -> list[ast.Name | ast.Attribute]:
     """Where a name or an attribute is bound, by its `key_of`."""
-    cached = module.memo.get(("stores", module.tree))
-    if cached is None:
-        table: dict[str, list[ast.Name | ast.Attribute]] = {}
-        nodes: list[ast.Name | ast.Attribute] = [*module.of(ast.Name), *module.of(ast.Attribute)]
-        for node in nodes:
-            if isinstance(node.ctx, ast.Store):
-                table.setdefault(key_of(node), []).append(node)
-        cached = module.memo["stores", module.tree] = table
-    return cached.get(key, [])  # type: ignore[attr-defined, no-any-return]
+    return _stores(module).get(key, [])
 
 
+@per_module
+def _stores(module: PythonModule) -> dict[str, list[ast.Name | ast.Attribute]]:
+    table: dict[str, list[ast.Name | ast.Attribute]] = {}
+    nodes: list[ast.Name | ast.Attribute] = [*module.of(ast.Name), *module.of(ast.Attribute)]
+    for node in nodes:
+        if isinstance(node.ctx, ast.Store):
+            table.setdefault(key_of(node), []).append(node)
+    return table
+
+
+@per_module
 def _prepared(module: PythonModule) -> dict[str, list[Prepared]]:
     """What `prepare` of an accelerator of the module is assigned to, by its `key_of`."""
-    cached = module.memo.get(("prepared", module.tree))
-    if cached is None:
-        table: dict[str, list[Prepared]] = {}
-        for statement in module.of(ast.Assign):
-            call = statement.value
-            func = call.func if isinstance(call, ast.Call) else None
-            if not isinstance(call, ast.Call) or not isinstance(func, ast.Attribute) or func.attr not in _PREPARING:
-                continue
-            if call.keywords or constructor_of(module, func.value) is None:
-                continue
-            for target, value in _pairs(statement.targets[-1], call.args):
-                table.setdefault(key_of(target), []).append(Prepared(statement, value, func.value))
-        cached = module.memo["prepared", module.tree] = table
-    return cached  # type: ignore[return-value]
+    table: dict[str, list[Prepared]] = {}
+    for statement in module.of(ast.Assign):
+        call = statement.value
+        func = call.func if isinstance(call, ast.Call) else None
+        if not isinstance(call, ast.Call) or not isinstance(func, ast.Attribute) or func.attr not in _PREPARING:
+            continue
+        if call.keywords or constructor_of(module, func.value) is None:
+            continue
+        for target, value in _pairs(statement.targets[-1], call.args):
+            table.setdefault(key_of(target), []).append(Prepared(statement, value, func.value))
+    return table
 
 
 def _pairs(target: ast.expr, values: list[ast.expr]) -> list[tuple[ast.expr, ast.expr]]:

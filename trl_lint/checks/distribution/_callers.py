@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from trl_lint.checks.distribution._device import resolver_of
 from trl_lint.finding import Location, Severity
+from trl_lint.memos import per_module, per_project
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import call_sites, last_name
 from trl_lint.python.module import FunctionNode, PythonModule
@@ -170,17 +171,13 @@ class _Callers:
     ) -> Iterator[tuple[Place, Location]]:
         """Where a call has what it passes for a parameter, each time the analysis of its function comes by."""
         from trl_lint.python.dataflow import callees
-        from trl_lint.python.dataflow.device import passed_in
 
         caller = other.function(site)
         at = other.location(site, f"`{function.name}` is called here")
         if caller is None:
             yield "unknown", at
             return
-        key = ("passed", caller)
-        if key not in other.memo:
-            other.memo[key] = passed_in(other, caller, resolver_of(self.project))
-        runs = cast("Passed", other.memo[key]).get(site, [])
+        runs = _passed_in(other, caller, self.project).get(site, [])
         if not runs:
             yield "unknown", at
         is_method = isinstance(module.parents.get(function), ast.ClassDef) and isinstance(site.func, ast.Attribute)
@@ -207,22 +204,26 @@ class _Callers:
                 yield self.argument(module, caller, origin, depth + 1).place
 
 
+@per_module
+def _passed_in(module: PythonModule, caller: FunctionNode, project: Project) -> Passed:
+    """What each call in a function is given."""
+    from trl_lint.python.dataflow.device import passed_in
+
+    return passed_in(module, caller, resolver_of(project))
+
+
+@per_project
 def _files_calling(needle: str, project: Project) -> list[str]:
     """The Python files of the project, no tests, that hold the name of a function with its bracket."""
-    key = ("files calling", needle)
-    if key not in project.memo:
-        project.memo[key] = [path for path in _python_files(project) if _holds(project, path, needle)]
-    return cast("list[str]", project.memo[key])
+    return [path for path in _python_files(project) if _holds(project, path, needle)]
 
 
+@per_project
 def _python_files(project: Project) -> list[str]:
     """The first of the Python files of the project that are no tests."""
-    key = ("first python files",)
-    if key not in project.memo:
-        paths = (path for path in project.paths() if path.endswith(".py"))
-        own = (path for path in paths if not is_test_file(os.path.relpath(path, project.root)))
-        project.memo[key] = list(islice(own, _MOST_FILES))
-    return cast("list[str]", project.memo[key])
+    paths = (path for path in project.paths() if path.endswith(".py"))
+    own = (path for path in paths if not is_test_file(os.path.relpath(path, project.root)))
+    return list(islice(own, _MOST_FILES))
 
 
 def _holds(project: Project, path: str, needle: str) -> bool:

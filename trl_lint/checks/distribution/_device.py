@@ -6,10 +6,11 @@ import ast
 import os
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Site
 from trl_lint.finding import Fix
+from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import call_sites
@@ -63,20 +64,17 @@ def meetings_of(site: Site, sort: Sort) -> list[Mix]:
     return sorted(found, key=lambda mix: mix.strength)
 
 
+@per_module
 def _met_in(
     module: PythonModule, around: tuple[FunctionNode, ...], project: Project
 ) -> dict[tuple[ast.AST, Sort], list[Mix]]:
     """The certain meetings in some functions, by what made the tensor and by their sort."""
-    key = ("meetings", around[0])
-    known = cast("dict[tuple[FunctionNode, ...], dict[Any, list[Mix]]]", module.memo.setdefault(key, {}))
-    if around not in known:
-        from trl_lint.python.dataflow.device import certain
+    from trl_lint.python.dataflow.device import certain
 
-        found: dict[Any, list[Mix]] = {}
-        for mix in certain([function_meetings(module, root, project) for root in around]):
-            found.setdefault((mix.factory, mix.sort), []).append(mix)
-        known[around] = found
-    return known[around]
+    found: dict[tuple[ast.AST, Sort], list[Mix]] = {}
+    for mix in certain([function_meetings(module, root, project) for root in around]):
+        found.setdefault((mix.factory, mix.sort), []).append(mix)
+    return found
 
 
 def read_meeting(site: Site, sort: Sort) -> Mix | None:
@@ -146,15 +144,9 @@ def _is_by_design(module: PythonModule, function: FunctionNode) -> bool:
     return is_cpu_by_design(module, function) or function.name in under_default_device(module)
 
 
+@per_module
 def _callers(module: PythonModule, function: FunctionNode) -> list[FunctionNode]:
     """The functions of the module that call this one, directly or over another."""
-    cached = module.memo.get(("callers", function))
-    if cached is None:
-        cached = module.memo["callers", function] = _read_callers(module, function)
-    return cached  # type: ignore[return-value]
-
-
-def _read_callers(module: PythonModule, function: FunctionNode) -> list[FunctionNode]:
     found: list[FunctionNode] = []
     level = [function]
     for _ in range(_CALLERS_AWAY):
@@ -165,14 +157,12 @@ def _read_callers(module: PythonModule, function: FunctionNode) -> list[Function
     return found
 
 
+@per_module
 def function_meetings(module: PythonModule, function: FunctionNode, project: Project) -> Found:
     """The meetings in a function, computed once for all its factory calls; functions it imports are followed."""
-    cached = module.memo.get(("device", function))
-    if cached is None:
-        from trl_lint.python.dataflow.device import device_meetings
+    from trl_lint.python.dataflow.device import device_meetings
 
-        cached = module.memo["device", function] = device_meetings(module, function, resolver_of(project))
-    return cached  # type: ignore[return-value]
+    return device_meetings(module, function, resolver_of(project))
 
 
 def resolver_of(project: Project) -> Resolver:
@@ -186,13 +176,10 @@ def resolver_of(project: Project) -> Resolver:
     return resolver
 
 
+@per_module
 def is_followed(module: PythonModule) -> bool:
     """Whether what a module says about tensors may be believed where another one imports it."""
-    known = module.memo.get(("followed", module.tree))
-    if known is None:
-        known = is_followed_file(module.path, module.source.file.data)
-        module.memo["followed", module.tree] = known
-    return bool(known)
+    return is_followed_file(module.path, module.source.file.data)
 
 
 def is_followed_file(path: str, data: bytes) -> bool:
@@ -210,13 +197,10 @@ def is_placed(call: ast.Call) -> bool:
     return isinstance(place, ast.Constant) and isinstance(place.value, str)
 
 
+@per_module
 def is_for_accelerators(module: PythonModule) -> bool:
     """Whether a file is about accelerators at all, and leaves the default device where it is."""
-    known = module.memo.get(("accelerators", module.tree))
-    if known is None:
-        known = not is_test_file(module.path) and is_about_accelerators(module.source.file.data)
-        module.memo["accelerators", module.tree] = known
-    return bool(known)
+    return not is_test_file(module.path) and is_about_accelerators(module.source.file.data)
 
 
 @lru_cache(maxsize=4)  # several rules ask it of each file
@@ -229,15 +213,9 @@ def is_named_by_design(path: str) -> bool:
     return _CPU_BY_DESIGN.search(os.path.basename(path)) is not None
 
 
+@per_module
 def is_cpu_by_design(module: PythonModule, function: FunctionNode) -> bool:
     """Collators, datasets, tokenisation: tensors stay on the CPU there, and constructors build modules on it."""
-    known = module.memo.get(("on the CPU by design", function))
-    if known is None:
-        known = module.memo["on the CPU by design", function] = _is_cpu_by_design(module, function)
-    return bool(known)
-
-
-def _is_cpu_by_design(module: PythonModule, function: FunctionNode) -> bool:
     if function.name == "__init__":
         return True
     names = [function.name, os.path.basename(module.path)]

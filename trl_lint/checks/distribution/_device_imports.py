@@ -18,6 +18,7 @@ from trl_lint.checks.distribution._device import (
     is_prepared,
     may_be_on_cpu,
 )
+from trl_lint.memos import per_module
 from trl_lint.project.modules import imported_file, imported_name
 from trl_lint.python.dataflow.callees import named
 from trl_lint.python.dataflow.interpreter import dotted
@@ -63,23 +64,21 @@ def imported_meetings(module: PythonModule, project: Project, sort: Sort) -> Ite
                 yield ImportedMeeting(call, mix)
 
 
+@per_module
 def _calling_functions(module: PythonModule, project: Project) -> _Callers:
     """The functions of a module that call helpers of others which make tensors: each helper, and its first call."""
-    cached = module.memo.get(("imported makers", module.tree))
-    if cached is None:
-        table: _Callers = {}
-        makers: dict[str, FunctionNode | None] = {}
-        for call in module.calls:
-            text = dotted(call.func)
-            if text is None or not module.names.is_imported(text.partition(".")[0]):
-                continue
-            if text not in makers:
-                makers[text] = _maker(module, call.func, project)
-            maker, function = makers[text], module.function(call)
-            if maker is not None and function is not None:
-                table.setdefault(function, {}).setdefault(maker, call)
-        cached = module.memo["imported makers", module.tree] = table
-    return cached  # type: ignore[return-value]
+    table: _Callers = {}
+    makers: dict[str, FunctionNode | None] = {}
+    for call in module.calls:
+        text = dotted(call.func)
+        if text is None or not module.names.is_imported(text.partition(".")[0]):
+            continue
+        if text not in makers:
+            makers[text] = _maker(module, call.func, project)
+        maker, function = makers[text], module.function(call)
+        if maker is not None and function is not None:
+            table.setdefault(function, {}).setdefault(maker, call)
+    return table
 
 
 def _maker(module: PythonModule, func: ast.expr, project: Project) -> FunctionNode | None:
@@ -110,22 +109,20 @@ def maker_in(module: PythonModule, name: str) -> FunctionNode | None:
     return function if function is not None and function in _makers(module) else None
 
 
+@per_module
 def _makers(module: PythonModule) -> set[FunctionNode]:
     """The functions of a module that make a tensor, or call one at its top that does."""
-    cached = module.memo.get(("makers", module.tree))
-    if cached is None:
-        found: set[FunctionNode] = set()
-        callers: dict[FunctionNode, set[FunctionNode]] = {}
-        for call in module.calls:
-            if last_name(call) in _FACTORIES:
-                found.update(one for one in module.functions_around(call) if may_be_on_cpu(call, one))
-            callee = named(module, call.func.id) if isinstance(call.func, ast.Name) else None
-            if callee is not None:
-                callers.setdefault(callee, set()).update(module.functions_around(call))
-        left = list(found)
-        while left:
-            new = callers.get(left.pop(), set()) - found
-            found |= new
-            left.extend(new)
-        cached = module.memo["makers", module.tree] = found
-    return cached  # type: ignore[return-value]
+    found: set[FunctionNode] = set()
+    callers: dict[FunctionNode, set[FunctionNode]] = {}
+    for call in module.calls:
+        if last_name(call) in _FACTORIES:
+            found.update(one for one in module.functions_around(call) if may_be_on_cpu(call, one))
+        callee = named(module, call.func.id) if isinstance(call.func, ast.Name) else None
+        if callee is not None:
+            callers.setdefault(callee, set()).update(module.functions_around(call))
+    left = list(found)
+    while left:
+        new = callers.get(left.pop(), set()) - found
+        found |= new
+        left.extend(new)
+    return found

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._runs import runs_of
 from trl_lint.finding import Location
+from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import Atom, Truth, bindings, evaluate, key_of, last_name
@@ -50,8 +51,9 @@ def atom_for(module: PythonModule, fsdp: bool) -> Atom:
 def _truth(module: PythonModule, fsdp: bool, depth: int, test: ast.expr) -> Truth:
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         return _compared(test.left, test.ops[0], test.comparators[0], fsdp)
-    if _is_getattr(test) and isinstance(test, ast.Call):
-        return _flag(str(test.args[1].value), fsdp)  # type: ignore[attr-defined]
+    asked = _asked_by_getattr(test)
+    if asked is not None:
+        return _flag(asked, fsdp)
     if isinstance(test, (ast.Name, ast.Attribute)):
         values = bindings(module).get(key_of(test), [])
         if values and depth < _SYMBOLS_DEEP and not isinstance(values[0], ast.Constant):
@@ -69,21 +71,19 @@ def _flag(name: str, fsdp: bool) -> Truth:
     return False if fsdp and _DEEPSPEED_FLAG.fullmatch(name) else None
 
 
-def _is_getattr(test: ast.expr) -> bool:
-    return (
-        isinstance(test, ast.Call)
-        and isinstance(test.func, ast.Name)
-        and test.func.id == "getattr"
-        and len(test.args) > 1
-        and isinstance(test.args[1], ast.Constant)
-        and isinstance(test.args[1].value, str)
-    )
+def _asked_by_getattr(test: ast.expr) -> str | None:
+    """The name in `getattr(owner, "name", …)`, None for all else."""
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "getattr":
+        name = test.args[1] if len(test.args) > 1 else None
+        return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else None
+    return None
 
 
 def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr, fsdp: bool) -> Truth:
     if isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)) and isinstance(right, ast.Constant):
         positive = isinstance(op, (ast.Is, ast.Eq))
-        name = str(left.args[1].value) if _is_getattr(left) else last_name(left)  # type: ignore[attr-defined]
+        asked = _asked_by_getattr(left)
+        name = last_name(left) if asked is None else asked
         if right.value is None or isinstance(right.value, bool):
             truth = _flag(name, fsdp)
             return None if truth is None else truth is (positive is bool(right.value))
@@ -135,12 +135,10 @@ _ASKS = rb"[(,]\s*(?:fsdp_plugin\s*=(?!=)(?!\s*None)|fsdp\s*=\s*(?:[\"'][a-z]|\[
 _OF_RECIPES = ("trl-recipe", "axolotl", "llamafactory", "other")
 
 
+@per_project
 def project_fsdp(project: Project) -> Location | None:
     """A place of the project that sets up FSDP for whatever run: a config, a recipe, a command, an argument."""
-    key = ("fsdp of the project",)
-    if key not in project.memo:
-        project.memo[key] = next(_set_up(project), None)
-    return cast("Location | None", project.memo[key])
+    return next(_set_up(project), None)
 
 
 def _set_up(project: Project) -> Iterator[Location]:

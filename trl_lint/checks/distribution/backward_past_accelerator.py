@@ -111,10 +111,9 @@ def read_step(site: Site) -> Step | None:
     around: ast.AST = function if function is not None else module.tree
     if goes_own_way(calls, around):
         return None
-    steps = [one for one in calls if isinstance(one.func, ast.Attribute) and one.func.attr == "step"]
+    steps = [(one, one.func.value) for one in calls if isinstance(one.func, ast.Attribute) and one.func.attr == "step"]
     found = []
-    for one in steps:
-        owner = one.func.value  # type: ignore[attr-defined]
+    for one, owner in steps:
         name = last_name(owner)
         if _SCHEDULER.search(name) or (one.args and not _OPTIMIZER.search(name)):
             continue  # `env.step(action)`, `ema.step(parameters)`

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import cast
 
 from trl_lint.checks.distribution._accelerators import constructor_of
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
+from trl_lint.memos import per_module
 from trl_lint.paths import is_test_file
 from trl_lint.python.dataflow.torch_facts import ACCELERATOR_COLLECTIVES, COLLECTIVES
 from trl_lint.python.guards import bindings, last_name
@@ -87,8 +87,9 @@ def is_main(module: PythonModule, test: ast.expr) -> bool:
         values = bindings(module).get(test.id, [])
         is_known = len(values) == 1 and module.names.is_literal_only(test.id)
         return is_known and not isinstance(values[0], ast.Name) and is_main(module, values[0])
-    is_equality = isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)
-    return is_equality and _is_rank(module, test.left) and ast.unparse(test.comparators[0]) == "0"  # type: ignore[attr-defined]
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+        return False
+    return _is_rank(module, test.left) and ast.unparse(test.comparators[0]) == "0"
 
 
 def _is_rank(module: PythonModule, node: ast.expr) -> bool:
@@ -117,19 +118,17 @@ def has_counterpart(module: PythonModule, call: ast.Call, branch: ast.If) -> boo
     return any(isinstance(node, ast.Call) for statement in branch.orelse for node in ast.walk(statement))
 
 
+@per_module
 def _calls_of_ranks(module: PythonModule, around: ast.AST) -> dict[str, list[ast.Call]] | None:
     """The calls in a function, or a module, that a test of ranks decides about, by name; None for a generator."""
-    key = ("calls of ranks", around)
-    if key not in module.memo:
-        found: dict[str, list[ast.Call]] = {}
-        told: dict[ast.AST, bool] = {}
-        is_generator = False
-        for node in ast.walk(around):
-            is_generator = is_generator or (around is not module.tree and isinstance(node, (ast.Yield, ast.YieldFrom)))
-            if isinstance(node, ast.Call) and _is_about_ranks(module, node, told):
-                found.setdefault(last_name(node.func), []).append(node)
-        module.memo[key] = None if is_generator else found
-    return cast("dict[str, list[ast.Call]] | None", module.memo[key])
+    found: dict[str, list[ast.Call]] = {}
+    told: dict[ast.AST, bool] = {}
+    is_generator = False
+    for node in ast.walk(around):
+        is_generator = is_generator or (around is not module.tree and isinstance(node, (ast.Yield, ast.YieldFrom)))
+        if isinstance(node, ast.Call) and _is_about_ranks(module, node, told):
+            found.setdefault(last_name(node.func), []).append(node)
+    return None if is_generator else found
 
 
 def _is_about_ranks(module: PythonModule, call: ast.Call, told: dict[ast.AST, bool]) -> bool:

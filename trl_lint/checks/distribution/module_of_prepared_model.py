@@ -106,8 +106,9 @@ def is_guarded(module: PythonModule, node: ast.Attribute) -> bool:
 
 def asks_for(node: ast.AST, key: str) -> bool:
     """`hasattr(model, …)`, `isinstance(model, …)` and their like."""
-    is_question = isinstance(node, ast.Call) and last_name(node.func) in _GUARDS
-    return is_question and any(key_of(arg) == key for arg in node.args)  # type: ignore[attr-defined]
+    if not isinstance(node, ast.Call) or last_name(node.func) not in _GUARDS:
+        return False
+    return any(key_of(arg) == key for arg in node.args)
 
 
 def leaves_before(node: ast.AST, place: ast.Attribute) -> bool:

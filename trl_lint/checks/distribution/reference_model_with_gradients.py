@@ -35,9 +35,10 @@ class ReferenceModelWithGradients(Rule):
         module = site.module
         if is_test_file(module.path):
             return
-        if last_name(site.call.func) == "train":
+        func = site.call.func
+        if isinstance(func, ast.Attribute) and func.attr == "train":
             if is_training_switch(site.call, module):
-                name = key_of(site.call.func.value)  # type: ignore[attr-defined]
+                name = key_of(func.value)
                 yield self.finding(
                     site.location,
                     f"`{name}` is put into training mode, and its dropout makes what it says random: call `.eval()`",

@@ -10,6 +10,7 @@ from trl_lint.checks.drift._classes import Callee, base_of, constructed, importe
 from trl_lint.checks.drift._objects import builds_objects, may_hold_object, object_of, stored
 from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.signatures import Parameter, Signature
+from trl_lint.memos import per_module
 from trl_lint.missing import Missing
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
@@ -23,12 +24,10 @@ class Argument(NamedTuple):
     node: ast.keyword | ast.expr
 
 
+@per_module
 def known_calls(module: PythonModule) -> list[tuple[ast.Call, Callee]]:
     """The calls of the module whose callee is certain and belongs to a package whose releases are recorded."""
-    cached = module.memo.get(("known calls", module.tree))
-    if cached is None:
-        cached = module.memo["known calls", module.tree] = list(_known_calls(module))
-    return cached  # type: ignore[return-value]
+    return list(_known_calls(module))
 
 
 def _known_calls(module: PythonModule) -> Iterator[tuple[ast.Call, Callee]]:

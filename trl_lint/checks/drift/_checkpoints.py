@@ -6,10 +6,11 @@ import ast
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.finding import Location
+from trl_lint.memos import per_module, per_project
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.module import PythonModule
@@ -62,14 +63,12 @@ def written_by_project(call: ast.Call, module: PythonModule, project: Project) -
     return None
 
 
+@per_project
 def _all_saved(project: Project) -> tuple[list[str], list[Saved]]:
     """The files that save anything, and what they save."""
-    key = ("saved checkpoints",)
-    if key not in project.memo:
-        paths = [path for path in project.paths() if path.endswith(".py") and not is_test_file(path)]
-        saving = [path for path in paths if _saves(path, project)]
-        project.memo[key] = (saving, [saved for path in saving for saved in _read_saved(path, project)][:_MOST_SAVED])
-    return cast("tuple[list[str], list[Saved]]", project.memo[key])
+    paths = [path for path in project.paths() if path.endswith(".py") and not is_test_file(path)]
+    saving = [path for path in paths if _saves(path, project)]
+    return (saving, [saved for path in saving for saved in _read_saved(path, project)][:_MOST_SAVED])
 
 
 def _saves(path: str, project: Project) -> bool:
@@ -149,13 +148,11 @@ def _keys_read(call: ast.Call, module: PythonModule) -> frozenset[str]:
     return _read_by_name(module).get((module.function(call), name), frozenset()) if name else frozenset()
 
 
+@per_module
 def _read_by_name(module: PythonModule) -> dict[tuple[ast.AST | None, str], frozenset[str]]:
     """The literal keys that are read in each function, by what they are read of."""
-    key = ("keys read", module.tree)
-    if key not in module.memo:
-        table: dict[tuple[ast.AST | None, str], set[str]] = {}
-        for node in module.of(ast.Subscript):
-            if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-                table.setdefault((module.function(node), key_of(node.value)), set()).add(node.slice.value)
-        module.memo[key] = {place: frozenset(keys) for place, keys in table.items()}
-    return cast("dict[tuple[ast.AST | None, str], frozenset[str]]", module.memo[key])
+    table: dict[tuple[ast.AST | None, str], set[str]] = {}
+    for node in module.of(ast.Subscript):
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            table.setdefault((module.function(node), key_of(node.value)), set()).add(node.slice.value)
+    return {place: frozenset(keys) for place, keys in table.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
+from trl_lint.memos import per_module
 from trl_lint.project.stack import PACKAGES
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule, nodes_in
@@ -55,12 +56,14 @@ def may_name_known(node: ast.expr, module: PythonModule) -> bool:
 
     Of a thousand calls a dozen are ours; this lets the others go at the price of a look into a set.
     """
-    wanted = module.memo.get(("known names", module.tree))
-    if wanted is None:
-        wanted = module.names.imported_from(PACKAGES) | {cls.name for cls in module.classes}
-        module.memo["known names", module.tree] = wanted
     first = root_of(node)
-    return isinstance(first, ast.Name) and first.id in wanted  # type: ignore[operator]
+    return isinstance(first, ast.Name) and first.id in _first_names(module)
+
+
+@per_module
+def _first_names(module: PythonModule) -> set[str]:
+    """The names that something of a known package, or a class of the file, may begin with."""
+    return module.names.imported_from(PACKAGES) | {cls.name for cls in module.classes}
 
 
 def root_of(node: ast.expr) -> ast.expr:
@@ -70,14 +73,11 @@ def root_of(node: ast.expr) -> ast.expr:
     return node
 
 
+@per_module
 def own_classes(module: PythonModule) -> dict[str, ast.ClassDef]:
     """The classes of the file by name; of two with one name none."""
-    cached = module.memo.get(("own classes", module.tree))
-    if cached is None:
-        counts = Counter(cls.name for cls in module.classes)
-        cached = {cls.name: cls for cls in module.classes if counts[cls.name] == 1}
-        module.memo["own classes", module.tree] = cached
-    return cached  # type: ignore[return-value]
+    counts = Counter(cls.name for cls in module.classes)
+    return {cls.name: cls for cls in module.classes if counts[cls.name] == 1}
 
 
 def own_class(node: ast.expr, module: PythonModule) -> ast.ClassDef | None:
@@ -133,15 +133,9 @@ def instances(node: ast.expr, module: PythonModule, depth: int = 0) -> Callee | 
     return None if base is None else Callee(base.dotted, base.own | own)
 
 
+@per_module
 def _names_in(cls: ast.ClassDef, module: PythonModule) -> set[str]:
     """What a class defines or assigns anywhere, and what it uses of the ways to say how attributes are found."""
-    cached = module.memo.get(("names in a class", cls))
-    if cached is None:
-        cached = module.memo["names in a class", cls] = _read_names(cls)
-    return cached  # type: ignore[return-value]
-
-
-def _read_names(cls: ast.ClassDef) -> set[str]:
     own: set[str] = set()
     for part in nodes_in(cls):
         if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from trl_lint import looks
+from trl_lint.memos import per_project
 from trl_lint.project.stack import Choice
 from trl_lint.python.definitions import defines, takes
 
@@ -32,12 +33,10 @@ def is_shadowed(chosen: Choice, path: str, project: Project, defined: str, param
     return any(_has(folder, defined, parameter, project) for folder in folders)
 
 
+@per_project
 def _has(folder: str, defined: str, parameter: str, project: Project) -> bool:
-    key = ("package has", folder, defined, parameter)
-    if key not in project.memo:
-        texts = _texts(folder, project)
-        project.memo[key] = any(_module_has(path, text, defined, parameter) for path, text in texts)
-    return bool(project.memo[key])
+    texts = _texts(folder, project)
+    return any(_module_has(path, text, defined, parameter) for path, text in texts)
 
 
 def _module_has(path: str, text: str, defined: str, parameter: str) -> bool:
@@ -68,11 +67,9 @@ def _copies(package: str, path: str, project: Project) -> list[str]:
     return [folder for folder in found if looks.is_file(os.path.join(folder, "__init__.py"))]
 
 
+@per_project
 def _texts(folder: str, project: Project) -> list[tuple[str, str]]:
-    key = ("texts of a package", folder)
-    if key not in project.memo:
-        project.memo[key] = list(_read_texts(folder))
-    return cast("list[tuple[str, str]]", project.memo[key])
+    return list(_read_texts(folder))
 
 
 def _read_texts(folder: str) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from trl_lint.checks.drift._classes import Callee, instances, may_name_known
 from trl_lint.knowledge.presence import is_class
+from trl_lint.memos import per_module
 from trl_lint.project.parsers import PARSING, dataclass_types
 from trl_lint.python.guards import key_of, last_name
 from trl_lint.python.module import PythonModule
@@ -23,13 +24,8 @@ def object_of(node: ast.expr, module: PythonModule) -> Callee | None:
     """The class of the object that an expression certainly is, with what classes of the file add to it."""
     if not may_hold_object(node, module):
         return None
-    known: dict[ast.AST, Callee | None] = module.memo.setdefault(("objects", module.tree), {})  # type: ignore[assignment]
     source = _source(node, module)
-    if source is None:
-        return None
-    if source not in known:
-        known[source] = _built(source, module)
-    return known[source]
+    return _built(source, module) if source is not None else None
 
 
 def builds_objects(module: PythonModule) -> bool:
@@ -37,13 +33,10 @@ def builds_objects(module: PythonModule) -> bool:
     return bool(_constructions(module))
 
 
+@per_module
 def _constructions(module: PythonModule) -> set[ast.Call]:
     """The calls that build an object of a known class."""
-    cached = module.memo.get(("constructions", module.tree))
-    if cached is None:
-        cached = {call for call in module.calls if _of_class(call.func, module) is not None}
-        module.memo["constructions", module.tree] = cached
-    return cached  # type: ignore[return-value]
+    return {call for call in module.calls if _of_class(call.func, module) is not None}
 
 
 def may_hold_object(node: ast.expr, module: PythonModule) -> bool:
@@ -60,17 +53,15 @@ def may_hold_object(node: ast.expr, module: PythonModule) -> bool:
     return node in _constructions(module)
 
 
+@per_module
 def _holders(module: PythonModule) -> set[str]:
     """The names and attributes that are assigned an object of a known class, or something out of a parser's results."""
-    cached = module.memo.get(("holders", module.tree))
-    if cached is None:
-        found: set[str] = set()
-        for call in module.calls:
-            is_parsing = isinstance(call.func, ast.Attribute) and call.func.attr in PARSING
-            if is_parsing or call in _constructions(module):
-                found.update(_targets(call, module))
-        cached = module.memo["holders", module.tree] = found
-    return cached  # type: ignore[return-value]
+    found: set[str] = set()
+    for call in module.calls:
+        is_parsing = isinstance(call.func, ast.Attribute) and call.func.attr in PARSING
+        if is_parsing or call in _constructions(module):
+            found.update(_targets(call, module))
+    return found
 
 
 def _targets(call: ast.Call, module: PythonModule) -> Iterator[str]:
@@ -152,18 +143,17 @@ def _class_level(cls: ast.ClassDef) -> set[str]:
     return names
 
 
+@per_module
 def stored(module: PythonModule) -> dict[str, list[ast.Attribute]]:
     """The places that assign or delete an attribute, by its name."""
-    cached = module.memo.get(("attribute stores", module.tree))
-    if cached is None:
-        table: dict[str, list[ast.Attribute]] = {}
-        for node in module.of(ast.Attribute):
-            if not isinstance(node.ctx, ast.Load):
-                table.setdefault(node.attr, []).append(node)
-        cached = module.memo["attribute stores", module.tree] = table
-    return cached  # type: ignore[return-value]
+    table: dict[str, list[ast.Attribute]] = {}
+    for node in module.of(ast.Attribute):
+        if not isinstance(node.ctx, ast.Load):
+            table.setdefault(node.attr, []).append(node)
+    return table
 
 
+@per_module
 def _built(source: ast.expr, module: PythonModule) -> Callee | None:
     if isinstance(source, ast.Call):
         return _of_class(source.func, module)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from trl_lint.checks.drift._calls import arguments
 from trl_lint.checks.drift._defaults import Given
+from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.module import PythonModule
@@ -106,16 +107,15 @@ def _is_opaque(keyword: ast.keyword) -> bool:
     value = keyword.value
     if isinstance(value, ast.Dict):
         return not all(isinstance(key, ast.Constant) for key in value.keys)
-    is_dict = isinstance(value, ast.Call) and key_of(value.func) == "dict" and not value.args
-    return not (is_dict and all(inner.arg is not None for inner in value.keywords))  # type: ignore[attr-defined]
+    if not isinstance(value, ast.Call) or key_of(value.func) != "dict" or value.args:
+        return True
+    return any(inner.arg is None for inner in value.keywords)
 
 
+@per_module
 def stored(module: PythonModule) -> frozenset[str]:
     """The attributes that the file sets on something, `*` if it sets attributes whose names nobody can tell."""
-    cached = module.memo.get(("stored attributes", module.tree))
-    if cached is None:
-        cached = module.memo["stored attributes", module.tree] = frozenset(_attributes(module))
-    return cached  # type: ignore[return-value]
+    return frozenset(_attributes(module))
 
 
 def _attributes(module: PythonModule) -> Iterator[str]:

@@ -15,6 +15,7 @@ from trl_lint.checks.drift._calls import accepts, arguments, known_calls
 from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.presence import Ask, Points, points_of_name, points_of_parameter, stretches
+from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT
 from trl_lint.project.stack import Choices, demands_at
 from trl_lint.python.module import PythonModule
@@ -29,12 +30,17 @@ def runnable(module: PythonModule, known: Choices, project: Project, package: st
 
     What stands behind a requirement of its own (`require_version`) tells nothing about the rest.
     """
-    releases = known[package].releases
-    key = (f"runnable {package} {releases[0]} {releases[-1]} {len(releases)}", module.tree)
-    cached = module.memo.get(key)
-    if cached is None:
-        cached = module.memo[key] = _runnable(module, known, project, package)
-    return cached  # type: ignore[return-value]
+    table, releases = _known_runnable(module), known[package].releases
+    key = package, releases[0], releases[-1], len(releases)
+    if key not in table:
+        table[key] = _runnable(module, known, project, package)
+    return table[key]
+
+
+@per_module
+def _known_runnable(module: PythonModule) -> dict[tuple[str, str, str, int], tuple[str, ...]]:
+    """What `runnable` has answered, by the package and its releases: the first, the last, and how many."""
+    return {}
 
 
 def _runnable(module: PythonModule, known: Choices, project: Project, package: str) -> tuple[str, ...]:

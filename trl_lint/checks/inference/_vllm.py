@@ -40,7 +40,9 @@ def is_made(call: ast.Call) -> bool:
 
 def is_engine(call: ast.Call, module: PythonModule) -> bool:
     """Whether a call builds an engine of vLLM in this process."""
-    origins = module.names.origins(call.func.value if is_made(call) else call.func)  # type: ignore[attr-defined]
+    func = call.func
+    made_by = func.value if isinstance(func, ast.Attribute) and is_made(call) else func
+    origins = module.names.origins(made_by)
     return any(is_from(origin, engine) for origin in origins for engine in _ENGINES)
 
 

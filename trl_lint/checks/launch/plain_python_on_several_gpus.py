@@ -10,7 +10,7 @@ from trl_lint.checks.launch._visible import TRANSPARENT, read_evidence
 from trl_lint.checks.launch._vllm_gpus import read_room
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Edit, Finding, Fix, Location, Severity
-from trl_lint.missing import ABSENT, UNKNOWN
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.sources import Source, SourceError
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def read_certainty(launch: Launch, project: Project) -> bool | None:
         value = launch.flag(name)
         if value is UNKNOWN:
             certain = False
-        elif value is not ABSENT and (value.text is None or value.text.lower() not in _OFF):  # type: ignore[union-attr]
+        elif not isinstance(value, Missing) and (value.text is None or value.text.lower() not in _OFF):
             return None
     for word in launch.args:
         if word.text is not None and word.text.endswith((".yaml", ".yml", ".json", ".toml")):

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Literal
 
+from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.python.module import PythonModule
 from trl_lint.regexes import regex
@@ -82,12 +83,10 @@ def _config_class(func: ast.expr, module: PythonModule, depth: int) -> str | Non
     return None
 
 
+@per_module
 def kind_of_module(module: PythonModule) -> Kind:
     """The kind of training a whole module is about, by the config and trainer classes it names."""
-    known = module.memo.get(("kind of training", module.tree))
-    if known is None:
-        known = module.memo["kind of training", module.tree] = _kind_of_text(module.text)
-    return known  # type: ignore[return-value]
+    return _kind_of_text(module.text)
 
 
 def _kind_of_text(text: str) -> Kind:
@@ -96,14 +95,11 @@ def _kind_of_text(text: str) -> Kind:
     return "preference" if _PREFERENCE_IN_TEXT.search(text) else "other"
 
 
+@per_module
 def is_policy_optimisation(module: PythonModule) -> bool:
     """Whether a module updates a language model's policy by hand: two kinds of words of it, and a model library."""
-    known = module.memo.get(("policy optimisation", module.tree))
-    if known is None:
-        is_known = bool(_MODEL_PACKAGES & module.names.modules())
-        known = is_known and sum(1 for words in _LOOP_WORDS if words.search(module.text)) >= 2
-        module.memo["policy optimisation", module.tree] = known
-    return bool(known)
+    is_known = bool(_MODEL_PACKAGES & module.names.modules())
+    return is_known and sum(1 for words in _LOOP_WORDS if words.search(module.text)) >= 2
 
 
 def kind_of_recipe(document: Document) -> Kind:

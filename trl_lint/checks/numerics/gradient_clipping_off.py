@@ -19,8 +19,8 @@ from trl_lint.checks.numerics._training import (
     kind_of_recipe,
 )
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Edit, Finding, Fix, Location, Severity
-from trl_lint.missing import ABSENT, UNKNOWN
+from trl_lint.finding import Edit, Finding, Fix, Severity
+from trl_lint.missing import ABSENT, Missing
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.islands import rewrite, with_keyword
@@ -170,13 +170,12 @@ class GradientClippingOff(Rule):
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         value = launch.flag("--max_grad_norm")
-        if value is ABSENT or value is UNKNOWN or not is_off_text(getattr(value, "text", None)):
+        if isinstance(value, Missing) or not is_off_text(value.text):
             return
         if kind_of_launch(launch, project) == "other":
             return
-        start, end = value.start, value.end  # type: ignore[union-attr]
-        place: Location = launch.source.location(start, end)
-        yield self.finding(place, word_off(f"--max_grad_norm {value.text}"), severity="warning")  # type: ignore[union-attr]
+        place = launch.source.location(value.start, value.end)
+        yield self.finding(place, word_off(f"--max_grad_norm {value.text}"), severity="warning")
 
 
 def is_refused(document: Document, project: Project) -> bool:

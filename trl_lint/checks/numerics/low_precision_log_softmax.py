@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.numerics._training import is_policy_optimisation, kind_of_module
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix
+from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import last_name
@@ -68,18 +69,15 @@ def read_precision(site: Site) -> str | None:
     return found if found in _ERRORS else None
 
 
+@per_module
 def is_in_question(module: PythonModule) -> bool:
     """Whether a module trains a policy and speaks of a low precision, but not of autocast."""
-    known = module.memo.get(("low precision", module.tree))
-    if known is None:
-        known = (
-            _HALF.search(module.text) is not None
-            and not is_test_file(module.path)
-            and (is_policy_optimisation(module) or kind_of_module(module) != "other")
-            and _MIXED.search(module.text) is None
-        )
-        module.memo["low precision", module.tree] = known
-    return bool(known)
+    return (
+        _HALF.search(module.text) is not None
+        and not is_test_file(module.path)
+        and (is_policy_optimisation(module) or kind_of_module(module) != "other")
+        and _MIXED.search(module.text) is None
+    )
 
 
 def is_of_trainer(module: PythonModule, call: ast.Call) -> bool:

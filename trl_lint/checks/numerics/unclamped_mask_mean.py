@@ -6,11 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location
+from trl_lint.memos import per_project
 from trl_lint.paths import is_test_file
 from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.guards import last_name
@@ -124,12 +125,10 @@ def read_labels(call: ast.Call, module: PythonModule) -> Location | None:
     return None
 
 
+@per_project
 def emptied_rows(project: Project) -> Location | None:
     """A place of the project that leaves a row without a label that counts: `labels[:] = IGNORE_INDEX`."""
-    key = ("rows without labels",)
-    if key not in project.memo:
-        project.memo[key] = next(_emptied_rows(project), None)
-    return cast("Location | None", project.memo[key])
+    return next(_emptied_rows(project), None)
 
 
 def _emptied_rows(project: Project) -> Iterator[Location]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import parse_specifier
 from trl_lint.knowledge.requirements import Requirement, dependents, providers, requirement, requirements_of
+from trl_lint.memos import per_project
 from trl_lint.project.folders import SCRIPT_KINDS
 from trl_lint.project.installs import by_environment
 from trl_lint.project.packages import Package, Tier, resolve
@@ -26,12 +27,19 @@ if TYPE_CHECKING:
 
 def views_of(manifest: Manifest, project: Project) -> list[View]:
     """A manifest as its rules judge it: once for each environment that its commands fill. All rules get the same."""
-    known = project.memo.get(("views", manifest.path))
-    if known is None or cast("tuple[Manifest, list[View]]", known)[0] is not manifest:
+    table = _known_views(project)
+    known = table.get(manifest.path)
+    if known is None or known[0] is not manifest:
         parts = by_environment(manifest)
         views = [View(part, project, is_part=True) for part in parts.values() if part.pins]
-        known = project.memo["views", manifest.path] = manifest, [View(manifest, project)] if len(parts) < 2 else views
-    return cast("tuple[Manifest, list[View]]", known)[1]
+        known = table[manifest.path] = manifest, [View(manifest, project)] if len(parts) < 2 else views
+    return known[1]
+
+
+@per_project
+def _known_views(project: Project) -> dict[str, tuple[Manifest, list[View]]]:
+    """By path, the manifest that was read last and its views."""
+    return {}
 
 
 class View:
@@ -274,12 +282,10 @@ def _are_near(one: Pin, other: Pin, view: View) -> bool:
     return os.path.dirname(here) == os.path.dirname(there)
 
 
+@per_project
 def _are_installed_together(here: str, there: str, project: Project) -> bool:
     """Whether some document installs two requirements files. One that includes the other is judged by itself."""
-    key = ("installed together", here, there)
-    if key not in project.memo:
-        project.memo[key] = any(there in one.files for one in project.folders.beside(here))
-    return bool(project.memo[key])
+    return any(there in one.files for one in project.folders.beside(here))
 
 
 _MOST_ALIKE = 60

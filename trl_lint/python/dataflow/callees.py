@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TypeVar
 
+from trl_lint.memos import per_module
 from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.guards import functions_named
 from trl_lint.python.module import FunctionNode, PythonModule
@@ -17,7 +18,7 @@ _TRANSPARENT = frozenset(
 )
 
 
-def callee(module: PythonModule, func: ast.expr, caller: FunctionNode) -> FunctionNode | None:
+def callee(module: PythonModule, func: ast.expr, caller: FunctionNode | ast.Module) -> FunctionNode | None:
     """The one function that `name(…)` or, in a method, `self.name(…)` can mean; None where that is not certain."""
     if isinstance(func, ast.Name):
         return named(module, func.id)
@@ -46,15 +47,9 @@ def _is_rebound(module: PythonModule, name: str) -> bool:
     )
 
 
+@per_module
 def _is_plain(function: FunctionNode, module: PythonModule) -> bool:
     """No generator, no coroutine, no decorator that may change the result, and no stub."""
-    known = module.memo.get(("is plain", function))
-    if known is None:
-        known = module.memo["is plain", function] = _returns_what_it_says(function, module)
-    return bool(known)
-
-
-def _returns_what_it_says(function: FunctionNode, module: PythonModule) -> bool:
     if isinstance(function, ast.AsyncFunctionDef):
         return False
     for decorator in function.decorator_list:

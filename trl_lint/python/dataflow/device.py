@@ -7,8 +7,8 @@ its caller. Semantics of torch are in `device_calls.py`, the values in `places.p
 from __future__ import annotations
 
 import ast
-from typing import cast
 
+from trl_lint.memos import per_module
 from trl_lint.missing import UNKNOWN as NOT_LITERAL
 from trl_lint.python.dataflow.device_calls import Keywords
 from trl_lint.python.dataflow.device_following import (
@@ -109,11 +109,13 @@ def is_left_in_state(module: PythonModule, init: FunctionNode, factory: ast.Call
     owner = module.parents.get(init)
     if init.name != "__init__" or not isinstance(owner, ast.ClassDef) or not stays_where_it_is(owner):
         return False
-    key = ("left in state", init)
-    if key not in module.memo:
-        state = DeviceDomain(module, init).state_of(owner).values()
-        module.memo[key] = {value.factory for value in state if value.is_state and value.factory is not None}
-    return factory in cast("set[ast.Call]", module.memo[key])
+    return factory in _left_in_state(module, init, owner)
+
+
+@per_module
+def _left_in_state(module: PythonModule, init: FunctionNode, owner: ast.ClassDef) -> set[ast.Call]:
+    state = DeviceDomain(module, init).state_of(owner).values()
+    return {value.factory for value in state if value.is_state and value.factory is not None}
 
 
 def certain(analyses: list[Found]) -> list[Mix]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 
+from trl_lint.memos import per_module
 from trl_lint.python.dataflow import callees
 from trl_lint.python.dataflow.device_calls import Keywords, TorchCalls
 from trl_lint.python.dataflow.interpreter import Domain, Env, Interpreter, Plain, dotted, rebound
@@ -54,11 +55,7 @@ class DeviceInterpreter(Interpreter[Value]):
         self.following = domain
 
     def rebound(self, statement: ast.stmt) -> Iterable[str]:
-        memo = self.following.module.memo
-        known = memo.get(("rebound", statement))
-        if known is None:
-            known = memo["rebound", statement] = tuple(rebound(statement))
-        return known  # type: ignore[return-value]
+        return _rebound(self.following.module, statement)
 
     def items(self, value: Value) -> Sequence[Value]:
         return value.members if value.kind == "record" else ()
@@ -99,27 +96,7 @@ class Following(TorchCalls, Plain[Value], Domain[Value]):
 
     def start(self) -> Env[Value]:
         """What the parameters hold, and in a method the state that the class has from its beginning."""
-        known = self.module.memo.get(("device parameters", self.function))
-        if known is None:
-            known = self.module.memo["device parameters", self.function] = self._parameters()
-        return {**self._state(), **known}  # type: ignore[dict-item]
-
-    def _parameters(self) -> Env[Value]:
-        env: Env[Value] = {}
-        spec = self.function.args
-        for arg in [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]:
-            if is_tensor_annotation(arg.annotation):
-                env[arg.arg] = Value("param")
-            elif is_list_annotation(arg.annotation):
-                env[arg.arg] = listed([UNKNOWN])
-            elif arg.arg in self.tensors.texts and not is_foreign_annotation(arg.annotation):
-                env[arg.arg] = TENSOR
-            else:
-                env[arg.arg] = UNKNOWN
-        for extra in (spec.vararg, spec.kwarg):
-            if extra is not None:
-                env[extra.arg] = UNKNOWN
-        return env
+        return {**self._state(), **_parameters(self.module, self.function)}
 
     def opens(self, node: ast.With | ast.AsyncWith) -> object:
         outer = self.follows_default
@@ -167,8 +144,7 @@ class Following(TorchCalls, Plain[Value], Domain[Value]):
 
     def _summary(self, module: PythonModule, callee: FunctionNode, given: Env[Value], names: frozenset[str]) -> Value:
         """What a function returns for these values; worked out once for all functions of all modules that call it."""
-        known = module.memo.setdefault(("device summaries", callee), {})
-        table: dict[object, _Summary] = known  # type: ignore[assignment]
+        table = _summaries(module, callee)
         values = tuple(sorted(given.items(), key=lambda pair: pair[0]))
         key = (len(self._calling), module is self._home, self.follows_default, names, values)
         summary = table.get(key)
@@ -232,10 +208,10 @@ class Following(TorchCalls, Plain[Value], Domain[Value]):
 
     def state_of(self, owner: ast.ClassDef) -> Env[Value]:
         """What `__init__` leaves in `self`, worked out once for all methods of a class."""
-        cached = self.module.memo.get(("device state", owner))
-        if cached is None:
-            cached = self.module.memo["device state", owner] = self._read_state(owner)
-        return cached  # type: ignore[return-value]
+        known = _states(self.module)
+        if owner not in known:
+            known[owner] = self._read_state(owner)
+        return known[owner]
 
     def _read_state(self, owner: ast.ClassDef) -> Env[Value]:
         init = next(
@@ -254,6 +230,44 @@ class Following(TorchCalls, Plain[Value], Domain[Value]):
         }
 
 
+@per_module
+def _rebound(module: PythonModule, statement: ast.stmt) -> tuple[str, ...]:
+    return tuple(rebound(statement))
+
+
+@per_module
+def _parameters(module: PythonModule, function: FunctionNode) -> Env[Value]:
+    """What the parameters of a function hold, as far as their annotations and their uses tell."""
+    tensors = proven_tensors(function, module)
+    env: Env[Value] = {}
+    spec = function.args
+    for arg in [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]:
+        if is_tensor_annotation(arg.annotation):
+            env[arg.arg] = Value("param")
+        elif is_list_annotation(arg.annotation):
+            env[arg.arg] = listed([UNKNOWN])
+        elif arg.arg in tensors.texts and not is_foreign_annotation(arg.annotation):
+            env[arg.arg] = TENSOR
+        else:
+            env[arg.arg] = UNKNOWN
+    for extra in (spec.vararg, spec.kwarg):
+        if extra is not None:
+            env[extra.arg] = UNKNOWN
+    return env
+
+
+@per_module
+def _summaries(module: PythonModule, callee: FunctionNode) -> dict[object, _Summary]:
+    """What a function was found to return, by what it was given and how."""
+    return {}
+
+
+@per_module
+def _states(module: PythonModule) -> dict[ast.ClassDef, Env[Value]]:
+    """What `state_of` has answered for each class."""
+    return {}
+
+
 def _defaults(callee: FunctionNode, names: frozenset[str]) -> Env[Value]:
     """The parameters that are None because the call does not give them."""
     spec = callee.args
@@ -261,22 +275,18 @@ def _defaults(callee: FunctionNode, names: frozenset[str]) -> Env[Value]:
     return {name: NONE for name in missing if is_none(default_of(callee, name))}
 
 
+@per_module
 def _changed_state(module: PythonModule, method: FunctionNode) -> frozenset[str]:
     """The attributes of `self` that a method may assign."""
-    known = module.memo.get(("changed state", method))
-    if known is None:
-        names = {name for statement in method.body for name in rebound(statement)}
-        known = module.memo["changed state", method] = frozenset(name for name in names if name.startswith("self."))
-    return known  # type: ignore[return-value]
+    names = {name for statement in method.body for name in rebound(statement)}
+    return frozenset(name for name in names if name.startswith("self."))
 
 
+@per_module
 def _stored_attributes(module: PythonModule) -> Counter[str]:
     """How often each attribute is assigned in a module, of whatever object."""
-    cached = module.memo.get(("stored attributes", module.tree))
-    if cached is None:
-        stores = (node.attr for node in module.of(ast.Attribute) if not isinstance(node.ctx, ast.Load))
-        cached = module.memo["stored attributes", module.tree] = Counter(stores)
-    return cached  # type: ignore[return-value]
+    stores = (node.attr for node in module.of(ast.Attribute) if not isinstance(node.ctx, ast.Load))
+    return Counter(stores)
 
 
 def stays_where_it_is(owner: ast.ClassDef) -> bool:

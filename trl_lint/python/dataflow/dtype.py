@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Literal
 
+from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT
 from trl_lint.python.dataflow import torch_facts as torch
 from trl_lint.python.dataflow.interpreter import Env, Interpreter, Plain, dotted
@@ -24,20 +25,18 @@ _KEEPING = torch.SAME_DEVICE_METHODS - torch.DTYPES - {
 _MOST_STEPS = 100_000
 
 
+@per_module
 def precisions(module: PythonModule, function: FunctionNode) -> dict[ast.Call, Precision]:
     """What each call of torch, and each method call, of a function works in: the precision of its tensor.
 
     Empty for a function too intricate to be followed to its end.
     """
-    cached = module.memo.get(("precisions", function))
-    if cached is None:
-        domain = PrecisionDomain(module)
-        try:
-            Interpreter(domain).run(function.body, {})
-        except RecursionError:
-            domain.seen.clear()
-        cached = module.memo["precisions", function] = domain.seen
-    return cached  # type: ignore[return-value]
+    domain = PrecisionDomain(module)
+    try:
+        Interpreter(domain).run(function.body, {})
+    except RecursionError:
+        domain.seen.clear()
+    return domain.seen
 
 
 class PrecisionDomain(Plain[Precision]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from trl_lint.memos import per_module
 from trl_lint.missing import UNKNOWN as NOT_LITERAL
 from trl_lint.python.dataflow.flow import (
     ONE,
@@ -32,17 +33,15 @@ from trl_lint.python.values import literal
 _MOST_STEPS = 60_000
 
 
+@per_module
 def flows(module: PythonModule, root: Root) -> Flows | None:
     """The analysis of a function, or of the statements of a module; None if it is too intricate to be followed."""
-    key = ("gradient", root)
-    if key not in module.memo:
-        domain = GradientDomain(module, root)
-        try:
-            Interpreter(domain).run(root.body, domain.start())
-            module.memo[key] = domain.found()
-        except RecursionError:
-            module.memo[key] = None
-    return module.memo[key]  # type: ignore[return-value]
+    domain = GradientDomain(module, root)
+    try:
+        Interpreter(domain).run(root.body, domain.start())
+    except RecursionError:
+        return None
+    return domain.found()
 
 
 class GradientDomain(GradientCalls):
@@ -110,8 +109,9 @@ class GradientDomain(GradientCalls):
         if self._steps > _MOST_STEPS:
             raise RecursionError("too many steps")
         if isinstance(node, ast.Constant):
-            is_plain = isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
-            return number(float(node.value)) if is_plain and abs(node.value) < 1e300 else UNKNOWN  # type: ignore[arg-type]
+            if not isinstance(node.value, (int, float)) or isinstance(node.value, bool):
+                return UNKNOWN
+            return number(float(node.value)) if abs(node.value) < 1e300 else UNKNOWN
         if isinstance(node, ast.Name):
             return self._name(node, env)
         if isinstance(node, ast.Attribute):

@@ -171,9 +171,9 @@ class GradientCalls(Recorder):
     ) -> Flow | None:
         """What a function of this module returns for these arguments; None if that is not to be found out."""
         is_method = isinstance(node.func, ast.Attribute)
-        if len(self._calling) >= _MOST_CALLS_DEEP or (is_method and isinstance(self._function, ast.Module)):
+        if len(self._calling) >= _MOST_CALLS_DEEP:
             return None
-        callee = callees.callee(self.module, node.func, self._function)  # type: ignore[arg-type]
+        callee = callees.callee(self.module, node.func, self._function)
         if callee is None or callee is self._function:
             return None
         bound = callees.bound(callee, node, values, keywords, is_method)

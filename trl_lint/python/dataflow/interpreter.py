@@ -274,8 +274,8 @@ def owners(name: str) -> Iterator[str]:
 def rebound(statement: ast.stmt) -> Iterator[str]:
     """The dotted names a statement may bind: assigned anywhere in it, imported, defined, or shared with a closure."""
     is_scope = isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-    if is_scope:
-        yield statement.name  # type: ignore[attr-defined]
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield statement.name
     for node in nodes_in(statement):
         if isinstance(node, (ast.Nonlocal, ast.Global)):
             yield from node.names

@@ -40,8 +40,9 @@ class Mix(NamedTuple):
     @property
     def function(self) -> FunctionNode | None:
         """The function in which they meet. `x += y` is read as an addition that is no part of the tree; `x` is one."""
-        is_made_up = isinstance(self.node, ast.BinOp) and self.node not in self.place.parents
-        return self.place.function(self.node.left if is_made_up else self.node)  # type: ignore[attr-defined]
+        if isinstance(self.node, ast.BinOp) and self.node not in self.place.parents:
+            return self.place.function(self.node.left)
+        return self.place.function(self.node)
 
     @property
     def strength(self) -> int:

@@ -39,7 +39,9 @@ def mode_of_context(node: ast.expr) -> Mode | None:
     if name in ("inference_mode", "set_grad_enabled"):
         if name == "inference_mode":
             return "inference" if given in (None, True) else "unknown"
-        return {False: "no_grad", True: "grad"}.get(given, "unknown") if isinstance(given, bool) else "unknown"  # type: ignore[return-value]
+        if not isinstance(given, bool):
+            return "unknown"
+        return "grad" if given else "no_grad"
     if "grad" in name or "infer" in name or "eval" in name:
         return "unknown"
     return None

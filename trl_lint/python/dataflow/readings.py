@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from trl_lint.memos import per_module
 from trl_lint.python.dataflow import torch_facts as torch
 from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.dataflow.places import Rank
@@ -131,12 +132,10 @@ _NOTHING = Proven(frozenset(), frozenset())
 
 def proven_tensors(function: FunctionNode, module: PythonModule) -> Proven:
     """Expressions that are used in a way only torch tensors allow."""
-    known = module.memo.get(("proven tensors", module.tree))
-    if known is None:
-        known = module.memo["proven tensors", module.tree] = _proven_tensors(module)
-    return known.get(function, _NOTHING)  # type: ignore[attr-defined, no-any-return]
+    return _proven_tensors(module).get(function, _NOTHING)
 
 
+@per_module
 def _proven_tensors(module: PythonModule) -> dict[FunctionNode, Proven]:
     found: dict[FunctionNode, dict[str, tuple[type, str]]] = {}
     for node in module.of(ast.Attribute):
@@ -148,15 +147,15 @@ def _proven_tensors(module: PythonModule) -> dict[FunctionNode, Proven]:
     return {function: Proven(frozenset(texts), frozenset(texts.values())) for function, texts in found.items()}
 
 
+@per_module
 def text_of(node: ast.expr, module: PythonModule) -> str:
     """`ast.unparse`, once for each expression: branches and calls bring the same one up again and again."""
-    name = dotted(node)
-    if name is not None:
-        return name
-    known = module.memo.get(("text", node))
-    if known is None:
-        known = module.memo["text", node] = ast.unparse(node)
-    return known  # type: ignore[return-value]
+    return dotted(node) or _unparsed(node, module)
+
+
+@per_module
+def _unparsed(node: ast.expr, module: PythonModule) -> str:
+    return ast.unparse(node)
 
 
 def parts(node: ast.expr) -> Iterator[ast.expr]:
@@ -228,16 +227,14 @@ def sets_default_device(node: ast.With | ast.AsyncWith) -> bool:
     return any(name.rpartition(".")[2].endswith("device") for name in names)
 
 
+@per_module
 def under_default_device(module: PythonModule) -> frozenset[str]:
     """The names of the functions that may run inside of such a `with`, called there directly or over another."""
-    cached = module.memo.get(("under default device", module.tree))
-    if cached is None:
-        withs: list[ast.With | ast.AsyncWith] = [*module.of(ast.With), *module.of(ast.AsyncWith)]
-        blocks: list[ast.AST] = [node for node in withs if sets_default_device(node)]
-        found: set[str] = set()
-        while blocks:
-            names = {last_name(node.func) for block in blocks for node in ast.walk(block) if isinstance(node, ast.Call)}
-            blocks = [function for function in module.functions if function.name in names - found]
-            found |= names
-        cached = module.memo["under default device", module.tree] = frozenset(found)
-    return cached  # type: ignore[return-value]
+    withs: list[ast.With | ast.AsyncWith] = [*module.of(ast.With), *module.of(ast.AsyncWith)]
+    blocks: list[ast.AST] = [node for node in withs if sets_default_device(node)]
+    found: set[str] = set()
+    while blocks:
+        names = {last_name(node.func) for block in blocks for node in ast.walk(block) if isinstance(node, ast.Call)}
+        blocks = [function for function in module.functions if function.name in names - found]
+        found |= names
+    return frozenset(found)
