@@ -24,7 +24,7 @@ from trl_lint.sources import Files, SourceError, SourceFile
 from trl_lint.workers import jobs_for, spread
 
 if TYPE_CHECKING:
-    from trl_lint.cache.parts import Parts
+    from trl_lint.cache.parts import Earlier, Parts
 
 Found = tuple[str, bool]  # a path, and whether it was named on the command line
 
@@ -44,13 +44,6 @@ class Result(NamedTuple):
     checked: int
     parts: Parts | None = None
     again: frozenset[str] | None = None
-
-
-class Earlier(NamedTuple):
-    """What an earlier run came to. Of all that it rests on, only the Python files `changed` are not as they were."""
-
-    parts: Parts
-    changed: frozenset[str]
 
 
 class Shared(NamedTuple):

@@ -6,9 +6,11 @@ one number means the same to rules, fixes and reports. Lines and columns are com
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from trl_lint.records import NamedTuple
+from trl_lint.words import counted
 
 Severity = Literal["error", "warning", "info"]
 Applicability = Literal["safe", "unsafe"]
@@ -124,3 +126,12 @@ def _excerpt(text: str) -> str:
 def lowered(severity: Severity) -> Severity:
     """One level lower, for a verdict that rests on an assumed version; `info` stays."""
     return SEVERITIES[max(0, SEVERITIES.index(severity) - 1)]
+
+
+def levels(findings: Iterable[Finding]) -> str:
+    """`3 errors, 1 warning`."""
+    numbers = {"error": 0, "warning": 0, "info": 0}
+    for finding in findings:
+        numbers[finding.severity] += 1
+    parts = [counted(number, "hint" if name == "info" else name) for name, number in numbers.items() if number]
+    return ", ".join(parts)

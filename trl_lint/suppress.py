@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.comments import Comments, read_comments
-from trl_lint.finding import Edit, Finding, Fix, Location, Notice, Severity, lowered
+from trl_lint.finding import Edit, Finding, Fix, Location, Notice, Severity, levels, lowered
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError, SourceFile
@@ -210,8 +210,6 @@ def apply(
 
 
 def _skipped_file(hidden: list[Finding], switch: Location) -> Notice:
-    from trl_lint.reports import levels
-
     return Notice("skipped-file", f"`# flake8: noqa` switches this file off, which hides {levels(hidden)}", switch)
 
 

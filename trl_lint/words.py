@@ -21,3 +21,8 @@ def read_count(text: str | None) -> int | None:
 def listed(texts: Sequence[str]) -> str:
     """Texts as part of a sentence: `a`, `a and b`, `a, b and c`."""
     return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 error`, `2 errors`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -66,6 +66,13 @@ class Parts(NamedTuple):
         return Parts(self.asked, findings, notices, sorted(suppressing), roots, record.said, record.taken, record.used)
 
 
+class Earlier(NamedTuple):
+    """What an earlier run came to. Of all that it rests on, only the Python files `changed` are not as they were."""
+
+    parts: Parts
+    changed: frozenset[str]
+
+
 class _Paths:
     """Every path once, and for each mention its number."""
 

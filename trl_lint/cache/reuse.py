@@ -6,10 +6,9 @@ import time
 
 from trl_lint.cache.brought import brought_entries
 from trl_lint.cache.entry import CONTENTS, Entry
-from trl_lint.cache.parts import decoded
+from trl_lint.cache.parts import Earlier, decoded
 from trl_lint.cache.renewal import looked_again
 from trl_lint.cache.replay import entry_path, own_entry, restamped, still_answered
-from trl_lint.engine import Earlier
 from trl_lint.stamps import lasting
 
 

@@ -17,19 +17,20 @@ from trl_lint.commands import UsageError
 from trl_lint.commands.options import group_by_settings, read_options, unread
 from trl_lint.finding import SEVERITIES, Edit, Finding, Notice
 from trl_lint.records import NamedTuple
-from trl_lint.reports import FOR_PEOPLE, WITH_EDITS, Report, counted, visible, write
+from trl_lint.reports import FOR_PEOPLE, WITH_EDITS, Report, visible, write
 from trl_lint.reports.colors import wants_color
 from trl_lint.settings import Settings
 from trl_lint.settings_file import SettingsError
 from trl_lint.sources.text import Files, SourceFile
+from trl_lint.words import counted
 
 if TYPE_CHECKING:
     import argparse
 
     from trl_lint.baseline import Baseline
-    from trl_lint.cache.parts import Parts
+    from trl_lint.cache.parts import Earlier, Parts
     from trl_lint.cache.store import Memory
-    from trl_lint.engine import Earlier, Result
+    from trl_lint.engine import Result
     from trl_lint.fixes.repair import Refusal
 
 # As wide as the excerpts get where no terminal says otherwise.

@@ -12,10 +12,12 @@ from trl_lint import looks
 from trl_lint.commands import UsageError
 from trl_lint.commands.options import group_by_settings
 from trl_lint.commands.unread import say_unread
-from trl_lint.reports import Report, counted, levels, visible
+from trl_lint.finding import levels
+from trl_lint.reports import Report, visible
 from trl_lint.settings import Options
 from trl_lint.settings_file import SettingsError, read_targets
 from trl_lint.sources import Files, SourceError
+from trl_lint.words import counted
 
 if TYPE_CHECKING:
     from packaging.version import Version

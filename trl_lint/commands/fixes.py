@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import TextIO
 
 from trl_lint.finding import Finding
-from trl_lint.reports import Report, counted, page_of, visible
+from trl_lint.reports import Report, page_of, visible
 from trl_lint.reports.colors import Palette
 from trl_lint.reports.log_safe import is_ci_log
 from trl_lint.sources.text import SourceFile
+from trl_lint.words import counted
 
 
 def write_diff(changed: Mapping[str, bytes], before: Mapping[str, SourceFile], report: Report, stream: TextIO) -> None:

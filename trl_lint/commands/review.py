@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from trl_lint.commands import UsageError
 from trl_lint.finding import SEVERITIES, Severity
 from trl_lint.paths import is_below, relative_to
-from trl_lint.reports import counted, page_of, visible
+from trl_lint.reports import page_of, visible
 from trl_lint.reports.github import COMMANDS, command
+from trl_lint.words import counted
 
 if TYPE_CHECKING:
     from trl_lint.review.github import Client

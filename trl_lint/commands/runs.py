@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from trl_lint import looks
 from trl_lint.commands import UsageError
 from trl_lint.commands.unread import say_unread
+from trl_lint.project.runs import files_of
 from trl_lint.settings_file import SettingsError
 
 if TYPE_CHECKING:
@@ -78,11 +79,6 @@ def collect_runs(paths: Iterable[str], documentation: bool) -> list[Run]:
 def is_shown(run: Run) -> bool:
     """Whether a launch is worth showing: it trains or serves, or its script is configured like a training."""
     return run.framework != "other" or run.launch.launcher in ("accelerate", "deepspeed", "torchrun")
-
-
-def files_of(run: Run) -> list[str]:
-    """The files of the project that a run uses."""
-    return [run.launch.source.path, *(path for link in run.links for path in link.paths)]
 
 
 def _below(path: str, folder: str) -> bool:

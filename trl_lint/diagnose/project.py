@@ -203,7 +203,7 @@ class ProjectEvidence:
         """Whether a finding is about the run of the log, as far as that is known."""
         if not self.runs or not self.scripts:
             return True
-        from trl_lint.commands.runs import files_of
+        from trl_lint.project.runs import files_of
 
         mine = {path for run in self.runs for path in files_of(run)}
         other = {path for run in self.project.runs() if run not in self.runs for path in files_of(run)} - mine

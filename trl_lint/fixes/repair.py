@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint import looks
+from trl_lint.cache.parts import Earlier
 from trl_lint.finding import Edit, Finding
 from trl_lint.fixes.apply import Moves, by_path, compatible, edited, is_sound, moves
 from trl_lint.fixes.verify import objection
@@ -13,7 +14,7 @@ from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError, SourceFile
 
 if TYPE_CHECKING:
-    from trl_lint.engine import Earlier, Result
+    from trl_lint.engine import Result
 
 # Fixes that make work for one another come to rest in a few rounds; more rounds mean that two of them quarrel.
 _MAX_ROUNDS = 10
@@ -71,8 +72,6 @@ class _Loop:
     def _earlier(self, contents: dict[str, bytes]) -> Earlier | None:
         """What is known already, for a run on other contents. A problem is told by a run that meets it, and by none
         that spares its file."""
-        from trl_lint.engine import Earlier
-
         if self.result.parts is None or self.result.problems or _cut_short(self.result):
             return None
         changed = (path for path, data in contents.items() if data != self.contents.get(path))

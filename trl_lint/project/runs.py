@@ -365,3 +365,8 @@ def is_builtin(name: str) -> bool:
     from trl_lint.knowledge.commands import builtin_config
 
     return builtin_config(name) is not None
+
+
+def files_of(run: Run) -> list[str]:
+    """The files of the project that a run uses."""
+    return [run.launch.source.path, *(path for link in run.links for path in link.paths)]

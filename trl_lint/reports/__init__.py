@@ -5,16 +5,16 @@ Nothing that comes from an analysed file reaches a terminal as it is: see `visib
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
-from trl_lint.finding import SEVERITIES, Finding, Location, Notice, Severity
+from trl_lint.finding import SEVERITIES, Finding, Location, Notice, Severity, levels
 from trl_lint.paths import relative_to
 from trl_lint.records import NamedTuple
 from trl_lint.reports.log_safe import without_orders
 from trl_lint.sources.text import Files, Position, SourceError, SourceFile
-from trl_lint.words import listed
+from trl_lint.words import counted, listed
 
 if TYPE_CHECKING:
     from trl_lint.knowledge.pages import Page
@@ -138,19 +138,6 @@ def char_width(char: str) -> int:
 
 
 # -- counts -----------------------------------------------------------------------------------------------------------
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def levels(findings: Iterable[Finding]) -> str:
-    """`3 errors, 1 warning`."""
-    numbers = {"error": 0, "warning": 0, "info": 0}
-    for finding in findings:
-        numbers[finding.severity] += 1
-    parts = [counted(number, "hint" if name == "info" else name) for name, number in numbers.items() if number]
-    return ", ".join(parts)
 
 
 def notes(report: Report) -> str:

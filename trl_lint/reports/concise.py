@@ -7,8 +7,9 @@ from typing import TextIO
 
 from trl_lint.causes import Entry, Group, entries_of, groups_of
 from trl_lint.finding import Finding
-from trl_lint.reports import Report, counted, notes, summary, visible
+from trl_lint.reports import Report, notes, summary, visible
 from trl_lint.reports.colors import Palette
+from trl_lint.words import counted
 
 # How many places and names an entry shows before it only counts them.
 _MOST_PLACES = 3

@@ -6,8 +6,9 @@ import textwrap
 from typing import TYPE_CHECKING, Any, TextIO
 
 from trl_lint.paths import relative_to
-from trl_lint.reports import counted, visible
+from trl_lint.reports import visible
 from trl_lint.reports.log_safe import dump_json
+from trl_lint.words import counted
 
 if TYPE_CHECKING:
     from trl_lint.diagnose.causes import Diagnosed, Diagnosis

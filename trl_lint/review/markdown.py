@@ -14,9 +14,10 @@ from collections.abc import Iterable, Sequence
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.reports import counted, page_of, visible
+from trl_lint.reports import page_of, visible
 from trl_lint.review.report import Place, Reported
 from trl_lint.review.suggestion import Suggestion
+from trl_lint.words import counted
 
 # "Body is too long (maximum is 65536 characters)"; room is left for the marker.
 MAX_BODY = 65_536

@@ -6,12 +6,12 @@ import time
 from collections.abc import Collection, Iterator
 
 from trl_lint.records import NamedTuple
-from trl_lint.reports import counted
 from trl_lint.review import InvalidError, RefusedError, ReviewError, UnclearError
 from trl_lint.review.github import Client, Request
 from trl_lint.review.plan import Action, Draft, Options, Post, Reopen, Resolve, Rewrite, Summarise, is_stale, plan
 from trl_lint.review.report import Reading
 from trl_lint.review.state import State, Target, read_state
+from trl_lint.words import counted
 
 # How often a pull request is looked at when answers are missing, and seconds to wait before, until it shows what was
 # written.
