@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from trl_lint.cache.entry import CONTENTS, NAMES, SIZE, STAMP, Entry, short, write_entry
 from trl_lint.cache.folder import prune
@@ -15,10 +15,6 @@ from trl_lint.cache.replay import entry_path, key_of, place_of
 from trl_lint.cache.tool import tool_identity, tool_looks
 from trl_lint.looks import Record
 from trl_lint.stamps import CACHES, FILE, LINK, NOTHING, QUESTIONS, lasting, listing_digest
-
-if TYPE_CHECKING:
-    from typing import TextIO
-
 
 # The letters of paths that look the same in every format of a report.
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from trl_lint.finding import Location
-    from trl_lint.project.effective import Setting
+from trl_lint.finding import Location
+from trl_lint.project.effective import Setting
 
 
 def either(choices: Iterable[str]) -> str:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from trl_lint.memos import per_module
+from trl_lint.project.runs import Run
 from trl_lint.python.guards import last_name
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
-    from trl_lint.python.module import PythonModule
+from trl_lint.python.module import PythonModule
 
 # Those that are a `transformers.Trainer` in every release; PPO, and RLOO up to 0.21, have a loop of their own.
 _TRAINERS = frozenset(

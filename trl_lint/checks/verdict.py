@@ -9,19 +9,16 @@ the evidence, and `graded` makes a level of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from trl_lint.checks.rule import Rule
 from trl_lint.finding import Location, OpenPin, Severity, lowered
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import Absence, Ask, Points, absences, stretches
 from trl_lint.knowledge.ranges import holds, in_words, spans
+from trl_lint.project.environment import Environment
+from trl_lint.project.packages import Package
 from trl_lint.project.stack import Choice, Choices
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.checks.rule import Rule
-    from trl_lint.project.environment import Environment
-    from trl_lint.project.packages import Package
 
 
 class Evidence(NamedTuple):

@@ -6,16 +6,12 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.commands import UsageError
 from trl_lint.commands.unread import say_unread
-from trl_lint.project.runs import files_of
+from trl_lint.project.runs import Run, files_of
 from trl_lint.settings_file import SettingsError
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,21 +9,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from trl_lint.diagnose import dating
 from trl_lint.diagnose.failures import Failure, Note, Part
 from trl_lint.diagnose.first import first_failure, why_it_follows
 from trl_lint.diagnose.judging import Context, Match, match
 from trl_lint.diagnose.project import Place, ProjectEvidence
+from trl_lint.diagnose.reader import Log
 from trl_lint.diagnose.versions import versions_in
+from trl_lint.finding import Finding
 from trl_lint.knowledge import api
 from trl_lint.knowledge.symptoms import Cause, causes, myths
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.diagnose.reader import Log
-    from trl_lint.finding import Finding
 
 _MOST = 5
 _NAMED = ("key", "name", "flag", "file")

@@ -6,18 +6,16 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from trl_lint.diagnose.failures import Failure
+from trl_lint.finding import Finding
+from trl_lint.project import Project
+from trl_lint.project.environment import Environment
+from trl_lint.project.packages import Package
+from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.finding import Finding
-    from trl_lint.project import Project
-    from trl_lint.project.environment import Environment
-    from trl_lint.project.packages import Package
-    from trl_lint.project.runs import Run
-    from trl_lint.sources.text import Files
+from trl_lint.sources.text import Files
 
 Held = Literal["yes", "no", "unknown"]
 

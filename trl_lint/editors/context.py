@@ -11,17 +11,14 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from trl_lint import looks
+from trl_lint.baseline import Baseline
 from trl_lint.engine import Result, Shared, check
 from trl_lint.project.discovery import is_source, listings
 from trl_lint.records import NamedTuple
 from trl_lint.settings import Options, Settings, find_config, load
 from trl_lint.sources import Files, SourceFile
-
-if TYPE_CHECKING:
-    from trl_lint.baseline import Baseline
 
 _MAX_CONTEXTS = 4
 # The clock of a file system is coarser than ours.

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.cache.parts import Earlier
+from trl_lint.engine import Result
 from trl_lint.finding import Edit, Finding
 from trl_lint.fixes.apply import Moves, by_path, compatible, edited, is_sound, moves
 from trl_lint.fixes.verify import objection
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError, SourceFile
-
-if TYPE_CHECKING:
-    from trl_lint.engine import Result
 
 # Fixes that make work for one another come to rest in a few rounds; more rounds mean that two of them quarrel.
 _MAX_ROUNDS = 10

@@ -9,16 +9,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from trl_lint.comments import language_of
 from trl_lint.finding import Edit
 from trl_lint.fixes.apply import moves
 from trl_lint.sources import Source, SourceError, SourceFile
+from trl_lint.sources.nodes import Node
 from trl_lint.sources.text import open_file
-
-if TYPE_CHECKING:
-    from trl_lint.sources.nodes import Node
 
 
 def objection(before: SourceFile, text: str, edits: Sequence[Edit]) -> str | None:

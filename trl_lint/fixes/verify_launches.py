@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from trl_lint.project.launch import Launch
 from trl_lint.project.launches import holds_launches, read_launches
 from trl_lint.sources import SourceError, SourceFile
-
-if TYPE_CHECKING:
-    from trl_lint.project.launch import Launch
 
 # How a program is named by a command: its file or module, or the subcommand of its launcher.
 _Program = tuple[str, tuple[str, ...]]

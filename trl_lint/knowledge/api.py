@@ -12,17 +12,14 @@ Versions are given as text or `packaging` versions, by package.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.histories import Block, Changes, block, positions, read_changes, releases, value_at
 from trl_lint.knowledge.names import absolute, definition, exports, follow, knows, resolve
 from trl_lint.knowledge.signatures import OPEN, Parameter, Signature, joined, read_method, read_parameters
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = [
     "INHERITED", "OPEN", "Change", "MessageRecord", "Parameter", "Signature",

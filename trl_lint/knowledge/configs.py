@@ -7,7 +7,7 @@ meaning is not recorded.
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trl_lint.knowledge.api import config_keys, facts, releases
 from trl_lint.knowledge.histories import block
@@ -15,9 +15,7 @@ from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.rows import read_table
 from trl_lint.missing import Missing
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.sources.nodes import Value
+from trl_lint.sources.nodes import Value
 
 # accelerate.utils.other.str_to_bool (distutils' strtobool before), all releases.
 _TRUTH = frozenset(("y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0"))

@@ -9,14 +9,11 @@ on to the model they wrap.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.api import facts, member, resolve, signature
 from trl_lint.missing import ABSENT, Missing
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _FORWARDING = frozenset({"peft"})
 _FIELD_KINDS = ("dataclass", "pydantic", "struct", "namedtuple")

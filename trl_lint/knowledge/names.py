@@ -4,16 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.histories import Block, Changes, block, positions, value_at
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 _MODEL_NAME = regex(
     r"(?:Config|Model|Tokenizer|TokenizerFast|Processor|ProcessorFast|Extractor|Backbone|For[A-Z]\w{1,80})$"

@@ -8,15 +8,13 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trl_lint.finding import Severity
 from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.symptoms import Symptom
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.knowledge.symptoms import Symptom
 
 HOME = "https://github.com/trl-lint/trl-lint"
 PAGES_URL = f"{HOME}/blob/main/rules/pages"

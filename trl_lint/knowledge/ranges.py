@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+from packaging.version import Version
 
 from trl_lint.knowledge.releases import parse_specifier, parse_version
 from trl_lint.words import listed
-
-if TYPE_CHECKING:
-    from packaging.version import Version
 
 T = TypeVar("T")
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+from packaging.version import Version
 
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.compat import ranges, ranges_of, supports
 from trl_lint.knowledge.ranges import holds
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from packaging.version import Version
 
 Force = Literal["binding", "conditional", "supported", "none"]
 

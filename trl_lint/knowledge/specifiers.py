@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+from packaging.version import Version
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from packaging.version import Version
 
 _CLAUSE = regex(r"\s*(?:(==|!=)\s*([0-9]+(?:\.[0-9]+)*\.\*)|(==|!=|<=|>=|<|>)\s*([0-9]+(?:\.[0-9]+)*))\s*")
 

@@ -10,16 +10,13 @@ import copy
 import os
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import TYPE_CHECKING
 
+from trl_lint.finding import Location
+from trl_lint.project.launch import Launch
+from trl_lint.project.runs import Link, LinkKind, Run
 from trl_lint.records import NamedTuple
+from trl_lint.sources.shell import Command, Word
 from trl_lint.sources.shell_options import MOST_OPTIONS, decided, decisions_of, is_guess
-
-if TYPE_CHECKING:
-    from trl_lint.finding import Location
-    from trl_lint.project.launch import Launch
-    from trl_lint.project.runs import Link, LinkKind, Run
-    from trl_lint.sources.shell import Command, Word
 
 # Variables that decide how a run is placed, beside the words of its command.
 _ENVIRONMENT = ("CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE")

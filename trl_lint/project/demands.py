@@ -12,11 +12,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from trl_lint.finding import Location
 from trl_lint.memos import per_module
 from trl_lint.missing import UNKNOWN
+from trl_lint.project import Project
 from trl_lint.project.demand_words import (
     compares,
     is_foreign,
@@ -35,9 +36,6 @@ from trl_lint.python.version_tests import asked_by, ends_with_an_error
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
 
 # `transformers.utils.versions`, read in 4.46.3 and 5.23.0; other libraries have copies under the same names.
 _REQUIRING = ("require_version", "require_version_core")

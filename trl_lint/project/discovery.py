@@ -7,14 +7,11 @@ import re
 import stat
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.project.gitignore import chain_above, entered, is_ignored
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.settings import Settings
+from trl_lint.settings import Settings
 
 _SUFFIXES = (
     ".py", ".pyi", ".ipynb", ".yaml", ".yml", ".json", ".toml", ".md", ".markdown",

@@ -13,17 +13,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.ranges import holds
+from trl_lint.project import Project
 from trl_lint.project.folders import Folders
 from trl_lint.project.packages import Package, Tier, assumed, package_of
 from trl_lint.project.pins import Pin, is_manifest
+from trl_lint.project.stack import Choices
 from trl_lint.sources.requirements import is_exact, normalised
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.stack import Choices
 
 
 class Environment:

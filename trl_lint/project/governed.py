@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from trl_lint.project import Project
 from trl_lint.project.folders import DOCKER_FOLDERS, SCRIPT_KINDS
 from trl_lint.project.pins import Manifest
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
 
 # Folders that hold nothing but manifests: what stands there speaks for the folder above.
 _MANIFEST_FOLDERS = frozenset(("requirements", "requirement", "reqs", "constraints", *DOCKER_FOLDERS))

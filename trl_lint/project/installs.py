@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint import looks
+from trl_lint.project.packages import Tier
 from trl_lint.project.pins import Link, Manifest, Pin, Step
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.requirements import normalised, package_of_url
-
-if TYPE_CHECKING:
-    from trl_lint.project.packages import Tier
 
 PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 # Projects that install each other in a chain longer than this do not exist.

@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from packaging.version import Version
+
+from trl_lint.project import Project
+from trl_lint.project.environment import Environment
+from trl_lint.project.packages import Origin, Package
+from trl_lint.project.pins import Pin
 from trl_lint.project.stack import PACKAGES
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
-
-if TYPE_CHECKING:
-    from packaging.version import Version
-
-    from trl_lint.project import Project
-    from trl_lint.project.environment import Environment
-    from trl_lint.project.packages import Origin, Package
-    from trl_lint.project.pins import Pin
 
 _CODE = (".py", ".ipynb")
 _IMPORT = regex(rb"""(?:^|["'])[ \t]*(?:import|from)[ \t]+(%s)\b""" % "|".join(PACKAGES).encode(), re.MULTILINE)

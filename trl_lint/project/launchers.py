@@ -10,16 +10,12 @@ from __future__ import annotations
 
 import os.path
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.sources.shell import Word
 from trl_lint.words import words as names
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from trl_lint.sources.shell import Word
 
 PYTHON = regex(r"python(?:\d(?:\.\d+)*)?(?:\.exe)?\Z")
 

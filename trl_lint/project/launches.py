@@ -9,15 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.project.launch import Launch, launch_of
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
+from trl_lint.sources.shell import Command
 from trl_lint.sources.text import MAX_BYTES, refuse_large
-
-if TYPE_CHECKING:
-    from trl_lint.sources.shell import Command
 
 __all__ = ["Launch", "holds_launches", "launch_of", "read_launches"]
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.sources import Source
+from trl_lint.sources.shell import Word
 from trl_lint.sources.shell_state import HOLE
-
-if TYPE_CHECKING:
-    from trl_lint.sources.shell import Word
 
 _MOST_CANDIDATES = 50
 

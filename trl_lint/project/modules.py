@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.memos import per_module, per_project
+from trl_lint.project import Project
 from trl_lint.python.guards import key_of
-
-if TYPE_CHECKING:
-    import ast
-
-    from trl_lint.project import Project
-    from trl_lint.python.module import PythonModule
+from trl_lint.python.module import PythonModule
 
 
 def module_file(dotted: str, path: str, project: Project) -> str | None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from trl_lint import looks
+from trl_lint.project.launch import Launch
 from trl_lint.project.links import bases, inside_clone, inside_project
+from trl_lint.project.runs import Link, LinkKind, Run
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.project.launch import Launch
-    from trl_lint.project.runs import Link, LinkKind, Run
-    from trl_lint.sources.shell import Word
+from trl_lint.sources.shell import Word
 
 Status = Literal["exact", "candidates", "missing", "placeholder", "external", "unknown"]
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from trl_lint.finding import Location
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project.effective import Setting, of_document
+from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.finding import Location
-    from trl_lint.project.runs import Run
 
 PACKAGES = ("trl", "transformers", "accelerate", "deepspeed", "peft", "vllm", "openrlhf", "verl", "torch")
 _OVERRIDE = regex(r"(?P<name>[+~]{0,2}[A-Za-z_][\w.@/]*)=(?P<value>.*)", re.DOTALL)

@@ -9,19 +9,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from trl_lint.finding import Location
 from trl_lint.missing import UNKNOWN
+from trl_lint.project import Project
 from trl_lint.project.modules import module_file
 from trl_lint.project.stack import PACKAGES
 from trl_lint.python.guards import bindings, key_of
+from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.finding import Location
-    from trl_lint.project import Project
-    from trl_lint.python.module import PythonModule
 
 _KINDS: dict[str, Literal["trl", "transformers"]] = {"TrlParser": "trl", "HfArgumentParser": "transformers"}
 PARSER_NAMES = tuple(f"{name}(".encode() for name in _KINDS)

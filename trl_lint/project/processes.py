@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trl_lint.knowledge.commands import builtin_config
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import Setting, of_document, of_flag
+from trl_lint.project.runs import Run
+from trl_lint.sources.shell import Word
 from trl_lint.words import read_count
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
-    from trl_lint.sources.shell import Word
 
 # One command of these may start many.
 _MULTIPLIERS = frozenset({"srun", "mpirun", "mpiexec", "ray"})

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from trl_lint import looks
+from trl_lint.project import Project
 from trl_lint.python.definitions import defines, takes
 from trl_lint.sources import SourceError
 from trl_lint.sources.text import fits, holds
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
 
 Asked = tuple[str, str, bool]  # a question, its argument, the answer
 

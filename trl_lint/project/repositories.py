@@ -5,14 +5,11 @@ The tip of the main branch is at least the newest release; a tag may be the name
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable
+from typing import Literal
 
+from trl_lint.project.pins import Pin
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from trl_lint.project.pins import Pin
 
 # pip's syntax: git+https://host/owner/name[.git][@revision][#egg=…&subdirectory=…]
 _GIT = regex(

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from trl_lint.records import NamedTuple
 from trl_lint.sources import Source
+from trl_lint.sources.shell import Directive
 from trl_lint.words import read_count
-
-if TYPE_CHECKING:
-    from trl_lint.sources.shell import Directive
 
 
 class Scheduler(NamedTuple):

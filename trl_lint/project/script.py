@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from trl_lint.finding import Location
 from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.project import Project
 from trl_lint.project.effective import Setting
 from trl_lint.project.parsers import Fields, ScriptParser, fields_of
 from trl_lint.python.guards import key_of
+from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.finding import Location
-    from trl_lint.project import Project
-    from trl_lint.python.module import PythonModule
 
 _TRAINING_CLASS = regex(r"(?:Config|TrainingArguments)$")
 # Configs that are not those of a trainer.

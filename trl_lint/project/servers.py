@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project.effective import Setting, of_flag
+from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
 from trl_lint.words import read_count
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
 
 # Tensor and data parallel sizes multiply. `vllm serve` and `trl vllm-serve` name them like this, vllm also shorter.
 _SIZES = (("tensor_parallel_size", "-tp"), ("data_parallel_size", "-dp"))

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from trl_lint.project import Project
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
 
 # What only a template engine, `envsubst` or CMake reads: Jinja, ERB, `${NAME}`, `@NAME@`.
 _ENGINE = regex(r"\{\{.{0,300}?\}\}|\{%.{0,300}?%\}|<%.{0,300}?%>|\$\{\w[^{}\n]*\}|(?<![\w@])@\w+@(?![\w@])")

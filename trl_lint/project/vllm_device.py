@@ -8,15 +8,11 @@ has no such argument.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trl_lint.project.effective import Setting
+from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.words import read_count
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
 
 _CUDA = regex(r"cuda:(\d{1,9})")
 # From 0.15.0 on "auto" is GPU 0 where there is no other; 0.14.0 asks for a second one.

@@ -5,14 +5,10 @@ DeepSpeed reads its own files more leniently (comments); transformers and accele
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trl_lint.regexes import regex
+from trl_lint.sources import Source
 from trl_lint.sources.nodes import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Value
 from trl_lint.sources.text import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.sources import Source
 
 _SPACE = regex(r"[ \t\n\r]*")
 _NUMBER = regex(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?")

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from trl_lint.finding import Edit, Location
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.cells import Cell, read_cells
+from trl_lint.sources.python_branches import Branch
 from trl_lint.sources.text import Position, SourceError, SourceFile
-
-if TYPE_CHECKING:
-    from trl_lint.sources.python_branches import Branch
 
 _ESCAPED_NON_ASCII = regex(r"\\u(?!00[0-7])[0-9a-fA-F]{4}")
 

@@ -6,14 +6,12 @@ Because the text is known to be valid, the scan can be plain: it never has to ju
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trl_lint.regexes import regex
+from trl_lint.sources import Source
 from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar, Sequence, Value
 from trl_lint.sources.text import LineIndex, SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.sources import Source
 
 _BLANK = regex(r"(?:[ \t\r\n]|#[^\r\n]*)*")
 _INLINE_BLANK = regex(r"[ \t]*")

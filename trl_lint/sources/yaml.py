@@ -7,14 +7,12 @@ a deep file ends in a RecursionError.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trl_lint.regexes import regex
+from trl_lint.sources import Source
 from trl_lint.sources.nodes import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Value
 from trl_lint.sources.text import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.sources import Source
 
 _CORE = "tag:yaml.org,2002:"
 _PROPERTY = regex(r"(?:&[^\s,\[\]{}]+|!<[^>\s]*>|![^\s,\[\]{}]*)(?:\s|#[^\r\n]*)*")

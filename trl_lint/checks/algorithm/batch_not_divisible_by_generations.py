@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import places
 from trl_lint.checks._trainers import uses_trainer
@@ -12,13 +11,11 @@ from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.arithmetic import GroupRule, group_rule
 from trl_lint.missing import UNKNOWN, Missing
+from trl_lint.project import Project
 from trl_lint.project.effective import Setting
+from trl_lint.project.launches import Launch
+from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.launches import Launch
-    from trl_lint.project.runs import Run
 
 _TRAIN = (
     "num_generations", "per_device_train_batch_size", "gradient_accumulation_steps", "steps_per_generation",

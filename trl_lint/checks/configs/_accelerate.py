@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trl_lint.checks.configs._problems import is_known, whole_number
 from trl_lint.knowledge.configs import option_of
+from trl_lint.project.documents import Document
 from trl_lint.sources.nodes import Entry, Mapping, Scalar, value_of
-
-if TYPE_CHECKING:
-    from trl_lint.project.documents import Document
 
 # Started as several processes on accelerators (commands/launch.py, `multi_gpu`); MULTI_CPU runs through the simple
 # launcher, XLA through one of its own.

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._accelerate import SEVERAL_DEVICES, SHARDING, AccelerateFile, read_accelerate
 from trl_lint.checks.configs._problems import Problem, is_filled, never, outside
 from trl_lint.finding import Location
 from trl_lint.knowledge import configs
+from trl_lint.project.documents import Document
 from trl_lint.project.launch import gpu_ids
 from trl_lint.sources.nodes import Entry, value_of
-
-if TYPE_CHECKING:
-    from trl_lint.project.documents import Document
 
 # DeepSpeedPlugin._deepspeed_config_checks, accelerate 0.16.0 to 1.15.0 (the paths since 0.20.0).
 _SET_BY_THE_FILE = (

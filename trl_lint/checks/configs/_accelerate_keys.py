@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import either
 from trl_lint.checks.configs._accelerate import SEVERAL_DEVICES, AccelerateFile, read_accelerate
 from trl_lint.checks.configs._problems import Problem, entries, is_filled, is_known, never, outside
 from trl_lint.finding import Fix
 from trl_lint.knowledge import configs
+from trl_lint.project.documents import Document
 from trl_lint.sources.nodes import Entry, Mapping, value_of
-
-if TYPE_CHECKING:
-    from trl_lint.project.documents import Document
 
 # Rewritten when the file is read, and then no key any more (config_args.py, every release).
 _LEGACY = frozenset(("fp16", "dynamo_backend"))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._accelerate import AccelerateFile, read_accelerate
 from trl_lint.checks.configs._problems import Problem, entries, is_known, is_to_be_filled_in, never, outside, takes
 from trl_lint.knowledge.configs import ValueRow, is_allowed, value_rows
+from trl_lint.project.documents import Document
 from trl_lint.sources.nodes import Entry, Scalar, value_of
 from trl_lint.sources.placeholders import is_blank
-
-if TYPE_CHECKING:
-    from trl_lint.project.documents import Document
 
 
 def refused_values(document: Document) -> Iterator[Problem]:

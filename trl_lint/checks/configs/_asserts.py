@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.ranges import holds
+from trl_lint.project.launches import Launch
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.project.launches import Launch
-    from trl_lint.sources.shell import Word
+from trl_lint.sources.shell import Word
 
 
 class UnknownValueError(Exception):

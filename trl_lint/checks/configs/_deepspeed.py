@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 from math import prod
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._problems import (
     IsFine,
@@ -22,10 +21,8 @@ from trl_lint.checks.configs._problems import (
 from trl_lint.knowledge import configs
 from trl_lint.knowledge.configs import ValueRow
 from trl_lint.knowledge.ranges import holds
+from trl_lint.project.documents import Document
 from trl_lint.sources.nodes import Entry, Mapping, Scalar, find, find_entry, value_of
-
-if TYPE_CHECKING:
-    from trl_lint.project.documents import Document
 
 
 def read_deepspeed(document: Document) -> Mapping | None:

@@ -10,20 +10,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from trl_lint.checks.rule import Site
 from trl_lint.finding import Location
 from trl_lint.missing import ABSENT
+from trl_lint.project.documents import Document
 from trl_lint.project.links import linked_files
 from trl_lint.project.runs import read_quietly
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
-from trl_lint.sources.nodes import Mapping
-
-if TYPE_CHECKING:
-    from trl_lint.checks.rule import Site
-    from trl_lint.project.documents import Document
-    from trl_lint.sources.nodes import Entry
+from trl_lint.sources.nodes import Entry, Mapping
 
 _SIZES = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 _BEFORE_CONFIG = 6  # initialize(args, model, optimizer, model_parameters, training_data, lr_scheduler, …)

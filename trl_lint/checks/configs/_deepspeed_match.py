@@ -11,19 +11,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.checks._trainers import is_compared
 from trl_lint.missing import Missing
+from trl_lint.project import Project
+from trl_lint.project.documents import Document
 from trl_lint.project.effective import Setting, of_document
+from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.documents import Document
-    from trl_lint.project.runs import Run
 
 # Key of the DeepSpeed config -> field of the training arguments.
 _SAME = {

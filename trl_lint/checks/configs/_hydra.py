@@ -14,16 +14,14 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from trl_lint.missing import ABSENT, UNKNOWN
+from trl_lint.project.launches import Launch
 from trl_lint.python.values import literal_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.project.launches import Launch
-    from trl_lint.sources.shell import Word
+from trl_lint.sources.shell import Word
 
 Tree = dict[str, Any]
 Sign = Literal["", "+", "++", "~"]

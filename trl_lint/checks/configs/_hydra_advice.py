@@ -6,15 +6,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.checks.configs._hydra import Fault, Override, Tree, apply_all, copied, find
 from trl_lint.missing import ABSENT
+from trl_lint.project import Project
 from trl_lint.sources import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
 
 # How like a known key must be that a misspelt one is taken for: `grad_offload` is no `param_offload` (0.8).
 _LIKENESS = 0.85

@@ -7,7 +7,7 @@ import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trl_lint import budget, looks
 from trl_lint.checks._phrases import either
@@ -23,6 +23,7 @@ from trl_lint.checks.configs._asserts import (
     places,
 )
 from trl_lint.checks.drift._judging import has_own_copy
+from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import facts
@@ -30,16 +31,13 @@ from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.programs import programs, successors
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.project import Project
+from trl_lint.project.launches import Launch
 from trl_lint.project.modules import holds_module
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.checks.rule import Rule
-    from trl_lint.project import Project
-    from trl_lint.project.launches import Launch
-    from trl_lint.sources.shell import Word
+from trl_lint.sources.shell import Word
 
 Flags = Mapping[str, Flag]
 

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import either, with_scope
 from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option
+from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_config
 from trl_lint.finding import Finding, Fix, Location, Severity
 from trl_lint.knowledge.configs import ValueRow, value_rows
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.ranges import holds
+from trl_lint.project import Project
+from trl_lint.project.documents import Document
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar
 from trl_lint.sources.placeholders import is_blank, is_marked
-
-if TYPE_CHECKING:
-    from trl_lint.checks.rule import Rule
-    from trl_lint.project import Project
-    from trl_lint.project.documents import Document
 
 IsFine = Callable[[str], "bool | None"]
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import either
 from trl_lint.checks._trainers import uses_trainer
+from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge_releases
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.values import ValueRule, value_rules
 from trl_lint.project.effective import Setting
+from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.checks.rule import Rule
-    from trl_lint.project.runs import Run
 
 
 class Refused(NamedTuple):

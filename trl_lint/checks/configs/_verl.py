@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from trl_lint import looks
@@ -22,12 +21,10 @@ from trl_lint.finding import Location
 from trl_lint.knowledge.api import config_keys
 from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs
 from trl_lint.missing import Missing
+from trl_lint.project import Project
+from trl_lint.project.launches import Launch
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.launches import Launch
 
 ENGINE = "model_engine"
 _OWN_FOLDER = ("", "config", "./config")  # how a command names the folder that verl's programs look in anyway

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.checks.configs._hydra import Fault, Override, Tree, find
@@ -12,15 +11,13 @@ from trl_lint.checks.configs._hydra_advice import config_that_takes, is_read, ne
 from trl_lint.checks.configs._hydra_files import Program
 from trl_lint.checks.configs._verl import ENGINE, Own, VerlRun, composed, config_name, tree_in_release
 from trl_lint.checks.drift._wording import next_release, sentence
+from trl_lint.checks.verdict import Verdict
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.programs import config_of_engine, successors
 from trl_lint.knowledge.remedies import remedy_in
 from trl_lint.missing import ABSENT
+from trl_lint.project import Project
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.checks.verdict import Verdict
-    from trl_lint.project import Project
 
 _QUOTED = regex(r"`([^`]+)`")
 

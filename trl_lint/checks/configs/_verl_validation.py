@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trl_lint.checks.configs._asserts import (
     AbsentSettingError,
@@ -20,17 +20,15 @@ from trl_lint.checks.configs._asserts import (
 )
 from trl_lint.checks.configs._hydra import Tree, apply_all, find
 from trl_lint.checks.configs._verl import VerlRun, read_run
+from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.finding import Location
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.programs import followed
 from trl_lint.missing import ABSENT, UNKNOWN
+from trl_lint.project import Project
+from trl_lint.project.launches import Launch
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.checks.rule import Rule
-    from trl_lint.project import Project
-    from trl_lint.project.launches import Launch
 
 # The programs that call verl's `validate_config` (or the method that it was) before they do anything.
 _VALIDATED = ("verl.trainer.main_ppo", "verl.trainer.main_ppo_sync")

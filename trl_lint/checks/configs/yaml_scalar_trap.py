@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option, recipe_launches
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix, Location, Severity, lowered
+from trl_lint.project import Project
+from trl_lint.project.documents import Document
+from trl_lint.project.launches import Launch
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, value_of, walk
 from trl_lint.words import words
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.documents import Document
-    from trl_lint.project.launches import Launch
-
 
 _EXPONENT = regex(r"(?P<whole>[-+]?\d+)(?:\.(?P<part>\d*))?[eE](?P<exponent>[-+]?\d+)$")
 

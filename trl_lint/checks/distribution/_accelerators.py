@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
 from trl_lint.memos import per_module
+from trl_lint.project import Project
+from trl_lint.project.launches import Launch
 from trl_lint.python.guards import bindings, call_sites, key_of
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.launches import Launch
 
 _PREPARING = frozenset({"prepare", "prepare_model", "prepare_optimizer"})
 _CALLERS_DEEP = 2

@@ -10,24 +10,21 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._runs import runs_of
 from trl_lint.finding import Location
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.paths import is_test_file
+from trl_lint.project import Project
+from trl_lint.project.documents import Document
+from trl_lint.project.launches import Launch
 from trl_lint.python.guards import Atom, Truth, bindings, evaluate, key_of, last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument, is_none
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.documents import Document
-    from trl_lint.project.launches import Launch
 
 _FSDP_FLAG = regex(r"_*(?:is|use|using|has|with)?_?fsdp(?:_enabled|_plugin|_training)?")
 _DEEPSPEED_FLAG = regex(

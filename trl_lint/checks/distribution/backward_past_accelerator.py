@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._runs import runs_of
 from trl_lint.checks.distribution._accelerators import (
@@ -20,15 +19,13 @@ from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location, Severity, lowered
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.paths import is_test_file
+from trl_lint.project import Project
+from trl_lint.project.launches import Launch
 from trl_lint.python.guards import key_of, last_name
 from trl_lint.python.module import PythonModule, nodes_in
 from trl_lint.python.values import argument, is_none
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.launches import Launch
 
 _OPTIMIZER = regex(r"opt(?!ion)", re.I)
 _SCHEDULER = regex(r"sched", re.I)

@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._device import edit_device, read_meeting
 from trl_lint.checks.distribution._device_imports import imported_meetings
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Severity
 from trl_lint.paths import is_test_file
+from trl_lint.project import Project
 from trl_lint.python.dataflow.torch_facts import (
     ACCELERATOR_COLLECTIVES,
     COLLECTIVES,
     DATA_FACTORIES,
     FACTORIES,
 )
+from trl_lint.python.module import PythonModule
 from trl_lint.sources import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.python.module import PythonModule
 
 # Where one of these stands, tensors on the CPU have a backend of their own, or may have.
 _CPU_BACKEND = rb"gloo|[\"']mpi[\"']|[\"']ccl[\"']|[\"']cpu:|init_process_group\(\s*\)"

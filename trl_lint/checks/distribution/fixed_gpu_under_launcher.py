@@ -5,21 +5,18 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import places
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location
 from trl_lint.missing import Missing
 from trl_lint.project.effective import Setting
+from trl_lint.project.runs import Run
 from trl_lint.project.servers import share_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
 
 _CUDA = regex(r"cuda:(\d{1,9})")
 # One branch for each process, or one only for a single process: the number may be meant.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._runs import runs_of
 from trl_lint.checks.distribution._accelerators import (
@@ -21,15 +20,13 @@ from trl_lint.checks.distribution.several_models_in_one_prepare import makes_mod
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix, Location
 from trl_lint.paths import is_test_file
+from trl_lint.project import Project
 from trl_lint.project.effective import Setting
+from trl_lint.project.launches import Launch
 from trl_lint.project.modules import imported_name
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.module import FUNCTIONS, PythonModule, nodes_in
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.launches import Launch
 
 # A test about any of these may be the guard.
 _ABOUT_WRAPPING = regex(

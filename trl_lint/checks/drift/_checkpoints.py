@@ -6,21 +6,18 @@ import ast
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.finding import Location
 from trl_lint.memos import per_module, per_project
 from trl_lint.paths import is_test_file
+from trl_lint.project import Project
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
 
 _NAMES_DEEP = 5
 _MOST_VALUES = 3

@@ -5,16 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.memos import per_project
+from trl_lint.project import Project
 from trl_lint.project.stack import Choice
 from trl_lint.python.definitions import defines, takes
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-
 
 # -- the project's own copy of a package ----------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.drift._calls import accepts, signature_of
@@ -15,25 +15,22 @@ from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.drift._wording import did_you_mean, word_gone
 from trl_lint.checks.verdict import Level, Verdict, judge
-from trl_lint.finding import SEVERITIES
+from trl_lint.finding import SEVERITIES, Location
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.commands import has_command, unknown_name
 from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.missing import ABSENT
+from trl_lint.project import Project
+from trl_lint.project.documents import Document
+from trl_lint.project.launches import Launch
 from trl_lint.project.parsers import ScriptParser
 from trl_lint.project.runs import command_parser
 from trl_lint.python.guards import last_name
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.finding import Location
-    from trl_lint.project import Project
-    from trl_lint.project.documents import Document
-    from trl_lint.project.launches import Launch
-    from trl_lint.sources.shell import Word
+from trl_lint.sources.shell import Word
 
 Where = Literal["keys", "flags"]
 # What TrlParser and the commands of TRL read beside the fields.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._calls import accepts, arguments, known_calls
 from trl_lint.checks.drift.name_not_in_release import imported_names
@@ -17,12 +16,10 @@ from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.presence import Ask, Points, points_of_name, points_of_parameter, stretches
 from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT
+from trl_lint.project import Project
 from trl_lint.project.stack import Choices, demands_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
 
 
 def runnable(module: PythonModule, known: Choices, project: Project, package: str) -> tuple[str, ...]:

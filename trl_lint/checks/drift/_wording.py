@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from trl_lint.checks.drift._past import Elsewhere
+from trl_lint.checks.verdict import Verdict
 from trl_lint.knowledge.histories import positions, releases
-
-if TYPE_CHECKING:
-    from trl_lint.checks.drift._past import Elsewhere
-    from trl_lint.checks.verdict import Verdict
 
 # How like a known name must be that a misspelt one is taken for.
 _LIKENESS = 0.75

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, parameter, signature_of
 from trl_lint.checks.drift._classes import Callee
@@ -21,12 +20,10 @@ from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import points_of_name, points_of_parameter, stretches
 from trl_lint.knowledge.signatures import Parameter
 from trl_lint.missing import ABSENT, Missing
+from trl_lint.project import Project
 from trl_lint.project.stack import PACKAGES, Choice, Choices, choices_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
 
 
 class DeprecatedInRelease(Rule):

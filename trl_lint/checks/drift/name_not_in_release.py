@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import root_of
 from trl_lint.checks.drift._judging import is_shadowed
@@ -18,13 +17,11 @@ from trl_lint.knowledge.api import deprecation, name_timeline, resolve
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import homes, names_in, points_of_name
 from trl_lint.missing import ABSENT, UNKNOWN
+from trl_lint.project import Project
 from trl_lint.project.stack import PACKAGES, Choices, choices_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
 
 
 class Use(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import imported
 from trl_lint.checks.drift._wording import sentence
@@ -17,14 +16,12 @@ from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import points_of_name
 from trl_lint.knowledge.ranges import holds
 from trl_lint.missing import Missing
+from trl_lint.project import Project
 from trl_lint.project.stack import Choices, choices_at
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.version_guards import is_guarded
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
 
 _PLAIN_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
 _HARMLESS_DECORATORS = frozenset({"override", "wraps", "torch.no_grad", "no_grad", "typing.override"})

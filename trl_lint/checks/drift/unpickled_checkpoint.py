@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.checks.verdict import judge_pins
+from trl_lint.checks.verdict import Verdict, judge_pins
 from trl_lint.finding import Finding, Fix, lowered
 from trl_lint.missing import ABSENT
 from trl_lint.paths import is_test_file
@@ -15,9 +14,6 @@ from trl_lint.project.stack import environment_at
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
-
-if TYPE_CHECKING:
-    from trl_lint.checks.verdict import Verdict
 
 # The default is True from 2.6.0 on (release notes, "Flip default torch.load to weights_only"); 1.13 has it first.
 _UNPICKLES = {"torch": ">=1.13,<2.6"}

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project.effective import Setting
+from trl_lint.project.runs import Run
 from trl_lint.project.servers import Server
+from trl_lint.python.module import PythonModule
 from trl_lint.python.names import is_from
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
-    from trl_lint.python.module import PythonModule
 
 SERVER_OPTIONS = ("vllm_server_base_url", "vllm_server_host", "vllm_server_port", "vllm_server_timeout")
 # Options of the engine inside the trainer; a server gets them on its own command line.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.inference._vllm import (
     COLOCATE_OPTIONS,
@@ -19,9 +18,7 @@ from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding
 from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
+from trl_lint.project.runs import Run
 
 _OTHER = {"colocate": SERVER_OPTIONS, "server": COLOCATE_OPTIONS}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import places
 from trl_lint.checks.inference._vllm import has_modes, mode_of, uses_vllm, versions_of
@@ -11,9 +10,7 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding
 from trl_lint.project.effective import Setting
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
+from trl_lint.project.runs import Run
 
 
 class TensorParallelSizeMisfit(Rule):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.inference._vllm import SERVER_OPTIONS, has_modes, is_local, mode_of, options_of, uses_vllm
 from trl_lint.checks.rule import Rule
@@ -11,10 +10,8 @@ from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location
 from trl_lint.missing import ABSENT
 from trl_lint.project.effective import of_flag
+from trl_lint.project.runs import Run
 from trl_lint.project.servers import Server, servers_of
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
 
 # The trainer asks for `/init_communicator/`, which only TRL's own server has (trl/extras/vllm_client.py).
 _OWN_SERVER = ">=0.16.0,<1.11.0"

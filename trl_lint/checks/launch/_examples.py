@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
+from trl_lint.project import Project
+from trl_lint.project.launches import Launch
 from trl_lint.project.templates import is_named_as_template
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.launches import Launch
 
 # Documents that tell contributors, or the assistants of an editor, how to work; their commands are about any file.
 _FOR_CONTRIBUTORS = regex(

@@ -5,13 +5,10 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from typing import TYPE_CHECKING
 
 from trl_lint import looks
+from trl_lint.project import Project
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
 
 # Programs that bring files, or whole trees of them, from elsewhere.
 _FETCHES_A_TREE = regex(

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trl_lint.checks._phrases import places
 from trl_lint.checks._trainers import uses_trainer
 from trl_lint.checks.launch._visible import Evidence, read_seen
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Location, Severity
 from trl_lint.project.effective import Setting
+from trl_lint.project.runs import Run
 from trl_lint.project.servers import share_of
 from trl_lint.project.vllm_device import OwnDevice, own_device
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
 
 # Below this share of the memory of a GPU somebody has thought of the trainer that is there too.
 _MOST_OF_A_GPU = 0.5

@@ -6,18 +6,15 @@ import ast
 import os
 import re
 from collections.abc import Callable, Container, Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.finding import Edit, Location
+from trl_lint.project.documents import Document
+from trl_lint.project.launches import Launch
+from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
 from trl_lint.sources import Source
 from trl_lint.sources.nodes import Mapping, Scalar, find
-
-if TYPE_CHECKING:
-    from trl_lint.project.documents import Document
-    from trl_lint.project.launches import Launch
-    from trl_lint.python.module import PythonModule
-    from trl_lint.sources.shell import Word
+from trl_lint.sources.shell import Word
 
 
 class Setting(NamedTuple):

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
 from trl_lint.project.effective import Setting, of_document
+from trl_lint.project.launches import Launch
+from trl_lint.project.runs import Run
 from trl_lint.project.servers import share_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.project.launches import Launch
-    from trl_lint.project.runs import Run
 
 # Behind these, what runs is still one plain process on this machine. With any other wrapper (mpirun, docker, ssh, ray)
 # nobody can tell from here how many processes there are, or what they see.

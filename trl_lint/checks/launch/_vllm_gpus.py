@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trl_lint.checks.inference._vllm import is_engine
+from trl_lint.checks.launch._training_script import Training
 from trl_lint.finding import Location
 from trl_lint.project.effective import Setting
-from trl_lint.project.servers import is_beside, servers_of, shown_ids
+from trl_lint.project.runs import Run
+from trl_lint.project.servers import Server, is_beside, servers_of, shown_ids
 from trl_lint.project.vllm_device import own_device
+from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.checks.launch._training_script import Training
-    from trl_lint.project.runs import Run
-    from trl_lint.project.servers import Server
-    from trl_lint.python.module import PythonModule
 
 
 class Room(NamedTuple):

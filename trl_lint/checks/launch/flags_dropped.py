@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix
+from trl_lint.project import Project
+from trl_lint.project.launches import Launch
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.launches import Launch
-    from trl_lint.sources import Source
-    from trl_lint.sources.shell import Cut
+from trl_lint.sources import Source
+from trl_lint.sources.shell import Cut
 
 # What can only be an argument: a flag, or a key of Hydra. `NAME=value` alone may be an assignment that was meant.
 _ARGUMENT = regex(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint import looks
 from trl_lint.checks.launch._examples import is_example
@@ -18,14 +17,12 @@ from trl_lint.checks.launch._origins import (
 )
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
+from trl_lint.project import Project
+from trl_lint.project.documents import Document
+from trl_lint.project.launches import Launch
 from trl_lint.project.named_files import NamedFile, folders_named, is_placeholder, named_files, parent_folders
 from trl_lint.sources.nodes import Scalar, find
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.documents import Document
-    from trl_lint.project.launches import Launch
-    from trl_lint.sources.shell import Word
+from trl_lint.sources.shell import Word
 
 _WHAT = {"script": "script", "accelerate": "accelerate config", "recipe": "recipe", "deepspeed": "DeepSpeed config"}
 _LONG_NAME = 10

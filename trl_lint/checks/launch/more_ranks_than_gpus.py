@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import places
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location, lowered
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project.effective import Setting, of_document, of_flag
+from trl_lint.project.runs import Run
 from trl_lint.project.servers import read_server, share_of, shown_ids
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
 
 # With these the ranks of a server are not all on the machine of the command.
 _SPREAD = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.launch._training_script import Training, read_training
 from trl_lint.checks.launch._visible import TRANSPARENT, read_evidence
@@ -11,13 +10,11 @@ from trl_lint.checks.launch._vllm_gpus import read_room
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Edit, Finding, Fix, Location, Severity
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.project import Project
+from trl_lint.project.launches import Launch
+from trl_lint.python.module import PythonModule
 from trl_lint.sources import Source, SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.launches import Launch
-    from trl_lint.python.module import PythonModule
-    from trl_lint.sources.shell import Word
+from trl_lint.sources.shell import Word
 
 # Releases whose trainers refuse nn.DataParallel with a ValueError (read in the wheels of 1.14.2, 1.15.0 and 1.16.0).
 _REFUSES = {

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.inference._vllm import has_modes, is_local, mode_of, uses_vllm
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location, Severity
+from trl_lint.project.runs import Run
 from trl_lint.project.servers import Server, is_beside, machines_of, servers_of, share_of, shown_ids
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
 
 
 class ServerAndTrainerShareGpu(Rule):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.launch._variables import (
     Setting,
@@ -16,17 +15,15 @@ from trl_lint.checks.launch._variables import (
 )
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix, lowered
+from trl_lint.knowledge.variables import Variable
 from trl_lint.missing import UNKNOWN, Missing
+from trl_lint.project import Project
+from trl_lint.project.documents import Document
+from trl_lint.project.environment import Environment
+from trl_lint.project.launches import Launch
+from trl_lint.project.pins import Manifest
+from trl_lint.python.module import PythonModule
 from trl_lint.sources import Source
-
-if TYPE_CHECKING:
-    from trl_lint.knowledge.variables import Variable
-    from trl_lint.project import Project
-    from trl_lint.project.documents import Document
-    from trl_lint.project.environment import Environment
-    from trl_lint.project.launches import Launch
-    from trl_lint.project.pins import Manifest
-    from trl_lint.python.module import PythonModule
 
 _TRUE = frozenset({"true", "1", "yes"})
 # What stands for a package in a command: these launchers run torch, and whoever uses vLLM says so.

@@ -6,17 +6,13 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Edit, Finding, Fix
+from trl_lint.project import Project
+from trl_lint.project.launches import Launch
 from trl_lint.regexes import regex
-from trl_lint.sources import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.launches import Launch
-    from trl_lint.sources import Source
+from trl_lint.sources import Source, SourceError
 
 # Names in small letters are the own ones of a script; capitals are what one inherits.
 _OWN = regex(rb"(?=.{3})[a-z][a-z0-9]*(?:_[a-z0-9]+)*")

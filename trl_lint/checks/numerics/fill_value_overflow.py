@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
 from trl_lint.missing import ABSENT, Missing
+from trl_lint.python.dataflow.dtype import Precision
 from trl_lint.python.dataflow.interpreter import dotted
+from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument, literal
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.python.dataflow.dtype import Precision
-    from trl_lint.python.module import PythonModule
 
 # The largest finite values. Those that round down to them are converted as well, but nobody writes such a number.
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38}

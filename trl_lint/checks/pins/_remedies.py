@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from trl_lint import budget
 from trl_lint.checks.pins._advisories import matching
 from trl_lint.checks.pins._conflicts import conflict_id, read_conflict
 from trl_lint.checks.pins._installations import failures, failures_by_scope, failures_with
+from trl_lint.checks.pins._views import View
 from trl_lint.finding import Applicability, Edit, Fix
 from trl_lint.knowledge.compat import advisories
 from trl_lint.knowledge.requirements import requirement, requirements_of
+from trl_lint.project.pins import Pin
 from trl_lint.sources.requirements import is_exact
-
-if TYPE_CHECKING:
-    from trl_lint.checks.pins._views import View
-    from trl_lint.project.pins import Pin
 
 # Each release that is tried is judged like a pin; one that fits is nearly always among the first few.
 _MOST_TRIED = 40

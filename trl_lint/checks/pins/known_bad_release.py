@@ -6,7 +6,7 @@ The facts are in `rules/compat/advisories.toml`; this module only decides whethe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trl_lint.checks.pins._advisories import Match, matching
 from trl_lint.checks.pins._remedies import edit_specifier
@@ -15,10 +15,8 @@ from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
 from trl_lint.knowledge.compat import Advisory, advisories
 from trl_lint.knowledge.releases import releases
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.pins import Manifest
+from trl_lint.project import Project
+from trl_lint.project.pins import Manifest
 
 
 class KnownBadRelease(Rule):

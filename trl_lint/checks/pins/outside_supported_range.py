@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trl_lint.checks.pins._advisories import has_advisory
 from trl_lint.checks.pins._conflicts import Conflict, conflict_id, read_conflict
@@ -18,10 +18,8 @@ from trl_lint.checks.pins._support import find_support_use
 from trl_lint.checks.pins._views import View, said_again, shown, views_of
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location, Severity
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.pins import Manifest
+from trl_lint.project import Project
+from trl_lint.project.pins import Manifest
 
 
 class OutsideSupportedRange(Rule):

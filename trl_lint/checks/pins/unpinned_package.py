@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trl_lint.checks.pins._conflicts import read_conflict
 from trl_lint.checks.pins._remedies import edit_specifier
 from trl_lint.checks.pins._views import View, said_again, views_of
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
+from trl_lint.project import Project
+from trl_lint.project.pins import Manifest, Pin
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.pins import Manifest, Pin
 
 # Releases that remove or re-default something come monthly or faster; torch, numpy or peft announce theirs long before.
 FAST_MOVING = ("trl", "vllm", "verl", "openrlhf")

@@ -7,7 +7,7 @@ still be satisfied, by a release newer than all that are known for example, is l
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trl_lint.checks.pins._advisories import has_advisory, matching
 from trl_lint.checks.pins._closure import Demand, Wish
@@ -19,11 +19,8 @@ from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix, Severity
 from trl_lint.knowledge.compat import advisories
 from trl_lint.knowledge.releases import known_packages
-from trl_lint.project.pins import is_manifest
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
-    from trl_lint.project.pins import Manifest, Pin
+from trl_lint.project import Project
+from trl_lint.project.pins import Manifest, Pin, is_manifest
 
 
 class UnsatisfiablePins(Rule):

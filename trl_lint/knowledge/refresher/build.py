@@ -6,21 +6,16 @@ import os
 import sys
 import tarfile
 import zipfile
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from packaging.version import Version
 
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.refresher import index
 from trl_lint.knowledge.refresher.history import merge
-from trl_lint.knowledge.refresher.packages import PACKAGES
+from trl_lint.knowledge.refresher.packages import PACKAGES, Package
 from trl_lint.knowledge.refresher.release import Facts, Memo, release_facts
 from trl_lint.knowledge.refresher.write import render
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from trl_lint.knowledge.refresher.packages import Package
 
 _BAR = 30
 

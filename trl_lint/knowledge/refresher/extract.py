@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from trl_lint.knowledge.refresher import deprecations
 from trl_lint.knowledge.refresher.deprecations import Announcements
@@ -25,9 +25,6 @@ from trl_lint.knowledge.refresher.signatures import (
 from trl_lint.knowledge.refresher.values import encode_field
 from trl_lint.python.default_text import dotted, last_name, read_string
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OUTSIDE = "~"  # a name bound to something that is not followed
 # vLLM's `@config` makes a (pydantic) dataclass; its keyword arguments only tell pydantic how strict to be.

@@ -5,16 +5,11 @@ A gap is a change to absent and another one back, so a parameter that went and c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from trl_lint.knowledge.histories import ABSENT_VALUE
-from trl_lint.knowledge.refresher.release import BORROWED
+from trl_lint.knowledge.refresher.release import BORROWED, Facts
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from trl_lint.knowledge.refresher.release import Facts
 
 
 class Timeline(NamedTuple):

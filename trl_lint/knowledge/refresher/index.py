@@ -17,15 +17,12 @@ import urllib.error
 import urllib.request
 import zipfile
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+
+from packaging.version import Version
 
 from trl_lint.knowledge.refresher.listing import fetch, index_url, version_of
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from packaging.version import Version
 
 _TIMEOUT_SECONDS = 120.0
 _WHOLE_BYTES = 4_000_000  # smaller archives are fetched in one request

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from email.parser import HeaderParser
-from typing import TYPE_CHECKING
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from trl_lint.knowledge.refresher.index import Contents
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.knowledge.refresher.index import Contents
 
 ANY = "*"
 _DEVELOPMENT_EXTRAS = {

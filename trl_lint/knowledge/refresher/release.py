@@ -20,19 +20,16 @@ The symbols and facts (trl_lint.knowledge.api reads them):
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.refresher.configs import config_facts
 from trl_lint.knowledge.refresher.exports import Resolver
 from trl_lint.knowledge.refresher.extract import Class, Module, module_name, read_module
+from trl_lint.knowledge.refresher.index import Contents
 from trl_lint.knowledge.refresher.metadata import read_requirements
+from trl_lint.knowledge.refresher.packages import Package
+from trl_lint.knowledge.refresher.signatures import Signature
 from trl_lint.knowledge.releases import known_packages
 from trl_lint.python.default_text import is_literal
-
-if TYPE_CHECKING:
-    from trl_lint.knowledge.refresher.index import Contents
-    from trl_lint.knowledge.refresher.packages import Package
-    from trl_lint.knowledge.refresher.signatures import Signature
 
 Facts = dict[str, dict[str, str]]
 Memo = dict[tuple[str, int, int], "Module | None"]

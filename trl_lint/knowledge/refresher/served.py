@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
 from trl_lint.python.default_text import dotted, last_name, read_string
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 _TABLES = ("globals", "locals", "vars")
 

@@ -15,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 import venv
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from packaging.version import Version
 
@@ -24,9 +25,6 @@ from trl_lint.knowledge.refresher import index
 from trl_lint.knowledge.refresher.packages import PACKAGES
 from trl_lint.knowledge.refresher.release import BORROWED, PRESENT, release_facts
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _SAMPLE = 5
 _COUNTED = (

@@ -7,14 +7,9 @@ in module tables, so that a release touches few lines.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trl_lint.knowledge.histories import ABSENT_VALUE
-from trl_lint.knowledge.refresher.history import Timeline
+from trl_lint.knowledge.refresher.history import Symbol, Timeline
 from trl_lint.knowledge.refresher.release import PRESENT
-
-if TYPE_CHECKING:
-    from trl_lint.knowledge.refresher.history import Symbol
 
 _WIDTH = 118
 # The order in a file: what a check needs first comes first, and messages, which only `diagnose` reads, last.

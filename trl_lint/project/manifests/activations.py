@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.sources.shell import Command, Word
+from trl_lint.sources.shell import Command, Word
 
 _CONDA = frozenset(("conda", "mamba", "micromamba"))
 _NAME_OPTIONS = ("-n", "--name", "-p", "--prefix")

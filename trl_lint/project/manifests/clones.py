@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
 
 from trl_lint.project.pins import Clone, Link
 from trl_lint.project.repositories import at_revision
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.sources.shell import Command, Word
+from trl_lint.sources.shell import Command, Word
 
 _WITH_VALUE = frozenset(("--depth", "-c", "--config", "-o", "--origin", "-j", "--jobs", "--reference", "--filter"))
 _LONGEST_PATH = 2000

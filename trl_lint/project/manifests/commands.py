@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.project.manifests.activations import activated
 from trl_lint.project.manifests.clones import Clones
 from trl_lint.project.manifests.install_commands import read_installation
 from trl_lint.project.pins import Link, Manifest, Pin, Step
 from trl_lint.sources import Source, SourceFile
-
-if TYPE_CHECKING:
-    from trl_lint.sources.shell import Command
+from trl_lint.sources.shell import Command
 
 # A text without any of them neither installs anything nor says where later commands do.
 _WORDS = ("install", "uv", "activate", "clone", "venv", "conda")

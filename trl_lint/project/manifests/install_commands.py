@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from trl_lint.finding import Location
+from trl_lint.project.launches import Launch
 from trl_lint.project.manifests.collected import pin_of
 from trl_lint.project.pins import Link, Pin, Step
 from trl_lint.project.repositories import at_revision
@@ -22,10 +23,7 @@ from trl_lint.sources.requirements import (
     package_of_url,
     read_requirement,
 )
-
-if TYPE_CHECKING:
-    from trl_lint.project.launches import Launch
-    from trl_lint.sources.shell import Command, Word
+from trl_lint.sources.shell import Command, Word
 
 _PIP = regex(r"(?:.*/)?pip(?:3(?:\.\d+)?)?")
 # Options of pip, uv pip and uv add whose value is a word of its own.
