@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from trl_lint import budget, looks
+from trl_lint.checks._own_copy import has_own_copy
 from trl_lint.checks._phrases import either
 from trl_lint.checks.configs._argparse import Arguments, Fault, FaultKind, Flag, read_arguments, read_flag
 from trl_lint.checks.configs._asserts import (
@@ -22,7 +23,6 @@ from trl_lint.checks.configs._asserts import (
     is_release,
     places,
 )
-from trl_lint.checks.drift._judging import has_own_copy
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.finding import Location

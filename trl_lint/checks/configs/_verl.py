@@ -7,6 +7,7 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from trl_lint import looks
+from trl_lint.checks._own_copy import has_own_copy
 from trl_lint.checks.configs._hydra import (
     CommandLine,
     Override,
@@ -16,7 +17,6 @@ from trl_lint.checks.configs._hydra import (
     tree_of,
 )
 from trl_lint.checks.configs._hydra_files import Program, compose, read_program
-from trl_lint.checks.drift._judging import has_own_copy
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import config_keys
 from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs

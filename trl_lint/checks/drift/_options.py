@@ -9,9 +9,9 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Literal
 
+from trl_lint.checks._own_copy import is_shadowed
 from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.drift._calls import accepts, signature_of
-from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.drift._wording import did_you_mean, word_gone
 from trl_lint.checks.verdict import Level, Verdict, judge

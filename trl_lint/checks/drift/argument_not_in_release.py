@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from trl_lint.checks._own_copy import is_shadowed
 from trl_lint.checks.drift._arity import misfit
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, signature_of
 from trl_lint.checks.drift._classes import Callee
-from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.drift._wording import did_you_mean, word_gone
 from trl_lint.checks.rule import Rule

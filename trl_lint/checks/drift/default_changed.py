@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from trl_lint.checks._own_copy import is_shadowed
 from trl_lint.checks.drift._calls import known_calls
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._defaults import Drift, Given, drifts
-from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._omitted import reader, reader_inside, reader_of_loading
 from trl_lint.checks.drift._runnable import runnable
 from trl_lint.checks.drift.deprecated_in_release import is_ours

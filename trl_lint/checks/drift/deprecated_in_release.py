@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
+from trl_lint.checks._own_copy import is_shadowed
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, parameter, signature_of
 from trl_lint.checks.drift._classes import Callee
-from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._past import Elsewhere, Past
 from trl_lint.checks.drift._wording import sentence
 from trl_lint.checks.drift.name_not_in_release import imported_names

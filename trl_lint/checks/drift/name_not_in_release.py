@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
+from trl_lint.checks._own_copy import is_shadowed
 from trl_lint.checks.drift._classes import root_of
-from trl_lint.checks.drift._judging import is_shadowed
 from trl_lint.checks.drift._members import judge_read, reads
 from trl_lint.checks.drift._wording import did_you_mean, next_release, sentence
 from trl_lint.checks.rule import Rule

@@ -12,8 +12,6 @@ from trl_lint.project import Project
 from trl_lint.project.stack import Choice
 from trl_lint.python.definitions import defines, takes
 
-# -- the project's own copy of a package ----------------------------------------------------------------------------
-
 
 def is_shadowed(chosen: Choice, path: str, project: Project, defined: str, parameter: str = "") -> bool:
     """Whether the project brings its own copy of a package, and that copy defines the name or takes the parameter.
