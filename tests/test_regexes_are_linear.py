@@ -275,7 +275,7 @@ def is_linear(pattern: str | bytes, flags: int, use: str, text: Danger) -> bool:
     """
     method = getattr(re.compile(pattern, flags), {"all": "findall"}.get(use, use))
     before = 0.0
-    for length in (12, 24, 1000, 2000, 4000, 8000, 16000, 32000):
+    for length in (12, 16, 20, 24, 1000, 2000, 4000, 8000, 16000, 32000):
         pump = text.pump * (length // len(text.pump) + 1)
         given = text.prefix + pump + "\x00"
         began = time.process_time()
