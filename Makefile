@@ -24,7 +24,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test test-all lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps torture clean
+.PHONY: demo test test-all pytest lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps torture clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(INSTALLED)
@@ -32,11 +32,15 @@ demo: $(INSTALLED)
 	@echo
 	@cd fixtures/demo && $(abspath $(BIN))/trl-lint . --fix --diff || test $$? -eq 1
 
-test: lint
-	$(BIN)/python -m pytest $(ARGS)
+# Style and types on one core, until the tests need both.
+test: $(INSTALLED)
+	@$(MAKE) --no-print-directory --jobs=2 lint pytest
 
-test-all: lint
-	$(BIN)/python -m pytest -m "" $(ARGS)
+test-all: $(INSTALLED)
+	@$(MAKE) --no-print-directory --jobs=2 lint pytest WHICH='-m ""'
+
+pytest: $(INSTALLED)
+	$(BIN)/python -m pytest $(WHICH) $(ARGS)
 
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check .

@@ -236,9 +236,9 @@ def test_what_is_left_out_for_its_size_fails_no_run(tmp_path: Path, capsys: pyte
 
 
 MANY = [
-    ("requirements.txt", "trl==0.15.2\n", "foo==1.0\n", 10_000),
-    ("constraints.txt", "", "foo==1.0  # noqa: TRL201\n", 8_000),
-    ("a.py", "import torch\n", "x = 1  # noqa: TRL101\n", 16_000),
+    ("requirements.txt", "trl==0.15.2\n", "foo==1.0\n", 3_000),
+    ("constraints.txt", "", "foo==1.0  # noqa: TRL201\n", 3_000),
+    ("a.py", "import torch\n", "x = 1  # noqa: TRL101\n", 5_000),
 ]
 
 
@@ -249,7 +249,7 @@ def test_time_grows_with_the_length_of_a_file(
     (project / name).write_text(head + line * count, "utf-8")
     start = time.process_time()
     check(capsys)
-    assert time.process_time() - start < 30  # two or three seconds, minutes if every line looks at all the others
+    assert time.process_time() - start < 6  # less than a second; many if every line looks at all the others
 
 
 DEEP = [

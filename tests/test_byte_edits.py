@@ -11,7 +11,7 @@ import pytest
 from benchmarks import byte_edits, kinds
 from trl_lint.checks.registry import all_rules
 
-_EACH = 5
+_EACH = 3
 
 
 @pytest.fixture(scope="module")

@@ -92,7 +92,9 @@ def test_a_command_that_is_not_understood_any_more():
     assert "run.sh" in lost and "train.py" in lost
 
 
-def test_killed_repairs_leave_whole_files():
+@pytest.mark.parametrize("copies", [2, pytest.param(12, marks=pytest.mark.slow)])
+def test_killed_repairs_leave_whole_files(copies: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fix_safety, "_COPIES", copies)
     counts, problems = fix_safety.kill_at_random(3, seed=1)
     assert sum(counts.values()) == 3 and problems == []
 
