@@ -3,6 +3,7 @@
 # make test-all  the slow tests too: exhaustive tables, and searches at random
 # make lint   the style and type checks alone
 # make docs   rewrite the table of what rules ask for, the rule table and the command output shown in README.md and docs/
+# make rule   begin a rule: CODE=TRL606 NAME=some-name writes its module, page and fixtures, with what is yours marked
 # make oracle the drift rules against public repositories and real installations; slow, and needs clones: see
 #             benchmarks/notebook.md for what MIRROR and ORACLE_PYTHON are
 # make bench  measure what the rules cost, and whole runs beside other linters; ARGS="path/to/a/tree another/one" adds
@@ -24,7 +25,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test test-all pytest lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps torture clean
+.PHONY: rule demo test test-all pytest lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps torture clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(INSTALLED)
@@ -45,6 +46,10 @@ pytest: $(INSTALLED)
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
+
+rule: $(INSTALLED)
+	@$(BIN)/python tests/new_rule.py $(CODE) $(NAME)
+	@$(MAKE) --no-print-directory docs
 
 docs: $(INSTALLED)
 	$(BIN)/python -m trl_lint.checks.registry --write

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from documents import ROOT
 from fixture_cases import cases
+from new_rule import to_fill_in
 
 from trl_lint.checks.registry import all_rules, declarations_text, rule_modules
 from trl_lint.checks.rule import Rule
@@ -59,6 +60,12 @@ def test_symptoms_are_stated(rule: Rule):
 @pytest.mark.parametrize("rule", RULES)
 def test_change_log_mentions_the_rule(rule: Rule):
     assert rule.code in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_nothing_is_left_to_fill_in():
+    """`make rule` marks what is yours in the files that it writes."""
+    left = to_fill_in(ROOT)
+    assert not left, "\n".join(("these places are still to be filled in:", *left))
 
 
 def test_every_page_has_a_rule_except_those_of_the_tool():

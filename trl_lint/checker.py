@@ -13,6 +13,7 @@ from trl_lint.checks.agreement import agreed
 from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location, Notice, Severity, excerpted, lowered
+from trl_lint.knowledge import KnowledgeError
 from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, is_larger
 from trl_lint.python.triage import triage_of
 from trl_lint.records import NamedTuple
@@ -141,6 +142,8 @@ class Checker:
             except RecursionError:
                 self._report_unparsed(path, "nested too deeply to be read", 0)
                 return
+            except KnowledgeError:
+                raise  # no fault of this file, and the next one would meet it as well
             except Exception as error:
                 self._report_crash(path, "reading the file", error)
                 return
@@ -298,6 +301,8 @@ class Checker:
             # LibCST refused what `ast` accepted, or it is nested too deeply to be walked: nothing is certain of it.
             if looks.variable("TRL_LINT_DEBUG"):
                 raise RuntimeError(f"{path}: {error}") from error
+        except KnowledgeError:
+            raise
         except Exception as error:
             self._report_crash(path, f"rule {rule.code} ({rule.page.name})", error)
 

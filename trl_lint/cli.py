@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.commands import UsageError
 from trl_lint.commands.plain import plain_arguments
+from trl_lint.knowledge import KnowledgeError
 from trl_lint.streams import end_after, is_of_a_stream, make_ready
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ def _guarded(arguments: list[str]) -> int:
         return _run(arguments)
     except UsageError as error:
         print(f"trl-lint: {error}\nFor help, try `trl-lint --help`.", file=sys.stderr)
+        return 2
+    except KnowledgeError as error:
+        print(f"trl-lint: {error} (a fault of trl-lint and of no file here)", file=sys.stderr)
         return 2
     except SystemExit as stop:  # argparse, after `--help`
         return stop.code if isinstance(stop.code, int) else 0

@@ -12,7 +12,7 @@ from trl_lint.diagnose.dating import PACKAGES, drift, template_pattern, wording
 from trl_lint.diagnose.failures import Failure, Frame, Part
 from trl_lint.knowledge import api
 from trl_lint.knowledge.releases import parse_specifier
-from trl_lint.knowledge.symptoms import Cause, Symptom, causes, consequences, myths, read_symptom
+from trl_lint.knowledge.symptoms import Cause, Symptom, causes, consequences, myths
 
 ALL = [(cause, symptom) for cause in causes() for symptom in cause.symptoms]
 TABLED = [pytest.param(cause, id=cause.code) for cause in causes() if not cause.is_rule]
@@ -71,13 +71,6 @@ def test_a_pattern_matches_its_example_and_a_release_prints_it(symptom: Symptom)
 def test_a_text_that_no_release_prints_is_noticed():
     templates = [record.text for record in api.messages("trl")]
     assert not any(template_pattern(text)[0].match("num_generations must be a prime number") for text in templates)
-
-
-def test_unknown_keys_are_refused():
-    with pytest.raises(TypeError):
-        read_symptom({"pattern": "x", "frame": ["y"]})
-    with pytest.raises(TypeError):
-        read_symptom({"pattern": "x", "likelihood": "certain"})
 
 
 def failure(exception: str, message: str, path: str = "") -> Failure:

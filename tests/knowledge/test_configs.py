@@ -29,7 +29,7 @@ def keys(name: str) -> set[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_evidence_is_given(name: str):
-    evidence = configs._table(name)["evidence"]
+    evidence = getattr(configs, f"_{name}")().evidence
     assert evidence and all(urlsplit(url).scheme == "https" for url in evidence)
 
 
@@ -94,10 +94,10 @@ def test_keys_of_blocks_by_release(block: str, key: str, version: str, wanted: b
 
 
 def test_a_renamed_key_was_and_its_new_name_is():
-    for row in configs._table("accelerate")["renamed"]:
-        old = [configs.takes_nested(row["block"], row["old"], version) for version in releases("accelerate")]
+    for row in configs.renamed_keys():
+        old = [configs.takes_nested(row.block, row.old, version) for version in releases("accelerate")]
         assert True in old and old[-1] is False
-        assert configs.takes_nested(row["block"], row["new"], releases("accelerate")[-1]) is True
+        assert configs.takes_nested(row.block, row.new, releases("accelerate")[-1]) is True
 
 
 def test_strict_blocks_have_their_keys_recorded():

@@ -7,15 +7,12 @@ from functools import cache
 
 import pytest
 
-from trl_lint.knowledge import remedies as table
 from trl_lint.knowledge.api import config_keys, deprecation, facts, member, resolve, signature
 from trl_lint.knowledge.histories import _starts, releases
 from trl_lint.knowledge.names import definition, positions
 from trl_lint.knowledge.remedies import (
     KINDS,
     Remedy,
-    located_remedies,
-    read_remedy,
     releases_of,
     remedies,
     remedy_in,
@@ -26,7 +23,7 @@ from trl_lint.knowledge.renames import moves, renames
 from trl_lint.missing import Missing
 
 NEWEST = {p: releases(p)[-1] for p in ("trl", "transformers", "accelerate", "peft", "vllm", "verl", "openrlhf")}
-ROWS = tuple(located_remedies())
+ROWS = remedies()
 SOURCE = re.compile(r"https://github\.com/[\w-]+/[\w-]+/(?:blob/v[\w.]+/[\w/.]+|pull/\d+)\Z")
 TOKEN = re.compile(r"`([^`]+)`")
 
@@ -76,7 +73,7 @@ def has_name(row: Remedy, home: str, name: str, version: str) -> bool:
 
 
 def ids(row: Remedy) -> str:
-    return f"{row.line}-{row.package}-{row.names[0]}"
+    return f"{row.package}-{row.of[0]}-{row.names[0]}-{row.releases}"
 
 
 @pytest.mark.parametrize("row", ROWS, ids=ids)
@@ -215,61 +212,16 @@ def test_a_row_reads_well_and_says_where_from(row: Remedy):
 
 
 def test_no_two_rows_are_for_the_same():
-    seen: dict[tuple[str, str, str, str, str], int] = {}
+    seen: dict[tuple[str, str, str, str, str], Remedy] = {}
     for row in ROWS:
         for owner in row.of:
             for name in row.names:
                 for version in releases_of(row):
                     key = (row.package, row.kind, owner, name, version)
-                    assert key not in seen, (row.line, seen[key])
-                    seen[key] = row.line
+                    assert key not in seen, (row, seen[key])
+                    seen[key] = row
     assert len(ROWS) >= 60
     assert {row.kind for row in ROWS} <= set(KINDS)
-
-
-FULL = {
-    "package": "trl",
-    "kind": "argument",
-    "of": ["GRPOConfig"],
-    "names": ["max_prompt_length"],
-    "releases": ">=0.28.0",
-    "do": "shorten the prompts",
-    "evidence": ["https://github.com/huggingface/trl/pull/5056"],
-}
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"remedy": "drop it"}, "no field 'remedy' is known"),
-        ({"do": None}, "'do' is missing"),
-        ({"names": "max_prompt_length"}, "'names' must be a list of texts"),
-        ({"of": []}, "'of' must be a list of texts"),
-        ({"evidence": [1]}, "'evidence' must be a list of texts"),
-        ({"releases": 0.28}, "'releases' must be a text"),
-        ({"kind": "parameter"}, "the kind 'parameter' is none of argument"),
-    ],
-)
-def test_a_malformed_row_is_refused_with_its_place(change: dict[str, object], said: str):
-    row = {key: value for key, value in {**FULL, **change}.items() if value is not None}
-    with pytest.raises(ValueError, match=re.escape(f"compat/remedies.toml:7: {said}")):
-        read_remedy(row, 7)
-
-
-@pytest.mark.parametrize("releases", [">=99", "0.28.0", "<0.0.1"])
-def test_a_range_that_names_no_release_is_refused_with_its_place(releases: str):
-    row = read_remedy({**FULL, "releases": releases}, 7)
-    with pytest.raises(ValueError, match=r"compat/remedies\.toml:7: .* names no release of trl"):
-        releases_of(row)
-
-
-def test_the_line_of_a_malformed_row_is_found(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(table, "read_table", lambda path: {"remedy": [FULL, {**FULL, "why": "x"}]})
-    monkeypatch.setattr(table, "_lines", lambda: [20, 30])
-    remedies.cache_clear()
-    with pytest.raises(ValueError, match=r"remedies\.toml:30: no field 'why'"):
-        remedies()
-    remedies.cache_clear()
 
 
 def test_a_row_for_a_base_counts_below_it_and_only_in_its_releases():

@@ -7,7 +7,7 @@ import pytest
 from trl_lint.checks.drift._calls import accepts
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.histories import block, releases, text_of
-from trl_lint.knowledge.renames import Move, Rename, _rows, home_of, is_same_value, move_of, moves, renames
+from trl_lint.knowledge.renames import Move, Rename, home_of, is_same_value, move_of, moves, renamed_modules, renames
 from trl_lint.knowledge.signatures import read_method
 
 NEWEST = {package: releases(package)[-1] for package in ("trl", "transformers", "accelerate", "peft")}
@@ -52,12 +52,12 @@ def test_moved_arguments_were_arguments_and_are_fields(row: Move):
 
 
 def test_renamed_modules_hold_the_same_names():
-    for row in _rows("moves.toml", "name"):
-        for name in row["names"]:
-            had = [v for v in releases(row["package"]) if resolve(f"{row['old']}.{name}", {row["package"]: v})]
-            has = [v for v in releases(row["package"]) if resolve(f"{row['new']}.{name}", {row["package"]: v})]
+    for row in renamed_modules():
+        for name in row.names:
+            had = [v for v in releases(row.package) if resolve(f"{row.old}.{name}", {row.package: v})]
+            has = [v for v in releases(row.package) if resolve(f"{row.new}.{name}", {row.package: v})]
             assert had and has
-            assert releases(row["package"]).index(has[0]) == releases(row["package"]).index(had[-1]) + 1
+            assert releases(row.package).index(has[0]) == releases(row.package).index(had[-1]) + 1
 
 
 def test_the_same_value():

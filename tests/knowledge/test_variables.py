@@ -9,7 +9,7 @@ import pytest
 from trl_lint.checks.launch.stale_environment_variable import rule
 from trl_lint.finding import SEVERITIES
 from trl_lint.knowledge.releases import known_packages, parse_specifier
-from trl_lint.knowledge.variables import _tables, distance, entries, misspelt, variables
+from trl_lint.knowledge.variables import distance, entries, misspelt, spellings, variables
 
 ENTRIES = [pytest.param(entry, id=f"{entry.name}-{entry.packages}-{entry.values}") for entry in variables()]
 
@@ -30,10 +30,10 @@ def test_python_files_are_chosen_by_every_name():
     """A file that sets one of the variables, or misspells one, holds one of the rule's needles."""
     names = {entry.name for entry in variables()}
     assert all(any(needle in name.encode() for needle in rule.needles) for name in names)
-    for spelling in _tables()[1]:
+    for spelling in spellings():
         assert any(needle in spelling.name.encode() for needle in rule.needles)
     assert all(
-        any(needle in name.encode() for name in names | {s.name for s in _tables()[1]}) for needle in rule.needles
+        any(needle in name.encode() for name in names | {s.name for s in spellings()}) for needle in rule.needles
     )
 
 

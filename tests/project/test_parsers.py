@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from trl_lint.knowledge.api import releases, resolve
-from trl_lint.knowledge.commands import _table, command_classes, has_command, unknown_name
+from trl_lint.knowledge.commands import command_classes, has_command, table, unknown_name
 from trl_lint.project import Project
 from trl_lint.project.parsers import ScriptParser
 from trl_lint.settings import Settings
@@ -105,9 +105,9 @@ def test_a_circle_of_imports_ends(tmp_path: Path):
 
 def test_the_commands_of_trl_name_classes_that_exist():
     newest = {package: releases(package)[-1] for package in ("trl", "transformers")}
-    for row in _table()["command"]:
-        assert has_command(row["name"], newest["trl"])
-        for dotted in command_classes(row["name"]):
+    for row in table().command:
+        assert has_command(row.name, newest["trl"])
+        for dotted in command_classes(row.name):
             assert resolve(dotted, newest), dotted
 
 

@@ -14,10 +14,13 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trl_lint import __version__
+from trl_lint.knowledge import KnowledgeError
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -82,8 +85,17 @@ class Flake8Checker:
     def _findings(self, text: str) -> list[tuple[int, int, str]]:
         try:
             return findings(self.filename, text, self.tree, self.asked)
+        except KnowledgeError as error:
+            _say_once(str(error))
+            return []
         except Exception as error:  # whatever it is, it must not take the whole flake8 run down
             return [(1, 0, " ".join(f"TRL003 trl-lint failed: {type(error).__name__}: {error}".split()))]
+
+
+@cache
+def _say_once(message: str) -> None:
+    """A fault of our own tables, which is none of the file: a line of its own, and not one for each file."""
+    print(f"trl-lint: {message} (a fault of trl-lint and of no file here)", file=sys.stderr)
 
 
 def findings(

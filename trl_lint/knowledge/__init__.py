@@ -6,6 +6,13 @@ import os
 from functools import cache
 
 
+class KnowledgeError(Exception):
+    """What `rules/` holds is malformed or missing: a fault of ours, and no finding in anybody's file.
+
+    The text is one sentence that names the file, with the line where there is one.
+    """
+
+
 @cache
 def rules_dir() -> str:
     """The folder of the knowledge: inside the package when installed, beside it in a checkout."""

@@ -7,12 +7,12 @@ meaning is not recorded.
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import Any
+from typing import Literal
 
 from trl_lint.knowledge.api import config_keys, facts, releases
 from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.ranges import holds
-from trl_lint.knowledge.rows import read_table
+from trl_lint.knowledge.rows import Range, read_rows
 from trl_lint.missing import Missing
 from trl_lint.records import NamedTuple
 from trl_lint.sources.nodes import Value
@@ -25,38 +25,102 @@ class ValueRow(NamedTuple):
     """What may stand in a key; see the head of rules/configs/accelerate.toml for the fields."""
 
     key: str
-    kind: str
+    kind: Literal["enum", "list", "truth", "number", "size"]
     raises: str
     allowed: tuple[str, ...] = ()
     enum: str = ""
-    case: str = ""
-    when: str = ""
-    releases: str = ">=0"
+    case: Literal["any", ""] = ""
+    when: Literal["FSDP", "FSDP1", "FSDP2", "DEEPSPEED", "not XLA", "several", ""] = ""
+    releases: Range = ">=0"
     empty: bool = False
     auto: bool = False
-    gone: tuple[tuple[str, str], ...] = ()
+    gone: dict[str, Range] = {}
 
     def values(self, version: str) -> tuple[str, ...] | None:
         """The words that are allowed in a release; None if that is not known."""
         if not self.enum:
             return self.allowed
         found = members(self.enum, version)
-        gone = {word for word, specifier in self.gone if holds(specifier, version)}
+        gone = {word for word, specifier in self.gone.items() if holds(specifier, version)}
         return None if found is None else tuple(word for word in found if word not in gone)
 
 
-@cache
-def _table(name: str) -> dict[str, Any]:
-    return read_table(f"configs/{name}.toml")
+class Spelling(NamedTuple):
+    """What is put in front of the keys of a block to make an option of the launcher."""
+
+    block: str
+    prefix: str = ""
+    releases: Range = ">=0"
+
+
+class Unlisted(NamedTuple):
+    """An option of the launcher that is read though its parser does not have it."""
+
+    option: str
+    releases: Range
+
+
+class RenamedKey(NamedTuple):
+    """An announced rename inside a block: the value means the same under the new name."""
+
+    block: str
+    old: str
+    new: str
+    releases: Range
+
+
+class _Accelerate(NamedTuple):
+    evidence: tuple[str, ...]
+    backends: dict[str, str]
+    spelling: tuple[Spelling, ...]
+    unlisted: tuple[Unlisted, ...]
+    renamed: tuple[RenamedKey, ...]
+    value: tuple[ValueRow, ...]
+
+
+class Strict(NamedTuple):
+    """A block that refuses unknown keys."""
+
+    block: str
+    releases: Range = ">=0"
+
+
+class Removed(NamedTuple):
+    """Dotted keys whose presence stops a run."""
+
+    keys: tuple[str, ...]
+    releases: Range
+
+
+class Replaced(NamedTuple):
+    """A deprecated key of zero_optimization and what replaces it."""
+
+    old: str
+    new: str
+
+
+class _Deepspeed(NamedTuple):
+    evidence: tuple[str, ...]
+    unlisted: tuple[str, ...]
+    strict: tuple[Strict, ...]
+    removed: tuple[Removed, ...]
+    value: tuple[ValueRow, ...]
+    replaced: tuple[Replaced, ...]
 
 
 @cache
-def value_rows(name: str) -> tuple[ValueRow, ...]:
-    """The rows of `accelerate` or `deepspeed`."""
-    return tuple(
-        ValueRow(**dict(row, allowed=tuple(row.get("allowed", ())), gone=tuple(row.get("gone", {}).items())))
-        for row in _table(name)["value"]
-    )
+def _accelerate() -> _Accelerate:
+    return read_rows("configs/accelerate.toml", _Accelerate, "accelerate")
+
+
+@cache
+def _deepspeed() -> _Deepspeed:
+    return read_rows("configs/deepspeed.toml", _Deepspeed, "deepspeed")
+
+
+def value_rows(name: Literal["accelerate", "deepspeed"]) -> tuple[ValueRow, ...]:
+    """The rows of `accelerate` or `deepspeed`. Raises KnowledgeError if the table is malformed."""
+    return _accelerate().value if name == "accelerate" else _deepspeed().value
 
 
 @lru_cache(maxsize=512)
@@ -99,8 +163,7 @@ def _is_number(text: str) -> bool:
 
 def backend_blocks() -> dict[str, str]:
     """The blocks of an accelerate config that one `distributed_type` alone reads."""
-    found: dict[str, str] = _table("accelerate")["backends"]
-    return found
+    return _accelerate().backends
 
 
 @lru_cache(maxsize=256)
@@ -127,26 +190,31 @@ def _option(name: str, text: str) -> tuple[str, str]:
 
 def option_of(block: str, key: str) -> str:
     """The option that a key of a block becomes: `offload_params` in fsdp_config -> fsdp_offload_params."""
-    prefix = next((row.get("prefix", "") for row in _table("accelerate")["spelling"] if row["block"] == block), "")
+    prefix = next((row.prefix for row in _accelerate().spelling if row.block == block), "")
     return key if key.startswith(prefix.rstrip("_")) else prefix + key
 
 
 def takes_nested(block: str, key: str, version: str) -> bool | None:
     """Whether the launcher reads a key of a block in a release; None for a block whose keys nobody recorded."""
-    row = next((row for row in _table("accelerate")["spelling"] if row["block"] == block), None)
+    row = next((row for row in _accelerate().spelling if row.block == block), None)
     options = launch_options(version)
-    if row is None or options is None or not holds(row.get("releases", ">=0"), version):
+    if row is None or options is None or not holds(row.releases, version):
         return None
     option = option_of(block, key)
     if option in options or (block != "fsdp_config" and key in options):
         return True
-    return any(row["option"] == option and holds(row["releases"], version) for row in _table("accelerate")["unlisted"])
+    return any(unlisted.option == option and holds(unlisted.releases, version) for unlisted in _accelerate().unlisted)
 
 
 def new_name(block: str, key: str) -> tuple[str, str] | None:
     """The announced new name of a key of a block, and the releases that know only that."""
-    rows = _table("accelerate")["renamed"]
-    return next(((row["new"], row["releases"]) for row in rows if (row["block"], row["old"]) == (block, key)), None)
+    rows = renamed_keys()
+    return next(((row.new, row.releases) for row in rows if (row.block, row.old) == (block, key)), None)
+
+
+def renamed_keys() -> tuple[RenamedKey, ...]:
+    """Every announced rename inside a block."""
+    return _accelerate().renamed
 
 
 @cache
@@ -168,17 +236,17 @@ def _spellings(block: str, keys: dict[str, str]) -> set[str]:
 
 def strict_blocks() -> dict[str, str]:
     """The blocks that refuse unknown keys, and the releases in which they do."""
-    return {row["block"]: row.get("releases", ">=0") for row in _table("deepspeed")["strict"]}
+    return {row.block: row.releases for row in _deepspeed().strict}
 
 
 def removed_keys() -> dict[str, str]:
     """Dotted keys whose presence stops a run, and the releases in which it does."""
-    return {key: row["releases"] for row in _table("deepspeed")["removed"] for key in row["keys"]}
+    return {key: row.releases for row in _deepspeed().removed for key in row.keys}
 
 
 def replaced_keys() -> dict[str, str]:
     """Deprecated keys of zero_optimization and what replaces them."""
-    return {row["old"]: row["new"] for row in _table("deepspeed")["replaced"]}
+    return {row.old: row.new for row in _deepspeed().replaced}
 
 
 @cache
@@ -186,7 +254,7 @@ def keys_of_any_release() -> frozenset[str]:
     """Every key at the top of a DeepSpeed config that any recorded release reads."""
     table = block("deepspeed", "config deepspeed")
     recorded = (name for name in (table.names() if table is not None else ()) if "." not in name)
-    return frozenset((*_table("deepspeed")["unlisted"], *recorded))
+    return frozenset((*_deepspeed().unlisted, *recorded))
 
 
 @lru_cache(maxsize=512)

@@ -6,9 +6,9 @@ The fields of the table are explained at its head.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
-from trl_lint.knowledge.rows import read_table
+from trl_lint.knowledge.rows import Ranges, Release, read_rows
 from trl_lint.records import NamedTuple
 
 Values = dict[str, tuple[object, ...]]
@@ -22,52 +22,36 @@ class Default(NamedTuple):
     classes: tuple[str, ...]
     field: str
     package: str
-    since: str
+    since: Release
     effect: str
     level: Literal["warning", "info"]
     reference: str
-    when: Values
-    unless: Values
-    old: str
-    new: str
-    body: bool
-    given: bool
-    old_since: str
-    new_until: str
-    inside: str
-    beside: dict[str, str]
+    when: Values = {}
+    unless: Values = {}
+    old: str = ""
+    new: str = ""
+    body: bool = False
+    given: bool = False
+    old_since: Release = ""
+    new_until: Release = ""
+    inside: str = ""
+    beside: Ranges = {}
+
+
+class _Table(NamedTuple):
+    default: tuple[Default, ...]
 
 
 @cache
 def defaults() -> tuple[Default, ...]:
-    """Every row, the most important first. Raises ValueError if the table is malformed."""
-    try:
-        return tuple(_read(row) for row in read_table("defaults.toml")["default"])
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"defaults.toml: {type(error).__name__}: {error}") from None
+    """Every row, the most important first. Raises KnowledgeError if the table is malformed."""
+    rows = read_rows("defaults.toml", _Table).default
+    return tuple(row._replace(when=_values(row.when), unless=_values(row.unless)) for row in rows)
 
 
-def _read(row: dict[str, Any]) -> Default:
-    unknown = row.keys() - Default._fields
-    if unknown or row["level"] not in ("warning", "info"):
-        raise TypeError(f"{row['field']}: {', '.join(sorted(unknown)) or row['level']}")
-    texts = {name: row.get(name, "") for name in ("old", "new", "old_since", "new_until", "inside")}
-    flags = {name: row.get(name, False) for name in ("body", "given")}
-    plain = {name: row[name] for name in ("field", "package", "since", "effect", "level", "reference")}
-    return Default(
-        classes=tuple(row["classes"]),
-        when=_values(row.get("when", {})),
-        unless=_values(row.get("unless", {})),
-        beside=row.get("beside", {}),
-        **plain,
-        **texts,
-        **flags,
-    )
-
-
-def _values(table: dict[str, list[Any]]) -> Values:
+def _values(values: Values) -> Values:
     """TOML has no null: "None" stands for it."""
-    return {name: tuple(None if value == "None" else value for value in values) for name, values in table.items()}
+    return {name: tuple(None if value == "None" else value for value in each) for name, each in values.items()}
 
 
 @cache

@@ -8,20 +8,39 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import Any
+from typing import Literal, get_args
 
 from trl_lint.finding import Severity
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge import KnowledgeError, rules_dir
+from trl_lint.knowledge.compat import Impact
+from trl_lint.knowledge.rows import read_record
 from trl_lint.knowledge.symptoms import Symptom
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
 HOME = "https://github.com/trl-lint/trl-lint"
 PAGES_URL = f"{HOME}/blob/main/rules/pages"
-IMPACTS = ("crash-at-start", "crash-later", "silent", "waste", "tool")
-FIXES = ("always", "sometimes", "none")
+Offered = Literal["always", "sometimes", "none"]
+IMPACTS: tuple[str, ...] = get_args(Impact)
+FIXES: tuple[str, ...] = get_args(Offered)
 _FRONT_MATTER = regex(r"\A\+\+\+\n(.*?)\n\+\+\+\n(.*)\Z", re.DOTALL)
 _FILE_NAME = regex(r"^([A-Z]+\d+)-([a-z0-9-]+)\.md$")
+
+
+class FrontMatter(NamedTuple):
+    """The facts of a page, as they are written."""
+
+    code: str
+    title: str
+    severity: Severity
+    impact: Impact
+    fix: Offered
+    since: str
+    versions: tuple[str, ...]
+    symptoms: Literal["none"] | tuple[Symptom, ...]
+    references: tuple[str, ...]
+    fix_safety: Literal["safe", "unsafe", ""] = ""
+    default: bool = True
 
 
 class Page(NamedTuple):
@@ -57,41 +76,44 @@ def page_files() -> dict[str, str]:
 
 @cache
 def page(code: str) -> Page:
-    """The page of a rule. Raises KeyError if it has none, ValueError if the page is malformed."""
-    path = page_files()[code]
+    """The page of a rule. Raises KnowledgeError if it has none, or a malformed one."""
+    path = page_files().get(code)
+    if path is None:
+        raise KnowledgeError(
+            f"{code} has no page: write rules/pages/{code}-<name>.md, named after the module of the rule"
+        )
     with open(path, encoding="utf-8") as stream:
         return read_page(stream.read(), path)
 
 
 def read_page(text: str, path: str) -> Page:
+    """A page from its text. Raises KnowledgeError, with the line, where its facts are not what FrontMatter says."""
     import tomli
-
-    from trl_lint.knowledge.symptoms import read_symptoms
 
     match = _FRONT_MATTER.match(text)
     file_name = _FILE_NAME.match(os.path.basename(path))
+    shown = f"rules/pages/{os.path.basename(path)}"
     if match is None or file_name is None:
-        raise ValueError(f"{path}: no front matter between +++ lines")
+        raise KnowledgeError(f"{shown}: no front matter between +++ lines")
     try:
-        facts: dict[str, Any] = tomli.loads(match[1])
-        symptoms = facts["symptoms"]
-        return Page(
-            code=facts["code"],
-            name=file_name[2],
-            title=facts["title"],
-            severity=facts["severity"],
-            impact=facts["impact"],
-            fix=facts["fix"],
-            fix_safety=facts.get("fix_safety", ""),
-            since=facts["since"],
-            default=facts.get("default", True),
-            versions=tuple(facts["versions"]),
-            symptoms=() if symptoms == "none" else read_symptoms(symptoms),
-            references=tuple(facts["references"]),
-            body=match[2].lstrip("\n"),
-        )
-    except (KeyError, TypeError, tomli.TOMLDecodeError) as error:
-        raise ValueError(f"{path}: front matter: {type(error).__name__}: {error}") from None
+        facts = read_record(tomli.loads(match[1]), FrontMatter, shown, match[1], above=1)
+    except tomli.TOMLDecodeError as error:
+        raise KnowledgeError(f"{shown}: front matter: {error}") from None
+    return Page(
+        code=facts.code,
+        name=file_name[2],
+        title=facts.title,
+        severity=facts.severity,
+        impact=facts.impact,
+        fix=facts.fix,
+        fix_safety=facts.fix_safety,
+        since=facts.since,
+        default=facts.default,
+        versions=facts.versions,
+        symptoms=facts.symptoms if isinstance(facts.symptoms, tuple) else (),
+        references=facts.references,
+        body=match[2].lstrip("\n"),
+    )
 
 
 def all_pages() -> list[Page]:

@@ -7,38 +7,78 @@ place of those that went.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from trl_lint.knowledge.ranges import holds
-from trl_lint.knowledge.rows import read_table
+from trl_lint.knowledge.rows import Range, read_rows
+from trl_lint.records import NamedTuple
+
+
+class Program(NamedTuple):
+    """A module that is started; `config` is what one of verl begins with in `releases`."""
+
+    module: str
+    config: str = ""
+    releases: Range = ">=0"
+
+
+class Engine(NamedTuple):
+    """The config that `model_engine=<name>` selects."""
+
+    name: str
+    config: str
+    releases: Range
+
+
+class Followed(NamedTuple):
+    """The key `of` whose value `key` takes where nobody sets it."""
+
+    key: str
+    of: str
+    releases: Range
+
+
+class Renamed(NamedTuple):
+    """A key or flag, and what took its place."""
+
+    old: str
+    new: tuple[str, ...]
+
+
+class Programs(NamedTuple):
+    """The whole table of a package; the fields are explained in it."""
+
+    evidence: tuple[str, ...]
+    program: tuple[Program, ...]
+    rename: tuple[Renamed, ...]
+    engine: tuple[Engine, ...] = ()
+    follows: tuple[Followed, ...] = ()
 
 
 @cache
-def _table(package: str) -> dict[str, Any]:
-    return read_table(f"commands/{package}.toml")
+def table(package: str) -> Programs:
+    """The table of `verl` or `openrlhf`. Raises KnowledgeError if it is malformed."""
+    return read_rows(f"commands/{package}.toml", Programs, package)
 
 
 def programs(package: str) -> frozenset[str]:
     """The modules of a package that are started."""
-    return frozenset(row["module"] for row in _table(package)["program"])
+    return frozenset(row.module for row in table(package).program)
 
 
 def config_of_program(module: str, version: str) -> str:
     """The config that a module of verl begins with in a release, "" if that is not recorded."""
-    rows = _table("verl")["program"]
-    return next((row["config"] for row in rows if row["module"] == module and holds(row["releases"], version)), "")
+    rows = table("verl").program
+    return next((row.config for row in rows if row.module == module and holds(row.releases, version)), "")
 
 
 def config_of_engine(name: str, version: str) -> str:
     """The config that `model_engine=<name>` selects in a release of verl, "" if that is not recorded."""
-    rows = _table("verl")["engine"]
-    return next((row["config"] for row in rows if row["name"] == name and holds(row["releases"], version)), "")
+    return next((row.config for row in table("verl").engine if row.name == name and holds(row.releases, version)), "")
 
 
 def followed(key: str, version: str) -> str:
     """The key whose value another key of verl takes where nobody sets it, "" if there is none in a release."""
-    rows = _table("verl")["follows"]
-    return next((row["of"] for row in rows if row["key"] == key and holds(row["releases"], version)), "")
+    return next((row.of for row in table("verl").follows if row.key == key and holds(row.releases, version)), "")
 
 
 def successors(package: str, name: str) -> tuple[str, ...]:
@@ -50,10 +90,9 @@ def successors(package: str, name: str) -> tuple[str, ...]:
     waiting = [name]
     while waiting:
         current = waiting.pop(0)
-        for row in _table(package)["rename"]:
-            old = row["old"]
-            if current == old or current.startswith(f"{old}."):
-                new = [text + current[len(old) :] for text in row["new"]]
+        for row in table(package).rename:
+            if current == row.old or current.startswith(f"{row.old}."):
+                new = [text + current[len(row.old) :] for text in row.new]
                 waiting += [text for text in new if text not in found]
                 found.update(dict.fromkeys(new))
     return tuple(found)

@@ -49,6 +49,12 @@ def _lines(package: str) -> tuple[str, ...]:
 
 
 @cache
+def release_names(package: str) -> dict[str, None]:
+    """The known releases of a package as they are spelled, oldest first; empty if nothing is known."""
+    return dict.fromkeys(line.split(None, 1)[0] for line in _lines(package))
+
+
+@cache
 def releases(package: str) -> tuple[Release, ...]:
     """The known releases of a package (its PEP 503 name), oldest first; empty if nothing is known."""
     return tuple(map(_read_line, _lines(package)))

@@ -6,90 +6,50 @@ only where a finding is being written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache, lru_cache
-from typing import Any
+from typing import Literal, get_args
 
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import definitions_of
 from trl_lint.knowledge.ranges import holds
-from trl_lint.knowledge.rows import read_table
+from trl_lint.knowledge.rows import Range, read_rows
 from trl_lint.records import NamedTuple
 
 PATH = "compat/remedies.toml"
-KINDS = ("argument", "attribute", "name", "module", "key", "flag")
-_TEXTS = ("package", "kind", "releases", "do")
-_LISTS = ("of", "names", "evidence")
+Kind = Literal["argument", "attribute", "name", "module", "key", "flag"]
+KINDS: tuple[str, ...] = get_args(Kind)
 
 
 class Remedy(NamedTuple):
-    """A row of the table; the head of the file explains the fields. `line`: where the row begins in the file."""
+    """A row of the table; the head of the file explains the fields."""
 
     package: str
-    kind: str
+    kind: Kind
     of: tuple[str, ...]
     names: tuple[str, ...]
-    releases: str
+    releases: Range
     do: str
     evidence: tuple[str, ...]
-    line: int
+
+    def fault(self) -> str:
+        """What is wrong with the row as a whole, "" if nothing is."""
+        empty = [name for name in ("of", "names", "evidence") if not getattr(self, name)]
+        return f"`{empty[0]}` names nothing" if empty else ""
+
+
+class _Table(NamedTuple):
+    remedy: tuple[Remedy, ...]
 
 
 @cache
 def remedies() -> tuple[Remedy, ...]:
-    """Every row. Raises ValueError with the file and the line of the first row that is malformed."""
-    table = read_table(PATH)
-    others = sorted(table.keys() - {"remedy"})
-    if others or not isinstance(table.get("remedy"), list):
-        raise ValueError(f"{PATH}: [[remedy]] rows and nothing else are expected")
-    rows = table["remedy"]
-    try:
-        return tuple(read_remedy(row, 0) for row in rows)
-    except ValueError:
-        for row, line in zip(rows, _lines(), strict=True):  # lines are counted for a malformed table only
-            read_remedy(row, line)
-        raise
-
-
-def located_remedies() -> Iterator[Remedy]:
-    """Every row with its line, for whoever wants to say where a row is wrong. Raises ValueError as `remedies` does."""
-    for row, line in zip(remedies(), _lines(), strict=True):
-        yield row._replace(line=line)
-
-
-def _lines() -> list[int]:
-    import os
-
-    from trl_lint.knowledge import rules_dir
-
-    with open(os.path.join(rules_dir(), PATH), encoding="utf-8") as stream:
-        return [number for number, line in enumerate(stream, 1) if line.strip() == "[[remedy]]"]
-
-
-def read_remedy(row: dict[str, Any], line: int) -> Remedy:
-    """One row. Raises ValueError for a field that is missing, unknown or of another type, and for another kind."""
-    place = f"{PATH}:{line}: "
-    if others := sorted(row.keys() - {*_TEXTS, *_LISTS}):
-        raise ValueError(f"{place}no field {', '.join(map(repr, others))} is known")
-    for name in (*_TEXTS, *_LISTS):
-        if name not in row:
-            raise ValueError(f"{place}{name!r} is missing")
-        value = row[name]
-        is_list = isinstance(value, list) and bool(value) and all(isinstance(item, str) and item for item in value)
-        if not (is_list if name in _LISTS else isinstance(value, str) and value):
-            raise ValueError(f"{place}{name!r} must be {'a list of texts' if name in _LISTS else 'a text'}")
-    if row["kind"] not in KINDS:
-        raise ValueError(f"{place}the kind {row['kind']!r} is none of {', '.join(KINDS)}")
-    of, names, evidence = (tuple(row[name]) for name in _LISTS)
-    return Remedy(row["package"], row["kind"], of, names, row["releases"], row["do"], evidence, line)
+    """Every row. Raises KnowledgeError if the table is malformed."""
+    return read_rows(PATH, _Table).remedy
 
 
 def releases_of(row: Remedy) -> tuple[str, ...]:
-    """The recorded releases that a row is for. Raises ValueError where it names none, or is no PEP 440 specifier."""
-    found = [version for version in releases(row.package) if holds(row.releases, version)]
-    if not found:
-        raise ValueError(f"{PATH}:{row.line}: {row.releases!r} names no release of {row.package}")
-    return tuple(found)
+    """The recorded releases that a row is for."""
+    return tuple(version for version in releases(row.package) if holds(row.releases, version))
 
 
 @cache

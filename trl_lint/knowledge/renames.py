@@ -7,19 +7,12 @@ accelerate announced `project_dir` for `logging_dir`, but wrote it somewhere els
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.presence import definitions_of
-from trl_lint.knowledge.rows import read_table
+from trl_lint.knowledge.rows import read_rows
 from trl_lint.knowledge.signatures import read_method
 from trl_lint.records import NamedTuple
-
-_WANTED = {
-    "rename": ("package", "old", "new", "of", "same", "why", "evidence"),
-    "move": ("package", "trainer", "config", "arguments", "why", "evidence"),
-    "name": ("package", "old", "new", "names", "why", "evidence"),
-}
 
 
 class Rename(NamedTuple):
@@ -40,41 +33,50 @@ class Move(NamedTuple):
     package: str
     trainer: str
     config: str
-    arguments: dict[str, tuple[str, ...]]
+    why: str
     evidence: tuple[str, ...]
+    arguments: dict[str, tuple[str, ...]]
+
+
+class RenamedModule(NamedTuple):
+    """Names that a module took along when it was renamed."""
+
+    package: str
+    old: str
+    new: str
+    names: tuple[str, ...]
+    why: str
+    evidence: tuple[str, ...]
+
+
+class _Renames(NamedTuple):
+    rename: tuple[Rename, ...]
+
+
+class _Moves(NamedTuple):
+    move: tuple[Move, ...]
+    name: tuple[RenamedModule, ...]
 
 
 @cache
 def renames() -> tuple[Rename, ...]:
-    """Every rename that was looked at. Raises ValueError if the table is malformed."""
-    return tuple(
-        Rename(r["package"], r["old"], r["new"], frozenset(r["of"]), r["same"], r["why"], tuple(r["evidence"]))
-        for r in _rows("renames.toml", "rename")
-    )
+    """Every rename that was looked at. Raises KnowledgeError if the table is malformed."""
+    return read_rows("compat/renames.toml", _Renames).rename
 
 
 @cache
+def _moves() -> _Moves:
+    return read_rows("compat/moves.toml", _Moves)
+
+
 def moves() -> tuple[Move, ...]:
-    """Every trainer whose arguments moved. Raises ValueError if the table is malformed."""
-    return tuple(
-        Move(
-            r["package"],
-            r["trainer"],
-            r["config"],
-            {name: tuple(fields) for name, fields in r["arguments"].items()},
-            tuple(r["evidence"]),
-        )
-        for r in _rows("moves.toml", "move")
-    )
+    """Every trainer whose arguments moved. Raises KnowledgeError if the table is malformed."""
+    return _moves().move
 
 
-def _rows(name: str, kind: str) -> list[dict[str, Any]]:
-    rows = read_table(f"compat/{name}")[kind]
-    for row in rows:
-        missing = [key for key in _WANTED[kind] if key not in row]
-        if missing:
-            raise ValueError(f"{name}: an entry of [[{kind}]] lacks {', '.join(missing)}")
-    return list(rows)
+def renamed_modules() -> tuple[RenamedModule, ...]:
+    """Every module that was renamed without a word. Raises KnowledgeError if the table is malformed."""
+    return _moves().name
 
 
 @cache
@@ -115,9 +117,9 @@ def move_of(package: str, trainer: str, argument: str) -> Move | None:
 
 def home_of(module: str, name: str) -> str:
     """The module that a name of a renamed module is in, "" if it is not known to have been renamed."""
-    return _renamed_modules().get(f"{module}.{name}", "")
+    return _homes().get(f"{module}.{name}", "")
 
 
 @cache
-def _renamed_modules() -> dict[str, str]:
-    return {f"{r['old']}.{name}": r["new"] for r in _rows("moves.toml", "name") for name in r["names"]}
+def _homes() -> dict[str, str]:
+    return {f"{row.old}.{name}": row.new for row in renamed_modules() for name in row.names}

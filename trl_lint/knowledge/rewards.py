@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from trl_lint.knowledge.rows import read_table
+from trl_lint.knowledge.rows import Range, Release, read_rows
 from trl_lint.records import NamedTuple
 
 
@@ -12,17 +12,18 @@ class Passed(NamedTuple):
     """Keywords that a trainer passes to every reward function in some releases."""
 
     trainer: str
-    releases: str
+    releases: Range
     names: tuple[str, ...]
 
 
 class RewardCalls(NamedTuple):
     """The whole table; the fields are explained in it."""
 
+    evidence: tuple[str, ...]
     passed: tuple[Passed, ...]
     withheld: frozenset[str]
-    none_since: str
-    async_since: str
+    none_since: Release
+    async_since: Release
 
     def of(self, trainer: str) -> tuple[Passed, ...]:
         """What one trainer (its dotted public name) passes, from the oldest release on."""
@@ -31,6 +32,5 @@ class RewardCalls(NamedTuple):
 
 @cache
 def reward_calls() -> RewardCalls:
-    table = read_table("semantics/rewards.toml")
-    passed = tuple(Passed(row["trainer"], row["releases"], tuple(row["names"])) for row in table["passed"])
-    return RewardCalls(passed, frozenset(table["withheld"]), table["none_since"], table["async_since"])
+    """The table. Raises KnowledgeError if it is malformed."""
+    return read_rows("semantics/rewards.toml", RewardCalls, "trl")

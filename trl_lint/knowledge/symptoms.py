@@ -21,20 +21,19 @@ recorded    the group `owner` of the pattern must be a class that a recorded pac
 example     a message as it is printed, `printed_by` the package that prints it; if its history is recorded, the tests
             look the message up there
 
+A myth has its symptom in a table of its own, `[myth.symptom]`.
+
 A named group `key`, `name`, `flag` or `file` of the pattern must occur in the rule's finding.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Literal
 
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge import KnowledgeError
+from trl_lint.knowledge.rows import Ranges, read_rows, table_paths
 from trl_lint.records import NamedTuple
-
-_LIKELIHOODS = ("likely", "possible")
 
 
 class Symptom(NamedTuple):
@@ -42,15 +41,15 @@ class Symptom(NamedTuple):
 
     pattern: str
     note: str = ""
-    kind: str = "failure"
+    kind: Literal["failure", "note"] = "failure"
     frames: tuple[str, ...] = ()
     last: str = ""
     without: tuple[str, ...] = ()
     log: tuple[str, ...] = ()
-    packages: Mapping[str, str] = {}
-    settings: Mapping[str, tuple[str, ...]] = {}
+    packages: Ranges = {}
+    settings: dict[str, tuple[str, ...]] = {}
     project: str = ""
-    likelihood: str = "possible"
+    likelihood: Literal["likely", "possible"] = "possible"
     finding: str = ""
     family: str = ""
     near: bool = False
@@ -80,22 +79,42 @@ class Myth(NamedTuple):
     symptom: Symptom
 
 
-def read_symptom(row: Mapping[str, Any]) -> Symptom:
-    """A symptom of a page or a table. Raises KeyError without a pattern, TypeError for a key that is not known."""
-    values = dict(row)
-    for name in ("frames", "without", "log"):
-        if name in values:
-            values[name] = tuple(values[name])
-    if "settings" in values:
-        values["settings"] = {name: tuple(map(str, options)) for name, options in values["settings"].items()}
-    if values.get("likelihood", "possible") not in _LIKELIHOODS:
-        raise TypeError(f"likelihood {values['likelihood']!r}")
-    values["pattern"] = row["pattern"]
-    return Symptom(**values)
+class _CauseRow(NamedTuple):
+    """A cause, or what is added to that of a rule."""
+
+    code: str
+    name: str = ""
+    title: str = ""
+    family: str = ""
+    advice: str = ""
+    symptoms: tuple[Symptom, ...] = ()
+    references: tuple[str, ...] = ()
+
+    def fault(self) -> str:
+        """What is wrong with the row as a whole, "" if nothing is."""
+        is_whole = self.code.startswith("TRL") or (self.name and self.title and self.advice)
+        return "" if is_whole else f"{self.code} is no rule, so it needs a `name`, a `title` and `advice`"
 
 
-def read_symptoms(rows: Iterable[Mapping[str, Any]]) -> tuple[Symptom, ...]:
-    return tuple(map(read_symptom, rows))
+class Consequence(NamedTuple):
+    """A failure that follows from another one."""
+
+    pattern: str
+    why: str
+
+
+class _Table(NamedTuple):
+    cause: tuple[_CauseRow, ...] = ()
+    myth: tuple[Myth, ...] = ()
+    consequence: tuple[Consequence, ...] = ()
+
+
+@cache
+def _tables() -> tuple[_Table, ...]:
+    return tuple(read_rows(path, _Table) for path in table_paths("symptoms"))
+
+
+# Each of these raises KnowledgeError if a page or a table is malformed.
 
 
 @cache
@@ -106,20 +125,20 @@ def causes() -> tuple[Cause, ...]:
     found: dict[str, Cause] = {}
     for page in all_pages():
         found[page.code] = Cause(page.code, page.name, page.title, "", "", True, page.symptoms, page.references)
-    for row in _rows("cause"):
-        symptoms = read_symptoms(row.get("symptoms", ()))
-        references = tuple(row.get("references", ()))
-        known = found.get(row["code"])
+    for row in (row for table in _tables() for row in table.cause):
+        known = found.get(row.code)
         if known is not None:
             found[known.code] = known._replace(
-                symptoms=(*known.symptoms, *symptoms),
-                references=tuple(dict.fromkeys((*known.references, *references))),
-                advice=row.get("advice", known.advice),
-                family=row.get("family", known.family),
+                symptoms=(*known.symptoms, *row.symptoms),
+                references=tuple(dict.fromkeys((*known.references, *row.references))),
+                advice=row.advice or known.advice,
+                family=row.family or known.family,
             )
             continue
-        found[row["code"]] = Cause(
-            row["code"], row["name"], row["title"], row.get("family", ""), row["advice"], False, symptoms, references
+        if row.code.startswith("TRL"):
+            raise KnowledgeError(f"rules/symptoms: there is no rule {row.code}")
+        found[row.code] = Cause(
+            row.code, row.name, row.title, row.family, row.advice, False, row.symptoms, row.references
         )
     return tuple(found.values())
 
@@ -127,31 +146,10 @@ def causes() -> tuple[Cause, ...]:
 @cache
 def myths() -> tuple[Myth, ...]:
     """Popular cures that are wrong, each with the failure for which that is so."""
-    found = []
-    for row in _rows("myth"):
-        rest = {key: value for key, value in row.items() if key not in ("claim", "why")}
-        found.append(Myth(row["claim"], row["why"], read_symptom(rest)))
-    return tuple(found)
+    return tuple(row for table in _tables() for row in table.myth)
 
 
 @cache
-def consequences() -> tuple[tuple[str, str], ...]:
-    """Failures that follow from another one: (pattern, why)."""
-    return tuple((row["pattern"], row["why"]) for row in _rows("consequence"))
-
-
-def _rows(kind: str) -> list[dict[str, Any]]:
-    return [row for table in _tables() for row in table.get(kind, ())]
-
-
-@cache
-def _tables() -> tuple[dict[str, Any], ...]:
-    import tomli
-
-    folder = os.path.join(rules_dir(), "symptoms")
-    tables = []
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".toml"):
-            with open(os.path.join(folder, name), "rb") as stream:
-                tables.append(tomli.load(stream))
-    return tuple(tables)
+def consequences() -> tuple[Consequence, ...]:
+    """Failures that follow from another one."""
+    return tuple(row for table in _tables() for row in table.consequence)

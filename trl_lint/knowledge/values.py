@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from trl_lint.knowledge.rows import read_table
+from trl_lint.knowledge.rows import Range, read_rows
 from trl_lint.records import NamedTuple
 
 
@@ -13,22 +13,23 @@ class ValueRule(NamedTuple):
 
     config: str
     field: str
-    releases: str
+    releases: Range
     allowed: tuple[str, ...]
     fails: str
-    when: str
+    when: str = ""
+
+
+class _Table(NamedTuple):
+    evidence: tuple[str, ...]
+    value: tuple[ValueRule, ...]
 
 
 @cache
 def value_rules(config: str) -> tuple[ValueRule, ...]:
-    """The rules of a config class (its dotted public name)."""
+    """The rules of a config class (its dotted public name). Raises KnowledgeError if the table is malformed."""
     return tuple(rule for rule in _rules() if rule.config == config)
 
 
 @cache
 def _rules() -> tuple[ValueRule, ...]:
-    rows = read_table("semantics/values.toml")["value"]
-    return tuple(
-        ValueRule(row["class"], row["field"], row["releases"], tuple(row["allowed"]), row["fails"], row.get("when", ""))
-        for row in rows
-    )
+    return read_rows("semantics/values.toml", _Table, "trl").value

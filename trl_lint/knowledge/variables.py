@@ -5,12 +5,10 @@ The fields are explained at the head of `variables.toml`.
 
 from __future__ import annotations
 
-import os
 from functools import cache
-from typing import Any
 
 from trl_lint.finding import Severity
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.rows import Ranges, read_rows, table_paths
 from trl_lint.records import NamedTuple
 
 _TYPING_ERRORS = 2
@@ -20,15 +18,15 @@ class Variable(NamedTuple):
     """What some releases make of a variable; `values` empty: of any value."""
 
     name: str
-    values: tuple[str, ...]
-    contains: str
-    packages: dict[str, str]
-    when: tuple[tuple[str, ...], ...]
+    packages: Ranges
     severity: Severity
     effect: str
     instead: str
-    rename: str
     evidence: tuple[str, ...]
+    values: tuple[str, ...] = ()
+    contains: str = ""
+    when: tuple[tuple[str, ...], ...] = ()
+    rename: str = ""
 
     def fits(self, value: str) -> bool:
         """Whether the entry is about this value of the variable."""
@@ -42,45 +40,26 @@ class Spelling(NamedTuple):
     consequence: str
 
 
+class _Table(NamedTuple):
+    variable: tuple[Variable, ...] = ()
+    spelling: tuple[Spelling, ...] = ()
+
+
 @cache
-def _tables() -> tuple[tuple[Variable, ...], tuple[Spelling, ...]]:
-    import tomli
-
-    folder = os.path.join(rules_dir(), "environment")
-    found: list[Variable] = []
-    spellings: list[Spelling] = []
-    for name in sorted(os.listdir(folder)):
-        path = os.path.join(folder, name)
-        if not name.endswith(".toml"):
-            continue
-        with open(path, "rb") as stream:
-            table = tomli.load(stream)
-        try:
-            found += [_read(row) for row in table.get("variable", ())]
-            spellings += [Spelling(row["name"], row["consequence"]) for row in table.get("spelling", ())]
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{path}: {type(error).__name__}: {error}") from None
-    return tuple(found), tuple(spellings)
+def _tables() -> tuple[_Table, ...]:
+    return tuple(read_rows(path, _Table) for path in table_paths("environment"))
 
 
-def _read(row: dict[str, Any]) -> Variable:
-    return Variable(
-        name=row["name"],
-        values=tuple(row.get("values", ())),
-        contains=row.get("contains", ""),
-        packages=dict(row["packages"]),
-        when=tuple(tuple(group) for group in row.get("when", ())),
-        severity=row["severity"],
-        effect=row["effect"],
-        instead=row["instead"],
-        rename=row.get("rename", ""),
-        evidence=tuple(row["evidence"]),
-    )
-
-
+@cache
 def variables() -> tuple[Variable, ...]:
-    """Every entry. Raises ValueError if a table is malformed."""
-    return _tables()[0]
+    """Every entry. Raises KnowledgeError if a table is malformed."""
+    return tuple(row for table in _tables() for row in table.variable)
+
+
+@cache
+def spellings() -> tuple[Spelling, ...]:
+    """Every variable that people misspell. Raises KnowledgeError if a table is malformed."""
+    return tuple(row for table in _tables() for row in table.spelling)
 
 
 @cache
@@ -97,9 +76,9 @@ def is_known(name: str) -> bool:
 @cache
 def misspelt(name: str) -> Spelling | None:
     """The variable that a name was certainly meant to be; None for one that may be somebody's own."""
-    if any(name == spelling.name for spelling in _tables()[1]):
+    if any(name == spelling.name for spelling in spellings()):
         return None
-    return next((spelling for spelling in _tables()[1] if _is_slip(name, spelling.name)), None)
+    return next((spelling for spelling in spellings() if _is_slip(name, spelling.name)), None)
 
 
 def _is_slip(name: str, meant: str) -> bool:
