@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trl_lint.python.module import PythonModule
 
 _DECLARATIONS = (
-    "code", "triggers", "needles", "words", "patterns", "skips_tests", "imports", "documents", "launches",
+    "code", "triggers", "needles", "words", "patterns", "skips_tests", "imports", "documents", "holding", "launches",
     "runs", "launched", "manifests",
 )  # fmt: skip
 
