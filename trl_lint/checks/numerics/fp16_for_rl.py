@@ -93,7 +93,7 @@ class Fp16ForRl(Rule):
         if root is None:
             return
         holds = document.definition.holds
-        if document.definition.method is None:
+        if not document.definition.recipe:
             yield from self._check_deepspeed(document, root, project)
             return
         fp16, bf16 = find_entry(root, holds.fp16), find_entry(root, holds.bf16[0])

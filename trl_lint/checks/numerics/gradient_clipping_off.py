@@ -145,7 +145,7 @@ class GradientClippingOff(Rule):
 
         root = document.mapping
         name = document.definition.holds.clipping
-        is_engine = document.definition.method is None  # what it trains is said elsewhere
+        is_engine = not document.definition.recipe  # what it trains is said elsewhere
         entry = root.entry(name) if root is not None else None
         if entry is None or not isinstance(entry.value, Scalar) or not is_off(entry.value.value):
             return
