@@ -53,6 +53,7 @@ rule: $(INSTALLED)
 
 docs: $(INSTALLED)
 	$(BIN)/python -m trl_lint.checks.registry --write
+	$(BIN)/python -m trl_lint.knowledge.needles --write
 	$(BIN)/python -m trl_lint.knowledge.tables --write docs/rules.md
 	$(BIN)/python tests/documents.py
 

@@ -215,7 +215,7 @@ class Checker:
         project.let_go(module)
 
     def _check_document(self, file: SourceFile, explicit: bool) -> bool:
-        rules = [rule for rule in self._rules if rule.documents]
+        rules = [rule for rule in self._rules if rule.documents or rule.holding]
         if not (rules or self.run_rules) or not file.path.endswith(DOCUMENT_SUFFIXES):
             return False
         project = self.project(file.path)
@@ -223,7 +223,7 @@ class Checker:
         if document is None:
             return False
         for rule in rules:
-            if document.kind in rule.documents:
+            if rule.wants(document):
                 self._guarded(rule, file.path, partial(rule.check_document, document, project))
         if self.run_rules and document.kind != "other":
             self._check_runs_of(file.path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -22,11 +22,11 @@ from trl_lint.knowledge.compat import (
     repositories,
     supports,
 )
+from trl_lint.knowledge.families import document_kind
 from trl_lint.knowledge.pages import IMPACTS
 from trl_lint.knowledge.releases import allowed, known_packages, parse_specifier, releases
 from trl_lint.knowledge.requirements import declared, requirements_of
 from trl_lint.project import Project
-from trl_lint.project.documents import Kind
 from trl_lint.project.manifests.reader import read_manifest
 from trl_lint.project.stack import PACKAGES
 from trl_lint.settings import Settings as RunSettings
@@ -158,7 +158,7 @@ def test_repositories_are_those_of_recorded_packages():
 def test_advisory_about_a_config_hears_of_every_document_it_names(advisory: Advisory, tmp_path: Path):
     pins = {name: newest_allowed(name, specifier) for name, specifier in advisory.packages.items()}
     for number, settings in enumerate(advisory.documents):
-        assert settings.kind in get_args(Kind) and all(settings.values.values())
+        assert document_kind(settings.kind).kind == settings.kind and all(settings.values.values())
         folder = tmp_path / str(number)
         folder.mkdir()
         (finding,) = findings(folder, advisory._replace(documents=(settings,)), pins)

@@ -22,13 +22,6 @@ if TYPE_CHECKING:
 # `accelerate launch` puts these before the `distributed_type` of its config (commands/launch.py, 1.6.0 and 1.15.0).
 _BACKEND_OPTIONS = frozenset(("--multi_gpu", "--use_deepspeed", "--use_fsdp", "--use_megatron_lm", "--tpu", "--cpu"))
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json")
-# Where a config names a DeepSpeed config of its own.
-_DEEPSPEED_FILES = {
-    "accelerate": "deepspeed_config.deepspeed_config_file",
-    "axolotl": "deepspeed",
-    "llamafactory": "deepspeed",
-    "trl-recipe": "deepspeed",
-}
 
 
 def runs_of(path: str, project: Project) -> list[Launch]:
@@ -159,7 +152,8 @@ def config_documents(launch: Launch, project: Project) -> Iterator[Document]:
         if document is None or document.kind == "other":
             continue
         yield document
-        file = document.value(_DEEPSPEED_FILES[document.kind]) if document.kind in _DEEPSPEED_FILES else None
+        key = document.definition.holds.deepspeed
+        file = document.value(key) if key else None
         if isinstance(file, str) and launch.flag("--deepspeed") is ABSENT:
             inner = _document(launch.file_named(file), project)
             if inner is not None and inner.kind == "deepspeed":

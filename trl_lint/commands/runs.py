@@ -74,7 +74,8 @@ def collect_runs(paths: Iterable[str], documentation: bool) -> list[Run]:
 
 def is_shown(run: Run) -> bool:
     """Whether a launch is worth showing: it trains or serves, or its script is configured like a training."""
-    return run.framework != "other" or run.launch.launcher in ("accelerate", "deepspeed", "torchrun")
+    program = run.launch.program
+    return run.framework != "other" or (program is not None and program.starts_programs)
 
 
 def _below(path: str, folder: str) -> bool:

@@ -363,7 +363,7 @@ class Project:
         return [found for path in scripts if (found := self.parser_in(path)) is not None]
 
     def documents(self, kind: str) -> list[Document]:
-        """The recognised config documents of one kind ("accelerate", "deepspeed", "trl-recipe", …)."""
+        """The recognised config documents of one kind of `rules/families`, or of the kind "other"."""
         if self._documents is None:
             self._documents = budget.shared(self.root, self._all_documents)
         return [document for document in self._documents if document.kind == kind]

@@ -18,8 +18,8 @@ from trl_lint.records import NamedTuple
 from trl_lint.sources.shell import Command, Word
 from trl_lint.sources.shell_options import MOST_OPTIONS, decided, decisions_of, is_guess
 
-# Variables that decide how a run is placed, beside the words of its command.
-_ENVIRONMENT = ("CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE")
+# The variable that decides how a run is placed, beside the words of its command and the variables of its program.
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
 _LONGEST = 40
 _MOST_PARTS = 4
 
@@ -93,7 +93,9 @@ def _decided_commands(command: Command, defaults: bool) -> Iterator[tuple[Mappin
 
 
 def _surroundings(command: Command) -> list[Word]:
-    return [word for name in _ENVIRONMENT if (word := command.env.get(name)) is not None]
+    from trl_lint.knowledge.families import process_variables
+
+    return [word for name in (_VISIBLE, *process_variables()) if (word := command.env.get(name)) is not None]
 
 
 def _bounded(decisions: dict[int, set[int]]) -> dict[int, list[int]]:

@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING
 from trl_lint.finding import Location
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.launchers import (
-    FLAGS,
-    LAUNCHERS,
-    MODULE_LAUNCHERS,
     PYTHON,
     PYTHON_WITH_VALUE,
     Peeled,
@@ -26,6 +23,7 @@ from trl_lint.regexes import regex
 from trl_lint.sources import Source
 
 if TYPE_CHECKING:
+    from trl_lint.knowledge.families import Program
     from trl_lint.project.scheduler import Scheduler
     from trl_lint.sources.shell import Command, View, Word
 
@@ -70,10 +68,10 @@ class Variables(Mapping[str, "Word"]):
 class Launch:
     """One command that starts a Python program, directly or through a launcher.
 
-    launcher       "python", "accelerate", "torchrun", "deepspeed", "trl", "vllm", "swift", "axolotl", …; "" if a
-                   variable names it
+    launcher       "python", or the command of a program of `rules/families`; "" if a variable names it
     launcher_word  the word that names it (the script itself where it is started as a program)
-    subcommand     of `trl`, `vllm`, `swift` …: "sft", "vllm-serve"; None for the others
+    program        what is known of the launcher, None for the interpreter
+    subcommand     what the program is told to do: "sft" of `trl sft`, "serve" of `vllm serve`; None for the others
     options        the launcher's own options, `--num_processes` with `_` for `-`; a flag's value is its own word
     script, module the program; `script_path` is its file if one, and only one, is found; `candidates` are all found
     args           the words behind the program
@@ -125,6 +123,14 @@ class Launch:
         self.config_file: str | None = None
         self.scheduler: Scheduler | None = None
         self.is_documentation = False
+
+    @property
+    def program(self) -> Program | None:
+        if self.launcher in ("", "python"):
+            return None
+        from trl_lint.knowledge.families import programs
+
+        return programs()[self.launcher]
 
     @property
     def script_path(self) -> str | None:
@@ -200,7 +206,10 @@ def launch_of(command: Command, source: Source) -> Launch | None:
     if PYTHON.match(name):
         launch = _python(command, source, index)
     elif is_launcher(words, index):
-        launch = _launcher(command, source, name, index)
+        from trl_lint.knowledge.families import programs
+
+        program = programs()[name]
+        launch = _launcher(command, source, program, index + 1 + len(program.words), words[index])
     elif not name and words[index].text is None and _is_module(words, index + 1):
         # `"${LAUNCH[@]}" -m verl.trainer.main_ppo`: whatever starts it, the module is known.
         launch = _module(Launch("", words[index], command, source), index + 2)
@@ -263,10 +272,12 @@ def _read_python(launch: Launch, index: int) -> Launch | None:
 def _module(launch: Launch, index: int) -> Launch:
     words = launch.command.words
     word = words[index]
-    known = MODULE_LAUNCHERS.get(word.text or "")
+    from trl_lint.knowledge.families import program_modules
+
+    known = program_modules().get(word.text or "")
     if known is not None:
-        name, extra = known
-        return _launcher(launch.command, launch.source, name, index + extra, module=launch.launcher_word)
+        program, extra = known
+        return _launcher(launch.command, launch.source, program, index + 1 + extra, launch.launcher_word)
     launch.module = word.text
     launch.args = words[index + 1 :]
     return launch
@@ -283,21 +294,19 @@ def _script(launch: Launch, index: int) -> None:
     launch.args = launch.command.words[index + 1 :]
 
 
-def _launcher(command: Command, source: Source, name: str, index: int, module: Word | None = None) -> Launch:
+def _launcher(command: Command, source: Source, program: Program, start: int, word: Word) -> Launch:
+    """The launch of a program whose own name ends before `start`; `word` is what names it."""
     words = command.words
-    launch = Launch(name, module or words[index], command, source)
-    subcommand = LAUNCHERS.get(name, ())
-    start = index + 1 + (len(subcommand) if module is None else 0)
-    flags = FLAGS.get(name)
-    if flags is None:
-        if name in ("trl", "swift", "axolotl", "llamafactory-cli") and start < len(words):
-            launch.subcommand = words[start].text
-            start += 1
-        elif subcommand:
-            launch.subcommand = subcommand[0]
-        launch.args = words[start:]
+    launch = Launch(program.command, word, command, source)
+    if program.starts_programs:
+        _read_options(launch, start, program.flags)
         return launch
-    _read_options(launch, start, flags)
+    if program.subcommand and start < len(words):
+        launch.subcommand = words[start].text
+        start += 1
+    elif program.words:
+        launch.subcommand = program.words[0]
+    launch.args = words[start:]
     return launch
 
 

@@ -1,8 +1,6 @@
-"""The programs that start training or serving, and the programs people put in front of them.
+"""Where the program of a command begins: the interpreter or one of `rules/families`, behind what people put in front.
 
-Which options take a value follows the programs' own parsers: `commands/launch.py` of accelerate (read in 1.15.0, with
-flags that older releases had), `distributed/run.py` of torch, `launcher/runner.py` of deepspeed, the manuals of the
-wrappers.
+Which options of these wrappers take a value follows their manuals.
 Option names are compared with `_` for `-`, as accelerate and torchrun accept both.
 """
 
@@ -87,46 +85,6 @@ WRAPPERS: dict[str, Wrapper] = {
     ),
 }  # fmt: skip
 
-LAUNCHERS = {
-    "accelerate": ("launch",),
-    "axolotl": (),
-    "deepspeed": (),
-    "llamafactory-cli": (),
-    "openrlhf": (),
-    "swift": (),
-    "torchrun": (),
-    "trl": (),
-    "vllm": ("serve",),
-}  # fmt: skip
-
-# Modules that are launchers themselves: `python -m torch.distributed.run`.
-MODULE_LAUNCHERS = {
-    "accelerate.commands.launch": ("accelerate", 0),
-    "accelerate.commands.accelerate_cli": ("accelerate", 1),
-    "deepspeed.launcher.runner": ("deepspeed", 0),
-    "torch.distributed.launch": ("torchrun", 0),
-    "torch.distributed.run": ("torchrun", 0),
-    "trl.cli": ("trl", 0),
-    "vllm.entrypoints.openai.api_server": ("vllm", 0),
-}
-
-# Options without a value. `-m` of a launcher says that the script is a module.
-FLAGS = {
-    "accelerate": names(
-        "-h --help -q --quiet --cpu --multi_gpu --tpu --use_mps_device --use_xpu --ipex --use_deepspeed --use_fsdp"
-        " --use_megatron_lm --use_parallelism_config --enable_cpu_affinity --dynamo_use_fullgraph --dynamo_use_dynamic"
-        " --dynamo_use_regional_compilation --same_network -m --module --no_python --tpu_cluster --no_tpu_cluster"
-        " --tpu_use_sudo --tpu_use_cluster --downcast_bf16 --fp8_use_autocast_during_eval --fp16 --debug"
-    ),
-    "torchrun": names(
-        "-h --help --standalone -m --module --no_python --run_path --use_env --use_agent_store --virtual_local_rank"
-    ),
-    "deepspeed": names(
-        "-h --help --module --no_python --no_local_rank --no_ssh --no_ssh_check --force_multi --save_pid"
-        " --elastic_training --bind_cores_to_rank --use_pdsh -v --version"
-    ),
-}
-
 # Options of the interpreter: these take a value as the next word.
 PYTHON_WITH_VALUE = names("-W -X --check-hash-based-pycs")
 
@@ -146,11 +104,13 @@ def is_launcher(words: Sequence[Word], index: int) -> bool:
     name = basename(words[index])
     if PYTHON.match(name):
         return True
-    subcommand = LAUNCHERS.get(name)
-    if subcommand is None:
+    from trl_lint.knowledge.families import programs
+
+    program = programs().get(name)
+    if program is None:
         return False
-    following = tuple(word.text for word in words[index + 1 : index + 1 + len(subcommand)])
-    return following == subcommand
+    following = tuple(word.text for word in words[index + 1 : index + 1 + len(program.words)])
+    return following == program.words
 
 
 class Peeled(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from trl_lint.project.launch import Launch, launch_of
 from trl_lint.regexes import regex
@@ -22,10 +23,7 @@ _SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".zsh")
 _MAKEFILES = frozenset({"Makefile", "makefile", "GNUmakefile"})
 _DOCKERFILE = regex(r"(?:Dockerfile|Containerfile)(?:[._-].*)?\Z|.*\.(?:dockerfile|Dockerfile)\Z")
 _SHEBANG = regex(rb"#![^\n]*\b(?:ba|z|da|k)?sh\b")
-# Nothing is parsed in a file that names no launcher. Plain words first: a search for each is faster than one for all.
-_LAUNCHERS = tuple(b"python accelerate torchrun deepspeed vllm llamafactory axolotl openrlhf".split())
-_SHORT = (b".py", b"trl", b"swift")
-_LAUNCHES = regex(rb"\.py\b|\b(?:trl|swift)[ \t\\\"']")
+_SCRIPT = regex(rb"\.py\b")
 
 
 def holds_launches(path: str) -> bool:
@@ -65,18 +63,31 @@ def read_launches(file: SourceFile) -> list[Launch]:
 
 
 def _names_launcher(data: bytes) -> bool:
-    if any(name in data for name in _LAUNCHERS):
+    """Whether a file may hold a launch: nothing is parsed in one that names no program."""
+    from trl_lint.knowledge.needles import needles
+
+    words = needles()
+    # Plain words first: a search for each is faster than one for all.
+    if b"python" in data or any(name in data for name in words.plain) or (b".py" in data and _SCRIPT.search(data)):
         return True
-    return any(name in data for name in _SHORT) and _LAUNCHES.search(data) is not None
+    return any(name in data and _as_command(name).search(data) is not None for name in words.common)
+
+
+@cache
+def _as_command(name: bytes) -> re.Pattern[bytes]:
+    """A word where it can be a command."""
+    return re.compile(rb"\b%s[ \t\\\"']" % re.escape(name))
 
 
 def _command_sources(file: SourceFile) -> Iterator[tuple[Source, list[Command], bool]]:
     name = os.path.basename(file.path)
     if name.endswith(".py"):
+        from trl_lint.knowledge.needles import needles
         from trl_lint.sources.pydoc_commands import documented_commands
 
         source = Source(file, "python")
-        yield source, documented_commands(source), True
+        programs = tuple(map(bytes.decode, needles().commands))
+        yield source, documented_commands(source, programs), True
     elif name.endswith((".md", ".markdown")):
         from trl_lint.sources.markdown import fences
         from trl_lint.sources.shell import commands

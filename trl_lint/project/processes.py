@@ -27,10 +27,9 @@ def read_processes(run: Run) -> Setting | Missing:
         return _of_deepspeed(run)
     if launcher == "python":
         return _of_python(run)
-    if launcher == "swift":
-        word = run.launch.env.get("NPROC_PER_NODE")
-        return _setting(word, run) if word is not None else UNKNOWN
-    return UNKNOWN
+    program = run.launch.program
+    word = run.launch.env.get(program.processes) if program is not None and program.processes else None
+    return _setting(word, run) if word is not None else UNKNOWN
 
 
 def _of_accelerate(run: Run) -> Setting | Missing:
@@ -46,7 +45,7 @@ def _of_config(run: Run) -> Setting | Missing:
     if run.accelerate is None:
         return UNKNOWN  # the machine may have a default config; without one the GPUs are counted
     kind = run.accelerate.value("distributed_type")
-    said = of_document(run.accelerate, "num_processes", "accelerate")
+    said = of_document(run.accelerate, run.accelerate.definition.holds.processes, "accelerate")
     if isinstance(said, Setting) and kind in _SINGLE and "--multi_gpu" not in run.launch.options:
         return said._replace(value=1)  # a plain launch, whatever the number says
     return said if said is not ABSENT else UNKNOWN

@@ -24,21 +24,18 @@ from trl_lint.sources import SourceError
 if TYPE_CHECKING:
     from trl_lint.finding import Location
     from trl_lint.knowledge.api import Signature
+    from trl_lint.knowledge.families import Program
     from trl_lint.project import Project
     from trl_lint.project.candidates import Candidate
-    from trl_lint.project.documents import Document, Kind
+    from trl_lint.project.documents import Document
     from trl_lint.project.environment import Environment
     from trl_lint.project.launches import Launch
     from trl_lint.sources.shell import Word
 
 LinkKind = Literal["script", "accelerate", "recipe", "deepspeed"]
 Status = Literal["exact", "candidates", "builtin", "missing", "unknown"]
-Framework = Literal["trl", "transformers", "verl", "openrlhf", "swift", "axolotl", "llamafactory", "vllm", "other"]
 
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json")
-_FRAMEWORK_OF_LAUNCHER: dict[str, Framework] = {
-    "axolotl": "axolotl", "llamafactory-cli": "llamafactory", "swift": "swift", "vllm": "vllm",
-}  # fmt: skip
 
 
 class Link(NamedTuple):
@@ -91,25 +88,21 @@ class Run:
     def name(self) -> str:
         """What is started, in a word or two: `trl grpo`, `train.py`, `verl.trainer.main_ppo`."""
         launch = self.launch
-        if launch.subcommand and launch.launcher in ("trl", "swift", "axolotl", "llamafactory-cli", "vllm"):
+        if launch.subcommand:
             return f"{launch.launcher} {launch.subcommand}"
         if launch.script is not None:
             return os.path.basename((launch.script.text or launch.script.raw).replace("\\", "/"))
         return launch.module or launch.launcher
 
     @cached_property
-    def framework(self) -> Framework:
-        """Whose arguments the run takes."""
+    def framework(self) -> str:
+        """Whose arguments the run takes: a framework of `rules/families`, "transformers", or "other"."""
+        from trl_lint.knowledge.families import framework_of
+
         launch = self.launch
-        if launch.launcher in _FRAMEWORK_OF_LAUNCHER:
-            return _FRAMEWORK_OF_LAUNCHER[launch.launcher]
-        if launch.launcher == "trl":
-            return "vllm" if launch.subcommand == "vllm-serve" else "trl"
-        package = (launch.module or "").partition(".")[0]
-        if package in ("verl", "openrlhf"):
-            return package  # type: ignore[return-value]
-        if launch.module == "trl.scripts.vllm_serve":
-            return "vllm"
+        known = framework_of(launch.program, launch.subcommand, launch.module)
+        if known:
+            return known
         if self.config:
             return "trl" if self.config.startswith("trl.") else "transformers"
         return "other"
@@ -128,18 +121,22 @@ class Run:
         launch = self.launch
         if launch.script is not None:
             yield self._link("script", launch.script)
-        if launch.launcher == "accelerate" and (option := launch.options.get("--config_file")) is not None:
-            yield self._link("accelerate", option)
-        if launch.launcher == "trl":
-            yield from self._named("accelerate", "--accelerate_config")
+        program = launch.program
+        if program is not None:
+            yield from self._own("accelerate", program.accelerate_config, program)
         recipe = [*self._named("recipe", "--config")]
         if not recipe and (alone := self._only_argument()) is not None:
             recipe = [self._link("recipe", alone)]
         yield from recipe
-        if (option := launch.options.get("--deepspeed_config_file")) is not None:
-            yield self._link("deepspeed", option)
-        else:
-            yield from self._named("deepspeed", "--deepspeed")
+        own = [*self._own("deepspeed", program.deepspeed_config, program)] if program is not None else []
+        yield from own or self._named("deepspeed", "--deepspeed")
+
+    def _own(self, kind: LinkKind, option: str, program: Program) -> Iterator[Link]:
+        """The file that an option of the program itself names; what starts others has its options before theirs."""
+        if not program.starts_programs:
+            yield from self._named(kind, option) if option else ()
+        elif (word := self.launch.options.get(option)) is not None:
+            yield self._link(kind, word)
 
     def _named(self, kind: LinkKind, flag: str) -> Iterator[Link]:
         word = self.launch.flag(flag)
@@ -147,7 +144,7 @@ class Run:
             yield self._link(kind, word)
 
     def _only_argument(self) -> Word | None:
-        """`python train.py config.yaml`: HfArgumentParser scripts, LLaMA-Factory and axolotl take the file alone."""
+        """`python train.py config.yaml`: scripts with an HfArgumentParser and most frameworks take the file alone."""
         args = self.launch.args
         if not args or args[0].text is None or not args[0].text.endswith(_CONFIG_SUFFIXES):
             return None
@@ -175,35 +172,37 @@ class Run:
         named = [path for _, text in texts_of(word) for path in launch.files_named(text)]
         return list(dict.fromkeys(named)) or fitting_files(word, launch.source, launch.command.directory)
 
-    def _document(self, kind: LinkKind, kinds: tuple[Kind, ...]) -> Document | None:
+    def _document(self, kind: LinkKind, of_kind: str = "") -> Document | None:
+        """The document of a link that is one file; of any kind, or of one."""
         link = self.link(kind)
         if link is None or link.status != "exact" or not link.paths[0].endswith(_CONFIG_SUFFIXES):
             return None
-        return read_quietly(link.paths[0], self.project, kinds)
+        return read_quietly(link.paths[0], self.project, of_kind)
 
     @cached_property
     def accelerate(self) -> Document | None:
         """The accelerate config the command names."""
-        return self._document("accelerate", ("accelerate",))
+        return self._document("accelerate", "accelerate")
 
     @cached_property
     def recipe(self) -> Document | None:
         """The config file the script reads its arguments from."""
-        return self._document("recipe", ("trl-recipe", "llamafactory", "axolotl", "other"))
+        found = self._document("recipe")
+        return found if found is not None and found.definition.recipe else None
 
     @cached_property
     def deepspeed(self) -> Document | None:
         """The DeepSpeed config: of the command line, the recipe, the script or the accelerate config."""
         if self.link("deepspeed") is not None:
-            return self._document("deepspeed", ("deepspeed",))
+            return self._document("deepspeed", "deepspeed")
         given = self.field("deepspeed")
         named = given.value if isinstance(given, Setting) else None
         if given is UNKNOWN:
             return None
         if named is None and self.accelerate is not None:
-            named = self.accelerate.value("deepspeed_config.deepspeed_config_file")
+            named = self.accelerate.value(self.accelerate.definition.holds.deepspeed)
         path = self.launch.file_named(named) if isinstance(named, str) else None
-        return read_quietly(path, self.project, ("deepspeed",)) if path is not None else None
+        return read_quietly(path, self.project, "deepspeed") if path is not None else None
 
     # -- the script and its environment ---------------------------------------------------------------------------
 
@@ -339,13 +338,13 @@ def bare_run(path: str, project: Project) -> Run:
     return run
 
 
-def read_quietly(path: str, project: Project, kinds: tuple[Kind, ...]) -> Document | None:
-    """The document at a path, if it is of one of these kinds; what is wrong with it is said where it is checked."""
+def read_quietly(path: str, project: Project, kind: str = "") -> Document | None:
+    """The document at a path, of any kind or of one; what is wrong with it is said where it is checked."""
     try:
         document = project.document_in(path)
     except (OSError, SourceError):
         return None
-    return document if document is not None and document.kind in kinds else None
+    return document if document is not None and kind in ("", document.kind) else None
 
 
 def command_parser(launch: Launch) -> ScriptParser | None:

@@ -18,18 +18,11 @@ if TYPE_CHECKING:
     from trl_lint.project.packages import Package
 
 _NOT_JUDGED = "its arguments, names and defaults were not judged"
-# The packages that read a kind of config, whose keys do not name them.
-_READERS = {
-    "accelerate": ("accelerate",),
-    "deepspeed": ("deepspeed",),
-    "trl-recipe": ("trl", "transformers"),
-    "verl": ("verl",),
-}
 
 
 def unjudged(environment: Environment, data: bytes, document: Document | None = None) -> Iterator[Notice]:
     """The notices that a file with these bytes brings in its environment; `document` is the config that it is."""
-    readers = _READERS.get(document.kind, ()) if document is not None else ()
+    readers = document.definition.read_by if document is not None else ()
     for name in PACKAGES:
         if name in readers or name.encode() in data:
             package = environment.package(name)

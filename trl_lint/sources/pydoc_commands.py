@@ -14,22 +14,25 @@ _HEAD = regex(r"(?:[ \t\f\r]*(?:#[^\n]*)?\n)*")
 _COMMENTS_AT_END = regex(r"[ \t\f]*#[^\n]*\Z")
 _DOCSTRING = regex(r"[rRuU]?(\"\"\"|''')(.*?)(?<!\\)\1", re.DOTALL)
 _LINE = regex(r"[^\n]*(?:\n|\Z)")
-_PROGRAMS = (
-    "python", "accelerate", "torchrun", "deepspeed", "trl", "vllm", "uv", "llamafactory-cli", "swift", "axolotl",
-    "nohup", "srun", "mpirun", "env", "poetry", "ray",
-)  # fmt: skip
-_PROGRAM = "|".join(_PROGRAMS).replace("python", r"python(?:3(?:\.\d+)?)?", 1)
-_COMMAND = regex(rf"(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*(?:{_PROGRAM})[ \t]+[\w./\"'$\\-]")
+# The interpreter, and programs that start others.
+_STARTERS = ("python", "uv", "nohup", "srun", "mpirun", "env", "poetry", "ray")
+_ASSIGNED = regex(r"(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*")
+_PYTHON = regex(r"python(?:3(?:\.\d+)?)?\Z")
+_WORD = regex(r"([\w-]+(?:\.\d+)?)[ \t]+[\w./\"'$\\-]")
 _PROMPT = regex(r"[ \t]*(?:#+[ \t]?)?[ \t]*(?:[$>%][ \t]+)?(?:[-*][ \t]+)?`{0,2}")
 
 
-def documented_commands(source: Source) -> list[Command]:
-    """The commands in the module docstring and in the comments before the code, each read by itself."""
+def documented_commands(source: Source, programs: tuple[str, ...]) -> list[Command]:
+    """The commands in the module docstring and in the comments before the code, each read by itself.
+
+    A line is a command if it begins with one of these programs, the interpreter or a program that starts others.
+    """
+    programs = (*_STARTERS, *programs)
     found = []
     for start, end, commented in _regions(source.text):
-        if not any(program in source.text[start:end] for program in _PROGRAMS):
+        if not any(program in source.text[start:end] for program in programs):
             continue
-        for script in _scripts(source.text, start, end, commented):
+        for script in _scripts(source.text, start, end, commented, programs):
             found.extend(read_commands(script.text, script, original=source.text))
     return found
 
@@ -52,7 +55,7 @@ def _regions(text: str) -> Iterator[tuple[int, int, bool]]:
         offset = docstring.end()
 
 
-def _scripts(text: str, start: int, end: int, commented: bool) -> Iterator[Pieces]:
+def _scripts(text: str, start: int, end: int, commented: bool, programs: tuple[str, ...]) -> Iterator[Pieces]:
     """Each line that begins with a command, with the lines it is continued on."""
     script: Pieces | None = None
     position = start
@@ -64,7 +67,7 @@ def _scripts(text: str, start: int, end: int, commented: bool) -> Iterator[Piece
         first = prompt.end() if prompt else line.start()
         content = text[first : line.end()]
         if script is None:
-            if not _COMMAND.match(content):
+            if not _is_command(content, programs):
                 continue
             script = Pieces()
         elif commented:
@@ -85,3 +88,10 @@ def _scripts(text: str, start: int, end: int, commented: bool) -> Iterator[Piece
         script = None
     if script is not None:
         yield script
+
+
+def _is_command(line: str, programs: tuple[str, ...]) -> bool:
+    """Whether a line begins with a program, perhaps behind assignments, and a word for it."""
+    assigned = _ASSIGNED.match(line)
+    word = _WORD.match(line, assigned.end() if assigned else 0)
+    return word is not None and (word[1] in programs or _PYTHON.match(word[1]) is not None)

@@ -80,7 +80,7 @@ def _given(call: ast.Call) -> ast.expr | None:
 
 
 def _first(path: str, site: Site) -> tuple[Document, Entry] | None:
-    document = read_quietly(path, site.project, ("deepspeed",)) if path.endswith(".json") else None
+    document = read_quietly(path, site.project, "deepspeed") if path.endswith(".json") else None
     root = document.root if document is not None else None
     if document is None or not isinstance(root, Mapping) or root.get("elasticity") is not None:
         return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 class ContradictionInFile(Rule):
     code = "TRL403"
-    documents = ("accelerate", "deepspeed", "trl-recipe", "axolotl", "llamafactory", "verl")
+    documents = ("any",)
     launches = True
     runs = True
 
@@ -32,7 +32,7 @@ class ContradictionInFile(Rule):
             yield from report(self, document, project, _deepspeed.contradictions(document))
         if document.kind != "deepspeed":
             yield from self._check_twice(document)
-        if document.kind == "trl-recipe":
+        if document.definition.holds.script_fields:
             for found in contradictions_in_recipe(document, project, self.code, self.page.severity):
                 yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option, recipe_launches
 from trl_lint.checks.rule import Rule
@@ -44,15 +43,16 @@ _ACCELERATE_FAILS = {"accelerate": ">=0.34.0"}
 
 class YamlScalarTrap(Rule):
     code = "TRL405"
-    documents: ClassVar[tuple[str, ...]] = ("accelerate", "trl-recipe")
+    documents = ("accelerate",)
+    holding = ("script_fields",)
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
         if document.source.language != "yaml" or not isinstance(document.root, Mapping):
             return
-        if document.kind == "accelerate":
-            yield from self._check_accelerate(document, document.root, project)
-        else:
+        if document.definition.holds.script_fields:
             yield from self._check_recipe(document, document.root, project)
+        else:
+            yield from self._check_accelerate(document, document.root, project)
 
     # -- accelerate -----------------------------------------------------------------------------------------------
 

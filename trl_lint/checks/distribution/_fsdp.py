@@ -129,7 +129,6 @@ def fsdp_runs(module: PythonModule, project: Project) -> list[FsdpRun]:
 
 # FSDP asked for in Python: an argument of the training arguments, or a plugin for the Accelerator.
 _ASKS = rb"[(,]\s*(?:fsdp_plugin\s*=(?!=)(?!\s*None)|fsdp\s*=\s*(?:[\"'][a-z]|\[\s*[\"']|True\b))"
-_OF_RECIPES = ("trl-recipe", "axolotl", "llamafactory", "other")
 
 
 @per_project
@@ -139,9 +138,12 @@ def project_fsdp(project: Project) -> Location | None:
 
 
 def _set_up(project: Project) -> Iterator[Location]:
+    from trl_lint.knowledge.families import OTHER, document_kinds
+
     configs = (_run_of_config(config) for config in project.documents("accelerate"))
     yield from (run.location for run in configs if run is not None)
-    for kind in _OF_RECIPES:
+    recipes = (kind.kind for kind in (*document_kinds(), OTHER) if kind.recipe)
+    for kind in recipes:
         yield from (place for document in project.documents(kind) if (place := _in_recipe(document)) is not None)
     for launch in (*project.launches(b"--use_fsdp"), *project.launches(b"--fsdp")):
         if "--use_fsdp" in launch.options or _is_on(launch):
@@ -216,14 +218,15 @@ def _run_of_recipe(launch: Launch, project: Project) -> FsdpRun | None:
 
 
 def _in_recipe(document: Document) -> Location | None:
-    """Where a recipe has an `fsdp` that is on: a text, or the list of axolotl."""
+    """Where a recipe switches FSDP on: with a text, or with a list of them."""
     from trl_lint.sources.nodes import Sequence, find_entry
 
-    entry = find_entry(document.root, "fsdp")
+    key = document.definition.holds.fsdp
+    entry = find_entry(document.root, key) if key else None
     if entry is None:
         return None
     is_on = bool(entry.value.items) if isinstance(entry.value, Sequence) else False
-    is_on = is_on or str(document.value("fsdp") or "") not in _OFF
+    is_on = is_on or str(document.value(key) or "") not in _OFF
     return document.place(entry, "this run uses FSDP") if is_on else None
 
 

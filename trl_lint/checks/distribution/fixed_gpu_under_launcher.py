@@ -23,7 +23,6 @@ _CUDA = regex(r"cuda:(\d{1,9})")
 _PER_PROCESS = regex(r"rank|process|world|distribut|device_count|initialized|master|\bddp\b|debug|single", re.I)
 # The process chooses what it sees by itself, so that its GPU 0 is another one in each.
 _OWN_VISIBILITY = regex(rb"environ\W{1,40}CUDA_VISIBLE_DEVICES\W{1,40}?=[^=]|setdefault\(\s*.CUDA_VISIBLE_DEVICES")
-_LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed"})
 _IMPORTED = frozenset({"torch.device", "torch.cuda.set_device"})
 
 
@@ -111,7 +110,9 @@ def read_started(site: Site) -> Started | None:
     """The first run that certainly starts several processes of this script on one machine."""
     for run in site.project.runs_with(site.module.path):
         launch = run.launch
-        if launch.script_path != site.module.path or launch.launcher not in _LAUNCHERS or launch.is_documentation:
+        if launch.script_path != site.module.path or launch.program is None or launch.is_documentation:
+            continue
+        if not launch.program.starts_programs:
             continue
         number = share_of(run).number
         if number is not None and number > 1:

@@ -249,7 +249,7 @@ def parsers_of_document(document: Document, project: Project) -> tuple[list[Scri
         if not parsers:
             return [], True
         found.update({parser.path if parser.location else parser.name: parser for parser in parsers})
-    if launches or document.kind != "trl-recipe":
+    if launches or not document.definition.holds.script_fields:
         return list(found.values()), True
     keys = document.mapping.keys() if document.mapping is not None else set()
     fitting = [parser for parser in project.parsers() if parser.reads_files and knows_most(parser, keys, project)]

@@ -39,7 +39,8 @@ class Lack(NamedTuple):
 class ArgumentNotInRelease(Rule):
     code = "TRL301"
     imports = PACKAGES
-    documents = ("trl-recipe", "other")
+    documents = ("other",)
+    holding = ("script_fields",)
     launches = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:

@@ -39,7 +39,7 @@ _TEST_FILE = regex(r"test_|.*_test\.py$|conftest\.")
 class DefaultChanged(Rule):
     code = "TRL304"
     imports = ("trl", "transformers")
-    documents = ("trl-recipe",)
+    holding = ("script_fields",)
     launches = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:

@@ -109,8 +109,10 @@ def _advice(run: Run, seen: int) -> str:
     """What to start instead. One process needs a launcher that makes a process group, else it takes all GPUs."""
     if seen == 1:
         return ': `vllm_device="cuda:0"` shares the only one'
-    if run.launch.launcher == "deepspeed":
-        return ": `deepspeed` hides every GPU on which no process trains, `accelerate launch` and `torchrun` do not"
+    program = run.launch.program
+    if program is not None and program.hides_gpus:
+        hides = f"`{program.command}` hides every GPU on which no process trains"
+        return f": {hides}, `accelerate launch` and `torchrun` do not"
     return ": start one process, with `torchrun --nproc_per_node 1`" if seen == 2 else f": start {seen - 1} processes"
 
 

@@ -29,8 +29,8 @@ _OWN_PROCESSES = frozenset(
         "torch.distributed.run", "deepspeed.init_distributed",
     )
 )  # fmt: skip
-# Packages that place the model themselves.
-_OWN_PLACEMENT = frozenset({"unsloth", "deepspeed", "colossalai", "megatron", "torch_xla", "swift", "llamafactory"})
+# Packages that place the model themselves, beside those of `rules/families`.
+_OWN_PLACEMENT = frozenset({"unsloth", "colossalai", "megatron", "torch_xla"})
 # Keywords and attributes that decide against DataParallel unless their value is one of these.
 _KEYWORDS: dict[str, tuple[object, ...]] = {
     "device_map": (None,),
@@ -89,7 +89,9 @@ def read_training(module: PythonModule) -> Training | None:
 
 def names_own_processes(module: PythonModule) -> bool:
     """Whether the script starts processes, joins a process group, or chooses its GPUs itself."""
-    if module.names.modules() & _OWN_PLACEMENT:
+    from trl_lint.knowledge.families import placing_packages
+
+    if not module.names.modules().isdisjoint(_OWN_PLACEMENT | placing_packages()):
         return True
     for call in module.calls:
         for origin in module.names.origins(call.func):

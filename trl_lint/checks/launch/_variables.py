@@ -70,8 +70,8 @@ def dockerfile_settings(source: Source) -> Iterator[Setting]:
 
 
 def recipe_settings(document: Document) -> Iterator[Setting]:
-    """The variables that TRL's command line sets for a recipe: its `env:`."""
-    table = find(document.root, "env")
+    """The variables that the command line of TRL sets for a recipe: its `env:`."""
+    table = find(document.root, document.definition.holds.environment)
     for entry in table.entries if isinstance(table, Mapping) else ():
         if not isinstance(entry.key.value, str) or not isinstance(entry.value, Scalar):
             continue

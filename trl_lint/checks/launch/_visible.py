@@ -58,12 +58,13 @@ def read_seen(run: Run) -> Evidence | None:
     `deepspeed` hides all GPUs but those of its processes (deepspeed/launcher/launch.py, `set_visible_devices_envs`).
     """
     launch = run.launch
-    if launch.launcher == "deepspeed":
+    if launch.program is not None and launch.program.hides_gpus:
         number = share_of(run).number
         said = run.processes
         if number is None or not isinstance(said, Setting) or said.location is None:
             return None
-        return Evidence(number, said.location._replace(message=f"deepspeed shows the processes {number} of the GPUs"))
+        message = f"{launch.launcher} shows the processes {number} of the GPUs"
+        return Evidence(number, said.location._replace(message=message))
     if launch.launcher == "accelerate" and run.accelerate is not None:
         ids = of_document(run.accelerate, "gpu_ids")
         if isinstance(ids, Setting) and ids.value not in ("all", None):

@@ -40,18 +40,12 @@ _FOLDER_OPTIONS = (
     "--working-dir",
     "--container-workdir",
 )
-_DEEPSPEED_KEYS = {
-    "accelerate": "deepspeed_config.deepspeed_config_file",
-    "axolotl": "deepspeed",
-    "llamafactory": "deepspeed",
-    "trl-recipe": "deepspeed",
-}
 
 
 class LinkedFileMissing(Rule):
     code = "TRL504"
     launches = True
-    documents = tuple(_DEEPSPEED_KEYS)
+    holding = ("deepspeed",)
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         if launch.command.errors or launch.command.directory is None or launch.source.language == "dockerfile":
@@ -81,7 +75,7 @@ class LinkedFileMissing(Rule):
             )
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
-        node = find(document.root, _DEEPSPEED_KEYS[document.kind])
+        node = find(document.root, document.definition.holds.deepspeed)
         if not isinstance(node, Scalar) or not isinstance(node.value, str):
             return
         name = node.value

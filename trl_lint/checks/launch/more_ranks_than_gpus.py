@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from trl_lint.checks._phrases import places
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location, lowered
+from trl_lint.knowledge.families import Server
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project.effective import Setting, of_document, of_flag
 from trl_lint.project.runs import Run
@@ -18,7 +19,6 @@ _SPREAD = (
     "pipeline_parallel_size", "distributed_executor_backend", "data_parallel_address", "data_parallel_size_local",
     "headless", "nnodes", "data_parallel_backend", "data_parallel_hybrid_lb", "data_parallel_external_lb",
 )  # fmt: skip
-_ROLLOUT = ("vllm_tensor_parallel_size", "vllm_data_parallel_size")
 _CONFIGS = (".yaml", ".yml", ".json")
 _CPU = ("--cpu", "--use_cpu", "--use_mps_device", "--tpu", "--use_xpu")
 
@@ -51,11 +51,13 @@ class MoreRanksThanGpus(Rule):
         ids = run.launch.visible_gpus
         if not ids:  # none at all is a run on the CPU
             return
+        program = run.launch.program
+        server = program.server_of(run.launch.subcommand) if program is not None else None
         if run.framework == "vllm":
             yield from self._check_server(run, ids)
-        elif run.launch.launcher == "swift" and run.launch.subcommand == "rollout":
-            yield from self._check_rollout(run, ids)
-        elif run.launch.launcher in ("accelerate", "torchrun"):
+        elif server is not None:
+            yield from self._check_sizes(run, server, ids)
+        elif program is not None and program.starts_programs and not program.hides_gpus:
             yield from self._check_training(run, ids)
 
     def _check_server(self, run: Run, ids: tuple[str, ...]) -> Iterator[Finding]:
@@ -65,15 +67,16 @@ class MoreRanksThanGpus(Rule):
         if ranks is not None and ranks > len(ids):
             yield self._finding(run, f"the server needs {ranks} GPUs", ids, ())
 
-    def _check_rollout(self, run: Run, ids: tuple[str, ...]) -> Iterator[Finding]:
-        """The server of ms-swift, whose options are those of its `RolloutArguments` (read in 4.6.0.dev0)."""
-        args = run.launch.args
-        if any((word.text or "").endswith(_CONFIGS) for word in args):
+    def _check_sizes(self, run: Run, server: Server, ids: tuple[str, ...]) -> Iterator[Finding]:
+        """A server of another framework: the product of its sizes."""
+        if server.reads_configs and any((word.text or "").endswith(_CONFIGS) for word in run.launch.args):
             return  # a config may set the sizes
-        said = [of_flag(run.launch, name) for name in (*_ROLLOUT, "vllm_pipeline_parallel_size")]
-        if said[-1] is not ABSENT or UNKNOWN in said:
+        if not server.sizes or any(of_flag(run.launch, name) is not ABSENT for name in server.spread):
             return
-        sizes = [setting.integer if isinstance(setting, Setting) else 1 for setting in said[:-1]]
+        said = [of_flag(run.launch, name) for name in server.sizes]
+        if UNKNOWN in said:
+            return
+        sizes = [setting.integer if isinstance(setting, Setting) else 1 for setting in said]
         ranks = math.prod(size or 0 for size in sizes)
         if ranks > len(ids):
             yield self._finding(run, f"the server needs {ranks} GPUs", ids, ())

@@ -26,15 +26,13 @@ from trl_lint.python.module import PythonModule
 from trl_lint.sources import Source
 
 _TRUE = frozenset({"true", "1", "yes"})
-# What stands for a package in a command: these launchers run torch, and whoever uses vLLM says so.
-_TORCH = frozenset({"accelerate", "axolotl", "deepspeed", "llamafactory-cli", "openrlhf", "swift", "torchrun", "trl"})
 
 
 class StaleEnvironmentVariable(Rule):
     code = "TRL506"
     launches = True
     manifests = True
-    documents = ("trl-recipe",)
+    holding = ("environment",)
     imports = ("os",)
     # The names of rules/environment, so that no Python file is parsed in vain; a test compares the two.
     needles = (
@@ -138,9 +136,9 @@ class StaleEnvironmentVariable(Rule):
 
 
 def uses(package: str, launch: Launch) -> bool:
-    """Whether a command certainly uses a package that nothing pins."""
+    """Whether a command certainly uses a package that nothing pins: all programs run torch, vLLM is named."""
     if package == "torch":
-        return launch.launcher in _TORCH
+        return launch.program is not None and not launch.program.serves_only
     words = launch.command.words if package == "vllm" else ()
     return any("vllm" in (word.text or "") for word in words)
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.python.module import PythonModule
 from trl_lint.regexes import regex
-from trl_lint.words import words
 
 if TYPE_CHECKING:
+    from trl_lint.knowledge.families import TrainingKind
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
-
-# "rl": the policy is updated from its own samples. "preference": pairs or labels. "other": SFT, reward models.
-Kind = Literal["rl", "preference", "other"]
 
 
 _RL = ("GRPO", "RLOO", "PPO", "OnlineDPO", "NashMD", "XPO", "REINFORCE", "GSPO", "SDPO", "A2PO", "AsyncGRPO", "PAPO")
@@ -27,15 +24,6 @@ _CLASS = regex(r"^(?P<stem>\w*?)(?:V\d+)?(?:Config|Arguments|Trainer)$")
 _TRAINERS_IN_TEXT = regex(rf"\b(?:{'|'.join(_RL)})(?:V\d+)?(?:Config|Trainer)\b")
 _PREFERENCE_IN_TEXT = regex(rf"\b(?:{'|'.join(_PREFERENCE)})(?:Config|Trainer)\b")
 
-# Keys of a recipe that only one kind of training has.
-_RL_KEYS = words("""
-    num_generations generation_batch_size steps_per_generation max_completion_length reward_funcs reward_weights
-    scale_rewards num_ppo_epochs num_mini_batches kl_coef init_kl_coef rloo_k whiten_rewards missing_eos_penalty
-    reward_model_path use_vllm vllm_mode num_iterations epsilon_high
-""")
-_PREFERENCE_KEYS = words("""
-    precompute_ref_log_probs rpo_alpha desirable_weight undesirable_weight beta
-""")
 _RL_WORDS = regex(r"(?:^|[^a-z])(?:grpo|ppo|rloo|reinforce|rlhf|gspo|dapo|nash_?md|xpo|online_?dpo)(?:[^a-z]|$)", re.I)
 _PREFERENCE_WORDS = regex(r"(?:^|[^a-z])(?:dpo|kto|orpo|cpo|simpo)(?:[^a-z]|$)", re.I)
 
@@ -56,7 +44,7 @@ _TRUE = frozenset({"true", "yes", "on", "1", "y", "t"})
 _FALSE = frozenset({"false", "no", "off", "0", "n", "f"})
 
 
-def kind_of_class(name: str) -> Kind:
+def kind_of_class(name: str) -> TrainingKind:
     """The kind of training of a config or trainer class: GRPOConfig -> "rl"."""
     match = _CLASS.match(name)
     stem = match["stem"] if match else name
@@ -84,12 +72,12 @@ def _config_class(func: ast.expr, module: PythonModule, depth: int) -> str | Non
 
 
 @per_module
-def kind_of_module(module: PythonModule) -> Kind:
+def kind_of_module(module: PythonModule) -> TrainingKind:
     """The kind of training a whole module is about, by the config and trainer classes it names."""
     return _kind_of_text(module.text)
 
 
-def _kind_of_text(text: str) -> Kind:
+def _kind_of_text(text: str) -> TrainingKind:
     if _TRAINERS_IN_TEXT.search(text):
         return "rl"
     return "preference" if _PREFERENCE_IN_TEXT.search(text) else "other"
@@ -102,23 +90,21 @@ def is_policy_optimisation(module: PythonModule) -> bool:
     return is_known and sum(1 for words in _LOOP_WORDS if words.search(module.text)) >= 2
 
 
-def kind_of_recipe(document: Document) -> Kind:
-    """The kind of training of a YAML recipe, by the keys that only one kind has."""
-    if document.mapping is None:
+def kind_of_recipe(document: Document) -> TrainingKind:
+    """The kind of training of a YAML recipe, by the key that says it, or by the keys that only one kind has."""
+    method = document.definition.method
+    if document.mapping is None or method is None:
         return "other"
-    if document.kind == "llamafactory":
-        stage = document.value("stage")
-        return "rl" if stage == "ppo" else "preference" if stage in ("dpo", "kto") else "other"
-    if document.kind == "axolotl":
-        method = document.value("rl")
-        return "rl" if method == "grpo" else "preference" if isinstance(method, str) else "other"
+    said = document.value(method.key) if method.key else None
     keys = document.mapping.keys()
-    if not _RL_KEYS.isdisjoint(keys):
+    if said in method.rl or not method.rl_keys.isdisjoint(keys):
         return "rl"
-    return "preference" if not _PREFERENCE_KEYS.isdisjoint(keys) else "other"
+    if said in method.preference or not method.preference_keys.isdisjoint(keys):
+        return "preference"
+    return method.rest if isinstance(said, str) else "other"
 
 
-def kind_of_launch(launch: Launch, project: Project) -> Kind:
+def kind_of_launch(launch: Launch, project: Project) -> TrainingKind:
     """The kind of training a command starts: `trl grpo`, the classes its script names, else the name of the script."""
     if launch.launcher == "trl":
         names = [launch.subcommand or ""]

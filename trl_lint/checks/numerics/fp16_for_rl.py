@@ -52,7 +52,7 @@ class Fp16ForRl(Rule):
     code = "TRL602"
     triggers = ("(fp16=)",)
     needles = (b"fp16=", b"fp16 =")
-    documents = ("trl-recipe", "llamafactory", "deepspeed")
+    holding = ("fp16",)
     launches = True
 
     def check_call(self, site: Site) -> Iterator[Finding]:
@@ -87,19 +87,22 @@ class Fp16ForRl(Rule):
             )
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
+        from trl_lint.sources.nodes import find_entry
+
         root = document.mapping
         if root is None:
             return
-        if document.kind == "deepspeed":
+        holds = document.definition.holds
+        if not document.definition.recipe:
             yield from self._check_deepspeed(document, root, project)
             return
-        fp16, bf16 = root.entry("fp16"), root.entry("bf16")
+        fp16, bf16 = find_entry(root, holds.fp16), find_entry(root, holds.bf16[0])
         if fp16 is None or not is_on(fp16):
             return
         place = document.place(fp16)
         if bf16 is not None and is_on(bf16):
             severity = after_flags(self.page.severity, ("fp16", "bf16"), recipe_launches(document, project))
-            if severity is not None:
+            if severity is not None and holds.both_precisions == "refused":
                 other = document.place(bf16, "bf16 is switched on here")
                 fix = edit_entry(document, fp16, None, "Keep bf16")
                 yield self.finding(place, BOTH, severity=severity, related=(other,), fix=fix)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks._runs import after_flags, recipe_launches, runs_of
 from trl_lint.checks.numerics._training import (
-    Kind,
     config_class,
     is_policy_optimisation,
     kind_of_class,
@@ -31,6 +30,7 @@ from trl_lint.regexes import regex
 if TYPE_CHECKING:
     import libcst as cst
 
+    from trl_lint.knowledge.families import TrainingKind
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
@@ -47,7 +47,7 @@ class GradientClippingOff(Rule):
     code = "TRL601"
     triggers = ("(max_grad_norm=)", ".backward", "deepspeed.initialize")
     needles = (b"max_grad_norm=", b"max_grad_norm =", b".backward(", b"deepspeed.initialize")
-    documents = ("trl-recipe", "llamafactory", "axolotl", "deepspeed")
+    holding = ("clipping",)
     launches = True
 
     def check_call(self, site: Site) -> Iterator[Finding]:
@@ -144,18 +144,19 @@ class GradientClippingOff(Rule):
         from trl_lint.sources.nodes import Scalar
 
         root = document.mapping
-        name = "gradient_clipping" if document.kind == "deepspeed" else "max_grad_norm"
+        name = document.definition.holds.clipping
+        is_engine = not document.definition.recipe  # what it trains is said elsewhere
         entry = root.entry(name) if root is not None else None
         if entry is None or not isinstance(entry.value, Scalar) or not is_off(entry.value.value):
             return
-        if document.kind == "deepspeed":
+        if is_engine:
             if not is_rl_project(document.source.path, project) or is_refused(document, project):
                 return
         elif kind_of_recipe(document) == "other":
             return
         elif after_flags("warning", (name,), recipe_launches(document, project)) is None:
             return  # every launch sets it
-        if entry.value.value is None and document.kind == "deepspeed":
+        if entry.value.value is None and is_engine:
             return
         start, end = entry.value.start, entry.value.end
         fix = None
@@ -204,7 +205,7 @@ def is_off_text(text: object) -> bool:
         return False
 
 
-def severity_of(kind: Kind, module_kind: Kind, packages: set[str]) -> Severity | None:
+def severity_of(kind: TrainingKind, module_kind: TrainingKind, packages: set[str]) -> Severity | None:
     """How loud to be: RL and preference training warns, other training in a TRL file informs, the rest is silent."""
     if kind != "other" or module_kind != "other":
         return "warning"

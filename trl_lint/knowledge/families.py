@@ -1,0 +1,245 @@
+"""Config families: their programs and their config documents. `rules/families/NAME.toml`, one each.
+
+What rules and readers have to know of a family stands in its file, and none of them names one. The records below say
+which keys a file may have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Literal
+
+from trl_lint.knowledge.needles import family_files
+from trl_lint.records import NamedTuple
+
+Value = str | int | float | bool
+
+# What fp16 and bf16 together are: the program stops, or bf16 counts.
+Both = Literal["refused", "bf16"]
+# "rl": the policy is updated from its own samples. "preference": pairs or labels. "other": SFT, reward models.
+TrainingKind = Literal["rl", "preference", "other"]
+
+
+class Server(NamedTuple):
+    """Subcommands of a program that serve a model with an inference engine.
+
+    `framework`: whose server it is, where not the family's. `sizes`: options whose product is the number of GPUs; none
+    where nothing is known of them. `spread`: options with which that is not so. `reads_configs`: a config file among
+    the words may set them.
+    """
+
+    subcommands: tuple[str, ...]
+    framework: str = ""
+    sizes: tuple[str, ...] = ()
+    spread: tuple[str, ...] = ()
+    reads_configs: bool = False
+
+
+class Program(NamedTuple):
+    """A command that starts training or serving.
+
+    `words`        what must follow the command: `launch` of `accelerate launch`
+    `subcommand`   whether the next word says what is done: `sft` of `trl sft`
+    `flags`        options without a value; only a program that starts another one has them, as its own options end
+                   where that begins. `-m` says that a module is started.
+    `modules`      the program as `python -m MODULE`, and how many words behind the module are part of its name
+    `needle`       the word that every file with such a command has; the command itself if not given
+    `common`       whether the needle is a word of other texts too, so that it counts only with a blank or quote behind
+    `serves_only`  whether it trains nothing
+    `processes`    the variable that says how many processes start on a machine
+    `hides_gpus`   whether it hides the GPUs on which no process of it runs
+    `accelerate_config`, `deepspeed_config`  its own options that name such a file
+    """
+
+    command: str
+    words: tuple[str, ...] = ()
+    subcommand: bool = False
+    flags: frozenset[str] = frozenset()
+    modules: Mapping[str, int] = {}
+    needle: str = ""
+    common: bool = False
+    serves_only: bool = False
+    processes: str = ""
+    hides_gpus: bool = False
+    accelerate_config: str = ""
+    deepspeed_config: str = ""
+    server: tuple[Server, ...] = ()
+
+    @property
+    def starts_programs(self) -> bool:
+        """Whether it starts a script or module of others, once for each process."""
+        return bool(self.flags)
+
+    def server_of(self, subcommand: str | None) -> Server | None:
+        """What is known of the server that a subcommand starts; None where it starts none."""
+        return next((server for server in self.server if subcommand in server.subcommands), None)
+
+
+class Shape(NamedTuple):
+    """What the root of a document looks like. All that is given must hold.
+
+    `has`, `any_of`, `without`: keys of which all, at least one, none is there. `text`, `mapping`: keys that all are a
+    text, a block; `some_mapping`, `no_mapping`: at least one of them, none of them is a block. `values`: keys with one
+    of these values. `items`: keys with a list that has one of these items. `known`: so many of the kind's `keys` are
+    there at least, or `alone` of them and no other key at all.
+    """
+
+    has: tuple[str, ...] = ()
+    any_of: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    mapping: tuple[str, ...] = ()
+    some_mapping: tuple[str, ...] = ()
+    no_mapping: tuple[str, ...] = ()
+    values: Mapping[str, tuple[Value, ...]] = {}
+    items: Mapping[str, tuple[str, ...]] = {}
+    known: int = 0
+    alone: int = 0
+
+
+class Method(NamedTuple):
+    """How a document says what kind of training it configures ("rl", "preference" or "other").
+
+    `key` has one of the values of `rl` or `preference`, and `rest` is what any other text means; or the document has
+    one of the keys that only this kind of training has.
+    """
+
+    key: str = ""
+    rl: tuple[str, ...] = ()
+    preference: tuple[str, ...] = ()
+    rest: TrainingKind = "other"
+    rl_keys: frozenset[str] = frozenset()
+    preference_keys: frozenset[str] = frozenset()
+
+
+class Holds(NamedTuple):
+    """The dotted keys under which documents of a kind hold what rules ask for; empty where they have no such key.
+
+    `model`, `dataset`: names or paths. `batch_size`: samples of one process in one step; `accumulation`: steps between
+    two updates. `processes`, `gpus`: how many there are, and the ids of the GPUs. `clipping`: the norm to which
+    gradients are clipped. `fp16`, `bf16`: truth; `both_precisions`: what both together are. `deepspeed`: the path of a
+    DeepSpeed config. `fsdp`: switches FSDP on. `environment`: a block of variables for the program. `script_fields`:
+    whether the keys are the fields of dataclasses that the script itself parses.
+    """
+
+    model: str = ""
+    dataset: str = ""
+    batch_size: str = ""
+    accumulation: str = ""
+    processes: str = ""
+    gpus: str = ""
+    clipping: str = ""
+    fp16: str = ""
+    bf16: tuple[str, ...] = ()
+    both_precisions: Both = "refused"
+    deepspeed: str = ""
+    fsdp: str = ""
+    environment: str = ""
+    script_fields: bool = False
+
+
+class DocumentKind(NamedTuple):
+    """A kind of config document.
+
+    `needles`  groups of words; all of one group must be in the bytes of a file before it is parsed
+    `shape`    one of them must fit
+    `keys`     names that few others use, which `known` of a shape counts
+    `late`     whether it is asked after all others: its keys are found in documents of other kinds, too
+    `read_by`  the packages whose releases decide what is read
+    `recipe`   whether a run takes its arguments from it; without it, it configures a launcher or an engine
+    """
+
+    kind: str
+    needles: tuple[tuple[str, ...], ...]
+    shape: tuple[Shape, ...]
+    keys: frozenset[str] = frozenset()
+    late: bool = False
+    read_by: tuple[str, ...] = ()
+    recipe: bool = False
+    method: Method | None = None
+    holds: Holds = Holds()
+
+
+# A document that names something of ours and is of no known kind. It may be the recipe of a script all the same.
+OTHER = DocumentKind("other", (), (), recipe=True, holds=Holds(fsdp="fsdp"))
+
+
+class Family(NamedTuple):
+    """A framework with its programs and its documents.
+
+    `framework`      what its runs are called; none for a program that only starts those of others
+    `modules`        `python -m` with one of these, or with a module inside of it, is a run of the framework
+    `places_models`  its packages that place models on the GPUs themselves, as they are imported
+    """
+
+    name: str
+    evidence: tuple[str, ...]
+    framework: str = ""
+    modules: tuple[str, ...] = ()
+    places_models: tuple[str, ...] = ()
+    program: tuple[Program, ...] = ()
+    document: tuple[DocumentKind, ...] = ()
+
+
+@cache
+def families() -> tuple[Family, ...]:
+    """All families, by name. Raises TableError."""
+    return tuple(read_family(name, data) for name, data in family_files())
+
+
+@cache
+def document_kinds() -> tuple[DocumentKind, ...]:
+    """The kinds of documents in the order in which they are asked."""
+    found = [kind for family in families() for kind in family.document]
+    return tuple(sorted(found, key=lambda kind: kind.late))
+
+
+@cache
+def document_kind(name: str) -> DocumentKind:
+    """The kind of this name; `OTHER` for "other"."""
+    return next((kind for kind in document_kinds() if kind.kind == name), OTHER)
+
+
+@cache
+def programs() -> Mapping[str, Program]:
+    """The programs of all families by their commands."""
+    return {program.command: program for family in families() for program in family.program}
+
+
+@cache
+def program_modules() -> Mapping[str, tuple[Program, int]]:
+    """The programs that are modules, and how many words behind the module belong to them."""
+    return {module: (program, extra) for program in programs().values() for module, extra in program.modules.items()}
+
+
+def framework_of(program: Program | None, subcommand: str | None, module: str | None) -> str:
+    """Whose arguments a command takes: by its program, else by the module it starts; "" where neither says it."""
+    server = program.server_of(subcommand) if program is not None else None
+    if server is not None and server.framework:
+        return server.framework
+    for family in families() if program is not None or module else ():
+        if family.framework and program is not None and program in family.program:
+            return family.framework
+        if module and any(module == one or module.startswith(f"{one}.") for one in family.modules):
+            return family.framework
+    return ""
+
+
+@cache
+def placing_packages() -> frozenset[str]:
+    """The packages that place models themselves."""
+    return frozenset(name for family in families() for name in family.places_models)
+
+
+@cache
+def process_variables() -> tuple[str, ...]:
+    """The environment variables that say how many processes start."""
+    return tuple(program.processes for program in programs().values() if program.processes)
+
+
+def read_family(name: str, data: bytes) -> Family:
+    """The family in a file of this name. Raises TableError."""
+    from trl_lint.knowledge.strict import read_record
+
+    return read_record(Family, f"families/{name}.toml", data, name=name)

@@ -1,0 +1,97 @@
+"""The words of all families of `rules/families` that are searched for in the bytes of a file before it is parsed.
+
+They stand in `rules/families/needles.txt` as well, so that a run that finds none of them reads no TOML.
+`python -m trl_lint.knowledge.needles --write` (part of `make docs`) writes it, with a checksum of the families; where
+that is of other files, the families themselves are asked.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from functools import cache
+
+from trl_lint.knowledge import rules_dir
+from trl_lint.records import NamedTuple
+
+_WRITTEN = "needles.txt"
+
+
+class Needles(NamedTuple):
+    """Words to be searched for, each as bytes.
+
+    `documents`  groups of words; all of a group are in a config document that may be of a known kind
+    `commands`   the programs by which training or serving is started
+    `plain`      words of which one is in every file with such a command ...
+    `common`     ... or one of these, which are words of other texts as well: with a blank or a quote behind
+    """
+
+    documents: tuple[tuple[bytes, ...], ...]
+    commands: tuple[bytes, ...]
+    plain: tuple[bytes, ...]
+    common: tuple[bytes, ...]
+
+
+@cache
+def needles() -> Needles:
+    """The words to search for. Raises TableError where a family has to be asked and cannot be read."""
+    with open(os.path.join(rules_dir(), "families", _WRITTEN), "rb") as stream:
+        rows = [line.split() for line in stream]
+    if rows and rows[0] == [b"checksum", b"%d" % _checksum()]:
+        documents, commands, plain, common = (
+            [tuple(words) for kind, *words in rows if kind == name]
+            for name in (b"document", b"command", b"plain", b"common")
+        )
+        return Needles(tuple(documents), *(tuple(word for (word,) in found) for found in (commands, plain, common)))
+    return needles_of_families()
+
+
+def needles_of_families() -> Needles:
+    """The words to search for, by the families themselves. Raises TableError."""
+    from trl_lint.knowledge.families import document_kinds, programs
+
+    groups = dict.fromkeys(tuple(map(str.encode, group)) for kind in document_kinds() for group in kind.needles)
+    words = [((program.needle or program.command).encode(), program.common) for program in programs().values()]
+    return Needles(
+        tuple(groups),
+        tuple(command.encode() for command in programs()),
+        tuple(word for word, is_common in words if not is_common),
+        tuple(word for word, is_common in words if is_common),
+    )
+
+
+def family_files() -> list[tuple[str, bytes]]:
+    """The names of the families and the contents of their files, by name."""
+    folder = os.path.join(rules_dir(), "families")
+    found = []
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".toml"):
+            with open(os.path.join(folder, name), "rb") as stream:
+                found.append((name[: -len(".toml")], stream.read()))
+    return found
+
+
+def _checksum() -> int:
+    checksum = 0
+    for name, data in family_files():
+        checksum = zlib.crc32(data, zlib.crc32(name.encode(), checksum))
+    return checksum
+
+
+def needles_text() -> bytes:
+    """The contents of `needles.txt`."""
+    found = needles_of_families()
+    rows = [(b"document", *group) for group in found.documents]
+    for name, words in ((b"command", found.commands), (b"plain", found.plain), (b"common", found.common)):
+        rows += [(name, word) for word in words]
+    return b"\n".join((b"checksum %d" % _checksum(), *(b" ".join(row) for row in rows), b""))
+
+
+if __name__ == "__main__":
+    import sys
+
+    if sys.argv[1:] == ["--write"]:
+        with open(os.path.join(rules_dir(), "families", _WRITTEN), "wb") as output:
+            output.write(needles_text())
+    else:
+        sys.stdout.buffer.write(needles_text())
