@@ -10,13 +10,15 @@ from __future__ import annotations
 import sys
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
+from trl_lint.knowledge import KnowledgeError
+
 T = TypeVar("T")
 Keys = tuple[str | int, ...]
 
 _PLAIN = {"str": str, "int": int, "float": float, "bool": bool}
 
 
-class TableError(ValueError):
+class TableError(KnowledgeError):
     """What is wrong with a file of `rules/`, and where: `PATH:LINE: …`."""
 
 
