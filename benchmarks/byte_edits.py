@@ -32,7 +32,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisWarning
 
 from benchmarks import fix_safety, kinds, torture
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.cache import parts
 from trl_lint.cache.entry import Entry, decoded
 from trl_lint.cli import main as trl_lint
@@ -141,7 +141,7 @@ def edited(draw: st.DrawFn, data: bytes) -> bytes:
 
 def said(arguments: tuple[str, ...]) -> Said:
     """What a command says in this process."""
-    looks.forget()
+    tracked.forget()
     streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2)]
     with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
         status = trl_lint(arguments)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from benchmarks import byte_edits, kinds
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.stamps import opened
 
 COMMANDS: tuple[tuple[str, ...], ...] = (
@@ -110,7 +110,7 @@ def _watched(moment: Moment) -> AbstractContextManager[object]:
         moment.tell(path)
         return opened(path)
 
-    return patch.multiple(looks, opened=telling, os=_System(moment.tell))
+    return patch.multiple(tracked, opened=telling, os=_System(moment.tell))
 
 
 def count_looks(command: tuple[str, ...]) -> int:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.cache.replay import NAME, replay
 from trl_lint.cli import main
 from trl_lint.project import discovery
@@ -40,7 +40,7 @@ class Cached:
     def plain(self, *arguments: str) -> Said:
         """The same run without the cache."""
         self._capsys.readouterr()
-        looks.forget()
+        tracked.forget()
         with self._monkeypatch.context() as patch:
             patch.setenv("TRL_LINT_NO_CACHE", "1")
             status = main(list(arguments))

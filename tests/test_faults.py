@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from benchmarks import byte_edits, faults
-from trl_lint import looks
+from trl_lint import tracked
 
 CHECK, FIX, *OTHERS = faults.COMMANDS
 
@@ -50,7 +50,7 @@ def test_a_file_that_changes_before_its_repair(name: str):
 def test_what_somebody_else_did_and_is_undone_is_noticed(name: str, what: str, monkeypatch: pytest.MonkeyPatch):
     def undoing(command: tuple[str, ...]) -> byte_edits.Said:
         with suppress(OSError):
-            looks.read("train.py")
+            tracked.read("train.py")
         if os.path.isdir("train.py"):
             os.rmdir("train.py")
         with open("train.py", "wb") as stream:

@@ -17,7 +17,7 @@ from command_line import FIXED, SCRIPT, Shell, process
 from documents import ROOT
 from unprivileged import unprivileged
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.cache import entry as cache_entry
 from trl_lint.fixes import write as writing
 from trl_lint.fixes.write import put_file, write_together
@@ -302,7 +302,7 @@ class Meanwhile:
     """Does something right after the folders were listed and before anything is read."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, what: object) -> None:
-        real, done = looks.read, []
+        real, done = tracked.read, []
 
         def read(path: str, by: str | None = None) -> bytes:
             if not done:
@@ -310,7 +310,7 @@ class Meanwhile:
                 what()  # type: ignore[operator]
             return real(path, by)
 
-        monkeypatch.setattr(looks, "read", read)
+        monkeypatch.setattr(tracked, "read", read)
         self.done = done
 
 
@@ -350,7 +350,7 @@ def test_a_folder_that_goes(sh: Shell, monkeypatch: pytest.MonkeyPatch):
             (sh.folder / "sub" / "deep").rmdir()
         return real(path)
 
-    monkeypatch.setattr(looks.os, "scandir", scandir)
+    monkeypatch.setattr(tracked.os, "scandir", scandir)
     run = sh(".", *CONCISE)
     assert run.status == 1 and run.err == ""
     assert f"sub/deep:1:1: {CAME}" in run.out.splitlines()

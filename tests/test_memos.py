@@ -102,7 +102,7 @@ def _remembering(path: Path):
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.FunctionDef):
             names = {one.id for one in node.decorator_list if isinstance(one, ast.Name)}
-            if names & {"per_module", "per_project"}:
+            if names & {"per_module", "per_project", "read_per_project"}:
                 yield node.name, node.args
 
 

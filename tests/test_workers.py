@@ -15,7 +15,7 @@ import pytest
 from documents import ROOT
 
 from tests.command_line import Shell
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.engine import check
 from trl_lint.settings import Settings
 from trl_lint.workers import can_fork, jobs_for, runs_of, spread
@@ -108,10 +108,10 @@ def test_all_processes_write_one_record(tmp_path: Path):
         (tmp_path / f"train_{number:02}.py").write_text(FAULT)
     records = []
     for jobs in (1, 2):
-        record = looks.Record()
-        with looks.recording(record):
+        record = tracked.Record()
+        with tracked.recording(record):
             check([str(tmp_path)], Settings(root=str(tmp_path)), jobs=jobs)
-        assert not record.is_torn
+        assert not record.is_inconsistent
         records.append((record.files, record.folders))
     assert records[0] == records[1]
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.finding import Finding
 from trl_lint.fingerprints import Key, Keys
 from trl_lint.sources.text import Files
@@ -48,11 +48,11 @@ def read_baseline(path: str) -> Baseline:
     import json
 
     try:
-        document: Any = json.loads(looks.read(path).decode())
+        document: Any = json.loads(tracked.read(path).decode())
     except FileNotFoundError:
         raise BaselineError(f"{path}: no such baseline; `--write-baseline` makes one") from None
     except OSError as error:
-        raise BaselineError(f"{path}: {looks.reason(error)}") from None
+        raise BaselineError(f"{path}: {tracked.reason(error)}") from None
     except (ValueError, RecursionError) as error:
         raise BaselineError(f"{path}: not a baseline: {error}") from None
     try:

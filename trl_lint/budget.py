@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.finding import Location, Notice
 
 if TYPE_CHECKING:
@@ -157,9 +157,9 @@ def _over(what: str, seconds: float) -> OverBudgetError:
 
 def _forbid_keeping() -> None:
     # Another run may get further: such a report is not kept.
-    record = looks.current()
+    record = tracked.current()
     if record is not None:
-        record.is_torn = True
+        record.is_inconsistent = True
 
 
 # -- the clock ------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trl_lint import budget, looks
+from trl_lint import budget, tracked
 from trl_lint.budget import READER_SECONDS, RULE_SECONDS, OverBudgetError
 from trl_lint.checks.agreement import agreed
 from trl_lint.checks.registry import declared_rules
@@ -79,6 +79,10 @@ class Checker:
 
     def check_path(self, path: str, explicit: bool) -> None:
         self._checking = path
+        with tracked.checking(path):
+            self._check_path(path, explicit)
+
+    def _check_path(self, path: str, explicit: bool) -> None:
         if path.endswith(".json") and not explicit and is_larger(path, MAX_BYTES):
             return  # a data set, not worth reading
         try:
@@ -104,23 +108,23 @@ class Checker:
         what = "read"
         if isinstance(error, IsADirectoryError):
             try:
-                looks.entries(path)
+                tracked.entries(path)
             except OSError as refusal:
                 what, error = "listed", refusal
         if explicit:
-            self.problems.append(Problem(path, f"cannot be {what}: {looks.reason(error)}"))
-        elif looks.is_gone(error):
+            self.problems.append(Problem(path, f"cannot be {what}: {tracked.reason(error)}"))
+        elif tracked.is_gone(error):
             self._note(path, "not checked: this file came, went or changed its kind meanwhile; run again")
         else:
             advice = "make it readable, or " if isinstance(error, PermissionError) else ""
             advice += "leave it out with `--extend-exclude`"
-            self._report_unparsed(path, f"cannot be {what}: {looks.reason(error)}; {advice}", 0)
+            self._report_unparsed(path, f"cannot be {what}: {tracked.reason(error)}; {advice}", 0)
 
     def _note_unread(self) -> None:
         """Note what was wanted for the sake of this file and cannot be read."""
-        for path, error in looks.taken_unread().items():
+        for path, error in tracked.pop_unread().items():
             if path not in self.asked:
-                self._note(path, f"not taken into account: it cannot be read: {looks.reason(error)}")
+                self._note(path, f"not taken into account: it cannot be read: {tracked.reason(error)}")
 
     def _note(self, path: str, message: str) -> None:
         notice = Notice("unread-file", message, Location(path, 0, 0))
@@ -299,7 +303,7 @@ class Checker:
             self._note_stopped(path, error)
         except (SourceError, RecursionError) as error:
             # LibCST refused what `ast` accepted, or it is nested too deeply to be walked: nothing is certain of it.
-            if looks.variable("TRL_LINT_DEBUG"):
+            if tracked.variable("TRL_LINT_DEBUG"):
                 raise RuntimeError(f"{path}: {error}") from error
         except KnowledgeError:
             raise

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from trl_lint import budget, looks
+from trl_lint import budget, tracked
 from trl_lint.checker import PYTHON, Checker, Problem, mentions_noqa
 from trl_lint.finding import Finding, Notice
 from trl_lint.project import Project, find_root
@@ -64,7 +64,7 @@ class Share(NamedTuple):
     problems: list[Problem]
     kept: list[str]
     roots: list[str]
-    record: looks.Record | None
+    record: tracked.Record | None
 
 
 def check(
@@ -88,7 +88,7 @@ def check(
     enabled = gc.isenabled()
     gc.disable()  # trees die by reference counting; collecting while they are built only costs
     try:
-        looks.taken_unread()  # what nobody asked about before
+        tracked.pop_unread()  # what nobody asked about before
         files, projects = shared or Shared(Files(overlays), {})
         found, missing = collect(paths, settings, overlays or {})
         run = _Run(Checker(settings, files, projects), found)
@@ -108,7 +108,7 @@ class _Run:
     def result(self, missing: list[Problem], jobs: int | None, earlier: Earlier | None) -> Result:
         again = self._to_check_again(earlier) if earlier else None
         self._check_found(self.found if again is None else [one for one in self.found if one[0] in again], jobs)
-        parts = self._parts() if looks.current() is not None else None
+        parts = self._parts() if tracked.current() is not None else None
         if earlier and parts and again is not None:
             parts = earlier.parts.renewed(again, parts)
             self._take_over_parts(parts)
@@ -161,7 +161,7 @@ class _Run:
         kept = [path for path in paths if self.files.is_open(path)]
         checker = self.checker
         return Share(
-            checker.found_in, checker.notices_in, checker.problems, kept, list(checker.projects), looks.current()
+            checker.found_in, checker.notices_in, checker.problems, kept, list(checker.projects), tracked.current()
         )
 
     def _take_over(self, share: Share) -> None:
@@ -173,7 +173,7 @@ class _Run:
         self._open(share.kept)
         for root in share.roots:
             self.checker.project_at(root)
-        looks.take_over(share.record)
+        tracked.take_over(share.record)
 
     def _open(self, paths: Iterable[str]) -> None:
         """Open files that may hold suppressions."""
@@ -201,15 +201,15 @@ class _Run:
     def _parts(self) -> Parts:
         from trl_lint.cache.parts import Parts
 
-        record = looks.current() or looks.Record()
+        record = tracked.current() or tracked.Record()
         return Parts(
             [path for path, _ in self.found],
             {path: list(findings) for path, findings in self.checker.found_in.items()},
             {path: list(notices) for path, notices in self.checker.notices_in.items()},
             [path for path in self.files.opened() if mentions_noqa(self.files.own(path).data)],
             list(self.checker.projects),
-            record.said,
-            record.taken,
+            record.contents,
+            record.needed,
             record.used,
         )
 

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any, TypeVar, cast
 
+from trl_lint.tracked import collecting, note_collected
+
 _F = TypeVar("_F", bound=Callable[..., object])
 _OWNERS = ("module", "project")
 _MISSING = object()
@@ -31,6 +33,26 @@ def per_module(function: _F) -> _F:
 def per_project(function: _F) -> _F:
     """Call the function once for each project, and each set of its other arguments."""
     return _once(function, "project")
+
+
+def read_per_project(function: _F) -> _F:
+    """As `per_project`; the files that the function reads are noted for each file whose check asks for its result.
+
+    It reads them by `Files` or as modules of the project. What else the project has worked out notes nothing here.
+    """
+
+    def noting(*arguments: Any) -> tuple[Any, set[str]]:
+        with collecting() as paths:
+            return function(*arguments), paths
+
+    known = _for_nothing_else(noting)
+
+    def once(project: Any) -> Any:
+        found, paths = known(project)
+        note_collected(paths)
+        return found
+
+    return cast(_F, once)
 
 
 def _once(function: _F, owner: str) -> _F:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.finding import Severity
 from trl_lint.paths import Glob
 from trl_lint.records import NamedTuple
@@ -184,20 +184,20 @@ def settings_for(
 
 
 def _folder_of(path: str) -> str:
-    return path if looks.is_folder(path) else os.path.dirname(path)
+    return path if tracked.is_folder(path) else os.path.dirname(path)
 
 
-@looks.remembered(1024)
+@tracked.remembered(1024)
 def find_config(folder: str) -> str | None:
     """The configuration file for an absolute folder: the nearest one at or above it, None where there is none."""
     for name in _OWN_FILES:
-        if looks.is_file(path := os.path.join(folder, name)):
+        if tracked.is_file(path := os.path.join(folder, name)):
             return path
     path = os.path.join(folder, "pyproject.toml")
     try:
-        data = looks.read(path)
+        data = tracked.read(path)
     except OSError as error:
-        if not looks.is_gone(error) and looks.is_file(path):
+        if not tracked.is_gone(error) and tracked.is_file(path):
             raise SettingsError(unreadable(path, error)) from None  # it may hold settings
         data = b""
     # Nearly every pyproject.toml is somebody else's; only one that mentions the tool is parsed.
@@ -262,7 +262,7 @@ def _first(*values: bool | None) -> bool:
 
 def _globs(patterns: Iterable[str] | None, root: str) -> Any:
     if any(map(os.path.isabs, patterns or ())):
-        looks.note_place()
+        tracked.note_place()
     return None if patterns is None else [Glob(pattern, root) for pattern in patterns]
 
 

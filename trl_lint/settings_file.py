@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.finding import SEVERITIES
 from trl_lint.paths import relative_to
 from trl_lint.regexes import regex
@@ -28,8 +28,8 @@ def shown(path: str) -> str:
 
 def unreadable(path: str, error: OSError) -> str:
     """What to say of a settings file that cannot be read."""
-    text = f"{shown(path)}: {looks.reason(error)}"
-    return text if looks.is_gone(error) else f"{text}; make it readable, or check with `--isolated`"
+    text = f"{shown(path)}: {tracked.reason(error)}"
+    return text if tracked.is_gone(error) else f"{text}; make it readable, or check with `--isolated`"
 
 
 def own_table(path: str, data: bytes) -> dict[str, Any] | None:
@@ -64,7 +64,7 @@ class Reader:
     def __init__(self, path: str) -> None:
         self.path = path
         try:
-            self.data = looks.read(path)
+            self.data = tracked.read(path)
         except OSError as error:
             raise SettingsError(unreadable(path, error)) from None
 

@@ -53,9 +53,9 @@ def end_after(error: OSError) -> int:
     status = getattr(error, "status", 0) if isinstance(error, BrokenPipeError) else 2
     with suppress(OSError, ValueError):
         if not isinstance(error, BrokenPipeError):
-            from trl_lint import looks
+            from trl_lint import tracked
 
-            reason = looks.reason(error)
+            reason = tracked.reason(error)
             print(f"trl-lint: the output cannot be written: {reason}", file=sys.stderr, flush=True)
     # Python would complain once more when it closes the streams, about what is still in their buffers.
     for stream in (sys.stdout, sys.stderr):

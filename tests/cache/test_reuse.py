@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from cached import Cached, copy_project
+from fixture_cases import FIXTURES
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.cache.parts import Parts, decoded, encoded
 from trl_lint.checker import Checker
 from trl_lint.engine import check
@@ -112,6 +113,30 @@ def test_config_that_a_script_uses_is_judged_again(project: Path, cached: Cached
     assert after == cached.plain() and after.out.count("TRL601") == 2
 
 
+def test_what_the_whole_project_was_read_for_is_asked_again_for_each_file(
+    tmp_path: Path, cached: Cached, checked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two scripts rest on a file that masks labels: it is read once, and a change of it concerns both."""
+    folder = copy_project(FIXTURES / "TRL603" / "bad_rows_without_labels", tmp_path / "project")
+    (folder / ".git").mkdir()
+    (folder / "again.py").write_text((folder / "train.py").read_text("utf-8"), "utf-8")
+    (folder / "apart.py").write_text("import torch\n\n\ndef f(x):\n    return x.cuda() + torch.zeros(3)\n", "utf-8")
+    monkeypatch.chdir(folder)
+    arguments = ("--output-format", "json", ".")
+    assert cached.fresh(*arguments).out.count("masks whole rows") == 2
+    data = (folder / "data.py").read_text("utf-8")
+    for text, again in (
+        ("# A line more, and both tell of another place.\n" + data, {"again.py", "train.py", "data.py"}),
+        (data.replace("labels[:] = ", "labels[0] = "), {path.name for path in folder.glob("*.py")}),
+    ):
+        (folder / "data.py").write_text(text, "utf-8")
+        expected = cached.plain(*arguments)
+        checked.clear()
+        assert cached.fresh(*arguments) == expected
+        assert set(checked) == again
+    assert "masks whole rows" not in expected.out
+
+
 @pytest.mark.parametrize(
     "added",
     [
@@ -197,19 +222,35 @@ def test_who_rests_on_what() -> None:
 
 
 def test_using_a_file_is_noted(project: Path) -> None:
-    record = looks.Record()
-    with looks.recording(record):
+    record = tracked.Record()
+    with tracked.recording(record):
         files = Files()
         files.own("alone.py")
         assert files.holds("quiet.py", b"nothing") and not files.fits("step.py", rb"^z+")
         assert not record.used
         files.get("alone.py")  # it is open already
-        looks.read("run.sh")
-        looks.size("step.py")
-        looks.read("helpers.py", by="step.py")
+        tracked.read("run.sh")
+        tracked.size("step.py")
+        tracked.read("helpers.py", by="step.py")
     assert record.used == {"alone.py", "run.sh", "step.py"}
-    assert record.taken == {"step.py": {"helpers.py"}}
-    assert record.said == {("holds", "nothing"): {"quiet.py": True}, ("fits", "^z+"): {"step.py": False}}
+    assert record.needed == {"step.py": {"helpers.py"}}
+    assert record.contents == {("holds", "nothing"): {"quiet.py": True}, ("fits", "^z+"): {"step.py": False}}
+
+
+def test_what_is_collected_is_noted_for_the_file_that_is_checked(project: Path) -> None:
+    record = tracked.Record()
+    with tracked.recording(record):
+        with tracked.collecting() as inner, tracked.collecting() as paths:
+            tracked.read("helpers.py")
+            tracked.note_collected({"quiet.py"})
+        assert (paths, inner, record.used, record.needed) == ({"helpers.py", "quiet.py"}, set(), set(), {})
+        for path in ("step.py", "quiet.py"):
+            with tracked.checking(path):
+                tracked.note_collected(paths)
+        assert record.needed == {"step.py": {"helpers.py", "quiet.py"}, "quiet.py": {"helpers.py"}}
+        assert not record.used
+        tracked.note_collected(paths)  # for no file alone
+    assert record.used == paths
 
 
 def test_nothing_is_noted_without_a_record(project: Path) -> None:

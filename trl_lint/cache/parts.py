@@ -11,9 +11,9 @@ from typing import Any
 
 from trl_lint.cache.entry import long, short
 from trl_lint.finding import Edit, Finding, Fix, Location, Notice, OpenPin
-from trl_lint.looks import Record
 from trl_lint.project.questions import Asked
 from trl_lint.records import NamedTuple
+from trl_lint.tracked import Record
 
 
 class Parts(NamedTuple):
@@ -21,7 +21,7 @@ class Parts(NamedTuple):
 
     `asked`: the files that were checked. `findings`: what was found while a file was checked, before anything was
     suppressed; `notices`: what of it was not judged. `suppressing`: the files that may hold suppressions. `roots`: the
-    projects. `said`, `taken`, `used`: as in `looks.Record`.
+    projects. `contents`, `needed`, `used`: as in `tracked.Record`.
     """
 
     asked: list[str]
@@ -29,19 +29,19 @@ class Parts(NamedTuple):
     notices: dict[str, list[Notice]]
     suppressing: list[str]
     roots: list[str]
-    said: dict[tuple[str, str], dict[str, bool]]
-    taken: dict[str, set[str]]
+    contents: dict[tuple[str, str], dict[str, bool]]
+    needed: dict[str, set[str]]
     used: set[str]
 
     def questions_about(self, path: str) -> list[Asked]:
         """What was asked about a file, with the answers."""
-        return [(*question, said[path]) for question, said in self.said.items() if path in said]
+        return [(*question, answers[path]) for question, answers in self.contents.items() if path in answers]
 
     def resting_on(self, changed: Collection[str]) -> set[str]:
         """The files themselves, and those that took something from them, directly or through others."""
         takers: dict[str, list[str]] = {}
-        for path, taken in self.taken.items():
-            for each in taken:
+        for path, needed in self.needed.items():
+            for each in needed:
                 takers.setdefault(each, []).append(path)
         found, waiting = set(changed), list(changed)
         while waiting:
@@ -61,9 +61,11 @@ class Parts(NamedTuple):
         suppressing = {path for path in self.suppressing if path not in again}.union(now.suppressing)
         record = Record()
         for parts in (self, now):
-            record.note_parts(parts.said, parts.taken, parts.used)
+            record.note_parts(parts.contents, parts.needed, parts.used)
         roots = sorted({*self.roots, *now.roots})
-        return Parts(self.asked, findings, notices, sorted(suppressing), roots, record.said, record.taken, record.used)
+        return Parts(
+            self.asked, findings, notices, sorted(suppressing), roots, record.contents, record.needed, record.used
+        )
 
 
 class Earlier(NamedTuple):
@@ -96,11 +98,11 @@ def encoded(parts: Parts, base: str) -> str:
         ],
         "suppressing": list(map(number, parts.suppressing)),
         "roots": [short(root, base) for root in parts.roots],
-        "said": [
-            [*question, *([number(path) for path in said if said[path] is answer] for answer in (True, False))]
-            for question, said in parts.said.items()
+        "contents": [
+            [*question, *([number(path) for path in answers if answers[path] is answer] for answer in (True, False))]
+            for question, answers in parts.contents.items()
         ],
-        "taken": [[number(path), list(map(number, sorted(taken)))] for path, taken in parts.taken.items()],
+        "needed": [[number(path), list(map(number, sorted(needed)))] for path, needed in parts.needed.items()],
         "used": list(map(number, sorted(parts.used))),
         "paths": [short(path, base) for path in number.numbers],
     }
@@ -142,17 +144,17 @@ def _decoded(document: dict[str, Any], base: str) -> Parts:
     def listed(numbers: list[int]) -> list[str]:
         return [paths[number] for number in numbers]
 
-    said: dict[tuple[str, str], dict[str, bool]] = {}
-    for question, argument, yes, no in document["said"]:
-        said[question, argument] = {**dict.fromkeys(listed(yes), True), **dict.fromkeys(listed(no), False)}
+    contents: dict[tuple[str, str], dict[str, bool]] = {}
+    for question, argument, yes, no in document["contents"]:
+        contents[question, argument] = {**dict.fromkeys(listed(yes), True), **dict.fromkeys(listed(no), False)}
     return Parts(
         listed(document["asked"]),
         {paths[path]: [_read(one, paths) for one in found] for path, found in document["findings"]},
         {paths[path]: [_read_notice(one, paths) for one in found] for path, found in document["notices"]},
         listed(document["suppressing"]),
         long(document["roots"], base),
-        said,
-        {paths[path]: set(listed(taken)) for path, taken in document["taken"]},
+        contents,
+        {paths[path]: set(listed(needed)) for path, needed in document["needed"]},
         set(listed(document["used"])),
     )
 

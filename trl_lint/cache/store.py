@@ -13,8 +13,8 @@ from trl_lint.cache.folder import prune
 from trl_lint.cache.parts import Parts, encoded
 from trl_lint.cache.replay import entry_path, key_of, place_of
 from trl_lint.cache.tool import tool_identity, tool_looks
-from trl_lint.looks import Record
 from trl_lint.stamps import CACHES, FILE, LINK, NOTHING, QUESTIONS, lasting, listing_digest
+from trl_lint.tracked import Record
 
 # The letters of paths that look the same in every format of a report.
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/")
@@ -41,7 +41,7 @@ class Memory:
 
         `earlier` is the entry of the run that it started from: only that one has looked at most of what it rests on.
         """
-        if self.record.is_torn:
+        if self.record.is_inconsistent:
             return False
         variables = {name: "" if value is None else f"={value}" for name, value in self.record.variables.items()}
         answers = {(question, path): answer for question, path, answer in _needed_answers(self.record)}
@@ -59,7 +59,7 @@ class Memory:
         )  # fmt: skip
         entry.is_bound = "bound" if self.record.is_bound or _rests_on_its_place(entry) else ""
         # The listings and the answers may have told of two states.
-        kept = not self.record.is_torn and write_entry(entry_path(folder, self.key, self.place), entry)
+        kept = not self.record.is_inconsistent and write_entry(entry_path(folder, self.key, self.place), entry)
         prune(folder)
         return kept
 
@@ -121,7 +121,7 @@ def _needed_answers(record: Record) -> Iterator[tuple[str, str, str]]:
         if listed is None or (listed == LINK and question == "kind"):
             yield question, path, answer
         elif listed != answer:
-            record.is_torn = True
+            record.is_inconsistent = True
 
 
 def _listed(record: Record, path: str) -> str | None:

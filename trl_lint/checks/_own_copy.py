@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.stack import Choice
@@ -35,7 +35,7 @@ def _has(folder: str, defined: str, parameter: str, project: Project) -> bool:
 
 def _module_has(path: str, text: str, defined: str, parameter: str) -> bool:
     answer = takes(text, defined, parameter) if parameter else defines(text, defined)
-    looks.note_said("has", f"{defined} {parameter}", path, answer)
+    tracked.note_content("has", f"{defined} {parameter}", path, answer)
     return answer
 
 
@@ -55,10 +55,10 @@ def _copies(package: str, path: str, project: Project) -> list[str]:
         places.append(folder)
     with suppress(OSError):
         places += [
-            entry.path for entry in looks.entries(root) if looks.leads_to_folder(entry) and entry.name != package
+            entry.path for entry in tracked.entries(root) if tracked.leads_to_folder(entry) and entry.name != package
         ]
     found = dict.fromkeys(os.path.join(place, package) for place in places)
-    return [folder for folder in found if looks.is_file(os.path.join(folder, "__init__.py"))]
+    return [folder for folder in found if tracked.is_file(os.path.join(folder, "__init__.py"))]
 
 
 @per_project
@@ -67,7 +67,7 @@ def _texts(folder: str, project: Project) -> list[tuple[str, str]]:
 
 
 def _read_texts(folder: str) -> Iterator[tuple[str, str]]:
-    for path in looks.walk(folder):
+    for path in tracked.walk(folder):
         if path.endswith(".py"):
-            with looks.about(path):
-                yield path, looks.read_text(path)
+            with tracked.for_itself(path):
+                yield path, tracked.read_text(path)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.finding import Severity, lowered
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN
@@ -48,7 +48,7 @@ def import_pattern(path: str) -> bytes:
     stem = os.path.splitext(os.path.basename(path))[0]
     if stem == "__init__":
         stem = os.path.basename(os.path.dirname(path))
-        looks.note_name(stem)
+        tracked.note_name(stem)
     name = rf"(?:[\w.]*\.)?{re.escape(stem)}"
     package = rf"(?:[\w.]+[ \t]+import[ \t]+{re.escape(stem)}\b)"
     text = rf"(?m)^[ \t]*(?:from[ \t]+(?:{name}[ \t]+import|{package})|import[ \t]+{name}\b)"

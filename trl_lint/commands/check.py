@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.cache.replay import is_off
 from trl_lint.commands import UsageError
 from trl_lint.commands.options import group_by_settings, read_options, unread
@@ -117,7 +117,7 @@ class CheckRun:
         try:
             self.overlays[path] = stream.read() if stream is not None else sys.stdin.read().encode()
         except OSError as error:
-            raise UsageError(f"standard input cannot be read: {looks.reason(error)}") from None
+            raise UsageError(f"standard input cannot be read: {tracked.reason(error)}") from None
         if name is None:
             self.shown_as[path] = "-"
         self.paths = [path]
@@ -323,7 +323,7 @@ class CheckRun:
         try:
             put_file(path, self._file.getvalue().encode("utf-8", "backslashreplace"))
         except OSError as error:
-            raise UsageError(f"{path}: cannot be written: {looks.reason(error)}") from None
+            raise UsageError(f"{path}: cannot be written: {tracked.reason(error)}") from None
 
     def _report_of(self, outcome: Outcome, stream: TextIO) -> Report:
         is_terminal = stream.isatty()
@@ -434,7 +434,7 @@ def _about_targets(settings: Settings) -> Iterable[Notice]:
 
 def _columns(is_terminal: bool) -> int:
     """How wide a report may be, told by COLUMNS or the terminal as for `shutil`, which takes longer to import."""
-    told = looks.variable("COLUMNS")
+    told = tracked.variable("COLUMNS")
     if not (told or is_terminal):
         return _WIDTH
     with suppress(ValueError):

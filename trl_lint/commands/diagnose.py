@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.commands import UsageError
 from trl_lint.settings_file import SettingsError, read_targets
 
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     except zlib.error:
         raise UsageError(f"`{args.log}` cannot be read: it is no whole gzip file; unpack it first") from None
     except (OSError, EOFError) as error:
-        raise UsageError(f"`{args.log}` cannot be read: {looks.reason(error)}") from None
+        raise UsageError(f"`{args.log}` cannot be read: {tracked.reason(error)}") from None
     try:
         found = diagnose(log, args.log, args.project, targets)
     except SettingsError as error:

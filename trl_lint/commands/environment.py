@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.commands import UsageError
 from trl_lint.commands.options import group_by_settings
 from trl_lint.commands.unread import say_unread
@@ -52,9 +52,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     for notice in unjudged_targets(targets):
         print(f"trl-lint: {notice.message}", file=sys.stderr)
-    looks.taken_unread()
+    tracked.pop_unread()
     found = read_environments(paths, settings)
-    unread = looks.taken_unread()
+    unread = tracked.pop_unread()
     conflicts = find_conflicts(found, settings)
     report = Report(conflicts, (), found[0].project.files if found else Files(), os.getcwd())
     if args.output_format == "json":

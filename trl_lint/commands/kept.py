@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.cache.folder import cache_folder, prepare
 from trl_lint.cache.replay import entry_in, show
 from trl_lint.cache.store import Memory
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def run_kept(args: argparse.Namespace) -> int:
     """Check what the command line asks for; the exit status. Raises UsageError, SettingsError."""
     memory = Memory(args.given)
-    with looks.recording(memory.record):
+    with tracked.recording(memory.record):
         this = CheckRun(args, memory)
         folder = cache_folder(this.settings, args.cache_dir)
         # The folder is made before anything is listed: it may stand among what is checked.

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.commands import UsageError
 from trl_lint.reports import FORMATS, visible
 from trl_lint.selection import SelectorError, nearest, read_selectors
@@ -117,5 +117,5 @@ def unread(paths: Iterable[str]) -> Iterator[str]:
 
     for path in paths:
         name = os.path.basename(path)
-        if "." in name and looks.is_file(path) and not is_source(path) and not is_manifest(os.path.abspath(path)):
+        if "." in name and tracked.is_file(path) and not is_source(path) and not is_manifest(os.path.abspath(path)):
             yield f"{visible(path)}: nothing is checked in a file of this name"

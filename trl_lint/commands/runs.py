@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.commands import UsageError
 from trl_lint.commands.unread import say_unread
 from trl_lint.project.runs import Run, files_of
@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"no file or folder `{missing[0]}`")
     from trl_lint.reports.runs import describe, write_json, write_text
 
-    looks.taken_unread()
+    tracked.pop_unread()
     try:
         found = collect_runs(args.paths or ["."], args.documentation)
     except SettingsError as error:
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             put_file(args.html, page(described).encode("utf-8", "backslashreplace"))
         except OSError as error:
-            raise UsageError(f"--html: {args.html}: cannot be written: {looks.reason(error)}") from None
+            raise UsageError(f"--html: {args.html}: cannot be written: {tracked.reason(error)}") from None
     elif args.output_format == "json":
         write_json(described, sys.stdout)
     else:
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         if not found:
             hidden = " outside of documentation; see --documentation" if not args.documentation else ""
             print(f"no command that starts training or serving was found{hidden}", file=sys.stderr)
-    return 2 if say_unread(looks.taken_unread()) else 0
+    return 2 if say_unread(tracked.pop_unread()) else 0
 
 
 def collect_runs(paths: Iterable[str], documentation: bool) -> list[Run]:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.commands import UsageError
 from trl_lint.comments import Comments, language_of
 from trl_lint.finding import Edit, Finding
@@ -44,7 +44,7 @@ def write_baseline(path: str, findings: Iterable[Finding], files: Files) -> None
     try:
         put_file(path, baseline_text(path, findings, files).encode())
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {looks.reason(error)}") from None
+        raise UsageError(f"{path}: cannot be written: {tracked.reason(error)}") from None
 
 
 class Added(NamedTuple):

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.reports import Report, visible
 from trl_lint.sources import Files
 
@@ -16,5 +16,5 @@ def say_unread(unread: Mapping[str, OSError]) -> bool:
     report = Report([], [], Files(), os.getcwd())
     for path, error in sorted(unread.items()):
         place = visible(report.path(path))
-        print(f"trl-lint: {place}: cannot be read: {looks.reason(error)}; make it readable", file=sys.stderr)
+        print(f"trl-lint: {place}: cannot be read: {tracked.reason(error)}; make it readable", file=sys.stderr)
     return bool(unread)

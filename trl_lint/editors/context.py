@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.baseline import Baseline
 from trl_lint.engine import Result, Shared, check
 from trl_lint.project.discovery import is_source, listings
@@ -111,12 +111,12 @@ def context_for(path: str, ignore_noqa: bool = False) -> Context:
     global _here
     here = os.getcwd()
     if here != _here:
-        looks.forget()
+        tracked.forget()
         _here = here
     key = (find_config(os.path.dirname(path)), here, ignore_noqa)
     context = _contexts.pop(key, None)
     if context is None or context.is_due(path):
-        looks.forget()
+        tracked.forget()
         if (found := (find_config(os.path.dirname(path)), here, ignore_noqa)) != key:
             key, context = found, _contexts.pop(found, None)
         if context is None or not context.is_fresh():

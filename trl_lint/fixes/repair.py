@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.cache.parts import Earlier
 from trl_lint.engine import Result
 from trl_lint.finding import Edit, Finding
@@ -63,7 +63,7 @@ class _Loop:
 
     def _run_check(self, contents: dict[str, bytes], earlier: Earlier | None) -> Result:
         self._checks += 1
-        with looks.recording(looks.Record()):
+        with tracked.recording(tracked.Record()):
             return self._check(contents, earlier)
 
     def _earlier(self, contents: dict[str, bytes]) -> Earlier | None:

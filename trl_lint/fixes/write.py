@@ -11,7 +11,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import BinaryIO
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.regexes import regex
 from trl_lint.stamps import opened
 
@@ -33,7 +33,7 @@ def unwritable(path: str) -> str | None:
     try:
         status = os.stat(target)
     except OSError as error:
-        return f"cannot be written: {looks.reason(error)}"
+        return f"cannot be written: {tracked.reason(error)}"
     if not stat.S_ISREG(status.st_mode):
         return "is no file any more, so it was left as it is"
     # A folder lets us replace a read-only file, but whoever made it read-only meant it.
@@ -56,7 +56,7 @@ def write_file(path: str, data: bytes, expected: bytes) -> None:
     try:
         _replace(target, data, _expect(path, expected))
     except OSError as error:
-        raise WriteError(f"cannot be written: {looks.reason(error)}; it was left as it is") from None
+        raise WriteError(f"cannot be written: {tracked.reason(error)}; it was left as it is") from None
 
 
 def _expect(path: str, expected: bytes) -> os.stat_result:

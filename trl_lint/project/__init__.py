@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from trl_lint import budget, looks
+from trl_lint import budget, tracked
 from trl_lint.budget import READER_SECONDS, OverBudgetError
 from trl_lint.memos import Memo
 from trl_lint.sources import Files, SourceError, SourceFile
@@ -54,7 +54,7 @@ _MOST_MODULES = 100
 _MOST_READ_AHEAD = 8_000_000
 
 
-@looks.remembered(4096)
+@tracked.remembered(4096)
 def find_root(folder: str) -> str:
     """The project a folder belongs to: the nearest repository, else package, else requirements.txt, else itself.
 
@@ -92,7 +92,7 @@ def _working_directory() -> str:
 
 
 def _holds(folder: str, names: tuple[str, ...]) -> bool:
-    return any(looks.exists(os.path.join(folder, name)) for name in names)
+    return any(tracked.exists(os.path.join(folder, name)) for name in names)
 
 
 class Project:
@@ -238,7 +238,7 @@ class Project:
     def _read(self, kind: str, path: str, read: Callable[[SourceFile], T], by: str | None = None) -> T:
         known = self._readings.get((kind, path))
         if known is None:
-            with looks.about(path):
+            with tracked.for_itself(path):
                 try:
                     work = partial(self._from, path, read)
                     known = (budget.within(_READING[kind], path, READER_SECONDS, work), None)
@@ -252,9 +252,9 @@ class Project:
             self._remember(kind, path, known)
         result, failure = known
         if kind == "module" or failure is not None or result:
-            looks.note_use(path, by)
+            tracked.note_use(path, by)
         else:
-            looks.note_said("is empty", kind, path, True)
+            tracked.note_content("is empty", kind, path, True)
         if failure is not None:
             raise failure
         return cast("T", result)
@@ -381,6 +381,6 @@ class Project:
 def is_larger(path: str, limit: int) -> bool:
     """Whether there is a file of more than `limit` bytes at a path."""
     try:
-        return looks.is_larger(path, limit)
+        return tracked.is_larger(path, limit)
     except OSError:
         return False

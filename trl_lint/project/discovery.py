@@ -8,7 +8,7 @@ import stat
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.project.gitignore import chain_above, entered, is_ignored
 from trl_lint.regexes import regex
 from trl_lint.settings import Settings
@@ -55,7 +55,7 @@ def collect(
                 found[path] = True
             continue
         try:
-            mode = looks.status(path).st_mode
+            mode = tracked.status(path).st_mode
         except (OSError, ValueError) as error:
             missing.append((path, _reason(error)))
             continue
@@ -63,7 +63,7 @@ def collect(
             continue
         if stat.S_ISDIR(mode):
             try:
-                looks.entries(path)
+                tracked.entries(path)
             except OSError as error:
                 missing.append((path, f"cannot be listed: {_reason(error)}"))
                 continue
@@ -79,7 +79,7 @@ def collect(
 def _reason(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return "no such file or directory"
-    return looks.reason(error) if isinstance(error, OSError) else str(error)
+    return tracked.reason(error) if isinstance(error, OSError) else str(error)
 
 
 def _is_excluded_anywhere(path: str, settings: Settings) -> bool:
@@ -105,9 +105,9 @@ def listings(root: str, settings: Settings) -> Iterator[tuple[str, list[os.DirEn
     while waiting:
         folder, chain = waiting.pop()
         try:
-            entries = looks.entries(folder)
+            entries = tracked.entries(folder)
         except OSError as error:
-            looks.note_unread(folder, error)
+            tracked.note_unread(folder, error)
             yield folder, None
             continue
         if folder != root and any(entry.name == "pyvenv.cfg" for entry in entries):
@@ -154,12 +154,12 @@ def _walk(root: str, settings: Settings) -> Iterable[str]:
 
 def _own_links(links: list[str], found: set[str], root: str) -> Iterable[str]:
     """The linked files that belong to the tree and are not checked under their own name already."""
-    inside = os.path.join(looks.real(root), "")
+    inside = os.path.join(tracked.real(root), "")
     # There are no links between the root and what was found without following any.
     below = len(os.path.join(root, ""))
     seen = {inside + path[below:] for path in found}
     for link in sorted(links):
-        target = looks.real(link)
-        if target.startswith(inside) and target not in seen and looks.is_file(target):
+        target = tracked.real(link)
+        if target.startswith(inside) and target not in seen and tracked.is_file(target):
             seen.add(target)
             yield link

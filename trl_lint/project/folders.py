@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.project.packages import Tier
 from trl_lint.project.pins import Manifest, Pin, Step, kind_of
 from trl_lint.sources.requirements import is_exact, normalised
@@ -56,7 +56,7 @@ class Folders:
         found = self._names.get(folder)
         if found is None:
             try:
-                found = looks.names(folder)
+                found = tracked.names(folder)
             except OSError:
                 found = []
             self._names[folder] = found
@@ -197,7 +197,7 @@ class Folders:
         """
         found = self._beside.get(place)
         if found is None:
-            uppers = self.upwards(place if looks.is_folder(place) else os.path.dirname(place))
+            uppers = self.upwards(place if tracked.is_folder(place) else os.path.dirname(place))
             every = [one for upper in uppers for one in self._targets(upper).get(place, ())]
             told = [one for one in every if kind_of(one.path) != "workflow"]
             found = self._beside[place] = told or every

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.paths import ANYTHING, FOLDERS, NAME, as_regex, is_quick, matcher
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -82,7 +82,7 @@ def chain_above(folder: str) -> Chain:
     """The patterns that the folders around a folder, up to the root of its repository, bring into it."""
     above: list[str] = []
     current = folder
-    while not looks.is_there(os.path.join(current, ".git")):
+    while not tracked.is_there(os.path.join(current, ".git")):
         parent = os.path.dirname(current)
         if parent == current:
             return ()  # no repository
@@ -90,7 +90,7 @@ def chain_above(folder: str) -> Chain:
         current = parent
     chain: Chain = ()
     for outer in reversed(above):
-        chain = entered(chain, outer, {name for name in (".git", _NAME) if looks.is_there(os.path.join(outer, name))})
+        chain = entered(chain, outer, {name for name in (".git", _NAME) if tracked.is_there(os.path.join(outer, name))})
     return chain
 
 
@@ -104,9 +104,9 @@ def entered(chain: Chain, folder: str, names: set[str]) -> Chain:
 def _added(chain: Chain, folder: str, path: str) -> Chain:
     try:
         # git does not read a .gitignore through a link.
-        if looks.is_link(path):
+        if tracked.is_link(path):
             return chain
-        patterns = read_patterns(looks.read(path))
+        patterns = read_patterns(tracked.read(path))
     except (OSError, ValueError):
         return chain
     return (*chain, Patterns(folder, patterns)) if patterns else chain
@@ -114,7 +114,7 @@ def _added(chain: Chain, folder: str, path: str) -> Chain:
 
 def _git_folder(path: str) -> str:
     """The folder with `info/`: `.git` itself, or for a worktree or submodule the one that its `.git` file names."""
-    if not looks.is_file(path):
+    if not tracked.is_file(path):
         return path
     try:
         folder = _first_text(path).removeprefix("gitdir:").strip()
@@ -127,7 +127,7 @@ def _git_folder(path: str) -> str:
 
 
 def _first_text(path: str) -> str:
-    return looks.read(path)[:4096].decode("utf-8", "surrogateescape")
+    return tracked.read(path)[:4096].decode("utf-8", "surrogateescape")
 
 
 def read_patterns(data: bytes) -> list[Pattern]:

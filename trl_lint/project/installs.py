@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.project.packages import Tier
 from trl_lint.project.pins import Link, Manifest, Pin, Step
 from trl_lint.records import NamedTuple
@@ -78,7 +78,7 @@ class Installs:
         """The folder or file of this project that a link in the file at `path` leads to; "" if there is none."""
         if link.directory is None:
             return ""
-        is_there = _is_project if link.kind == "project" else looks.is_file
+        is_there = _is_project if link.kind == "project" else tracked.is_file
         if link.clone is not None and not self.is_own(link.clone.url):
             return ""
         inside = os.path.join(self.root, "")
@@ -115,7 +115,7 @@ class Installs:
         return self._is_own_name(package_of_url(url))
 
     def _is_own_name(self, name: str) -> bool:
-        looks.note_name(name)
+        tracked.note_name(name)
         if self._own_names is None:
             folder = _NOT_OF_NAME.split(os.path.basename(self.root))[-1]
             names = [folder, _BEHIND_NAME.sub("", folder)]
@@ -164,7 +164,7 @@ class _Visit:
         self.folders.setdefault(folder)
         for name in PROJECT_FILES:
             path = os.path.join(folder, name)
-            if looks.is_file(path):
+            if tracked.is_file(path):
                 self._add_file(path, step, link.extras, depth, False)
 
     def _add_file(self, path: str, step: Step | None, extras: frozenset[str], depth: int, constrains: bool) -> None:
@@ -198,11 +198,11 @@ class _Visit:
 
 def module_folders(folder: str) -> list[str]:
     """Where the modules of a project stand, as far as its layout tells: beside its setup.py or in `src`."""
-    return [found for name in _SOURCE_FOLDERS if looks.is_folder(found := os.path.join(folder, name).rstrip(os.sep))]
+    return [found for name in _SOURCE_FOLDERS if tracked.is_folder(found := os.path.join(folder, name).rstrip(os.sep))]
 
 
 def _is_project(folder: str) -> bool:
-    return any(looks.is_file(os.path.join(folder, name)) for name in PROJECT_FILES)
+    return any(tracked.is_file(os.path.join(folder, name)) for name in PROJECT_FILES)
 
 
 def by_environment(document: Manifest) -> dict[str, Manifest]:

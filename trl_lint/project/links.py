@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.sources import Source
 from trl_lint.sources.shell import Word
 from trl_lint.sources.shell_state import HOLE
@@ -28,8 +28,8 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
         directory = None
     if os.path.isabs(name) or (directory and os.path.isabs(directory)):
         path = os.path.normpath(os.path.join(directory or "", name))
-        if os.path.isabs(name) or looks.is_file(path) or inside_project(path, source.path):
-            return [path] if looks.is_file(path) else []
+        if os.path.isabs(name) or tracked.is_file(path) or inside_project(path, source.path):
+            return [path] if tracked.is_file(path) else []
         mounted = inside_mount(directory or "", source.path)
         if mounted is None and "/" not in name:
             return []  # every project has a `train.py`
@@ -41,7 +41,7 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
     for base in found_bases:
         path = os.path.normpath(os.path.join(base, directory or "", name))
         # `../train.py` must not lead out of the project.
-        if path not in found and path.startswith(inside) and looks.is_file(path):
+        if path not in found and path.startswith(inside) and tracked.is_file(path):
             found.append(path)
     return found
 
@@ -54,8 +54,8 @@ def fitting_files(word: Word, source: Source, directory: str | None) -> list[str
         return []
     found: list[str] = []
     for base in bases(source.path):
-        for path in looks.matching(os.path.join(base, directory or ""), pattern):
-            if looks.is_file(path) and path not in found:
+        for path in tracked.matching(os.path.join(base, directory or ""), pattern):
+            if tracked.is_file(path) and path not in found:
                 found.append(os.path.normpath(path))
             if len(found) >= _MOST_CANDIDATES:
                 return found
@@ -84,8 +84,8 @@ def inside_clone(directory: str | None, path: str) -> str:
 
     first, _, rest = (directory or "").partition("/")
     root = find_root(os.path.dirname(path))
-    looks.note_name(first)
-    if first and first.lower() == os.path.basename(root).lower() and not looks.is_folder(os.path.join(root, first)):
+    tracked.note_name(first)
+    if first and first.lower() == os.path.basename(root).lower() and not tracked.is_folder(os.path.join(root, first)):
         return rest
     return directory or ""
 
@@ -99,7 +99,7 @@ def inside_mount(directory: str, path: str) -> str | None:
 
     name = os.path.basename(find_root(os.path.dirname(path))).lower()
     parts = [part for part in directory.split("/") if part]
-    looks.note_name(directory)
+    tracked.note_name(directory)
     at = next((index for index, part in enumerate(parts) if part.lower() == name), None)
     return "/".join(parts[at + 1 :]) if at is not None else None
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.memos import per_module, per_project
 from trl_lint.project import Project
 from trl_lint.python.guards import key_of
@@ -44,7 +44,7 @@ def installed_programs(module: str, path: str, project: Project) -> tuple[str, .
         os.path.join(base, *module.split(".")) for base in project.folders.importable(module, os.path.dirname(path))
     ]
     files = (name for stem in stems for name in (f"{stem}.py", os.path.join(stem, "__main__.py")))
-    return tuple(dict.fromkeys(name for name in files if looks.is_file(name)))
+    return tuple(dict.fromkeys(name for name in files if tracked.is_file(name)))
 
 
 def _bases(folder: str, project: Project) -> list[str]:
@@ -59,7 +59,7 @@ def _bases(folder: str, project: Project) -> list[str]:
 def _file(base: str, name: str) -> str | None:
     stem = os.path.join(base, *name.split(".")) if name else base
     for candidate in (f"{stem}.py", os.path.join(stem, "__init__.py")):
-        if looks.is_file(candidate):
+        if tracked.is_file(candidate):
             return candidate
     return None
 
@@ -68,7 +68,7 @@ def holds_module(dotted: str, project: Project) -> bool:
     """Whether a file of the project, in whatever folder, is the module or the package of a dotted name."""
     stem = os.sep + dotted.replace(".", os.sep)
     ends = (f"{stem}.py", os.path.join(stem, "__init__.py"))
-    looks.note_name(dotted.replace(".", "/"))
+    tracked.note_name(dotted.replace(".", "/"))
     return any(path.endswith(ends) for path in project.paths())
 
 
@@ -149,7 +149,7 @@ def is_of_project(dotted: str, path: str, project: Project) -> bool:
 def _is_top(name: str, folder: str, project: Project) -> bool:
     """Whether a module, or a folder of modules, of this name may be imported by the files of a folder."""
     stems = [os.path.join(base, name) for base in _bases(folder, project)]
-    here = any(looks.is_file(f"{stem}.py") or looks.is_folder(stem) for stem in stems)
+    here = any(tracked.is_file(f"{stem}.py") or tracked.is_folder(stem) for stem in stems)
     return here or bool(project.folders.importable(name, folder))
 
 

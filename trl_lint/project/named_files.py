@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Literal
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.project.launch import Launch
 from trl_lint.project.links import bases, inside_clone, inside_project
 from trl_lint.project.runs import Link, LinkKind, Run
@@ -88,6 +88,6 @@ def folders_named(name: str, path: str, directory: str | None) -> list[str]:
 def _holds_files(folder: str) -> bool:
     """Whether a folder holds a file: that of a submodule which is not checked out does not."""
     try:
-        return any(looks.leads_to_file(entry) for entry in looks.entries(folder))
+        return any(tracked.leads_to_file(entry) for entry in tracked.entries(folder))
     except OSError:
         return False

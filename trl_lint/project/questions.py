@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.project import Project
 from trl_lint.python.definitions import defines, takes
 from trl_lint.sources import SourceError
@@ -22,7 +22,7 @@ def says_the_same(path: str, asked: Iterable[Asked], project: Project) -> bool:
             answer = _ANSWERS[question](path, argument, project)
         if answer is not before:
             return False
-        looks.note_said(question, argument, path, before)
+        tracked.note_content(question, argument, path, before)
     return True
 
 
@@ -32,13 +32,13 @@ def _is_empty(path: str, kind: str, project: Project) -> bool:
 
 
 def _is_larger(path: str, limit: str, project: Project) -> bool:
-    return looks.is_larger(path, int(limit))
+    return tracked.is_larger(path, int(limit))
 
 
 def _has(path: str, argument: str, project: Project) -> bool:
     defined, _, parameter = argument.partition(" ")
-    with looks.about(path):
-        text = looks.read_text(path)
+    with tracked.for_itself(path):
+        text = tracked.read_text(path)
     return takes(text, defined, parameter) if parameter else defines(text, defined)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import Setting, of_default, of_document, of_flag
 from trl_lint.project.parsers import Fields, ScriptParser
@@ -213,7 +213,7 @@ class Run:
             return None
         if self.is_launched:
             return read_script(path, self.project, is_launched=True)
-        with looks.about(self.launch.source.path):  # nobody starts it: what it says counts for itself alone
+        with tracked.for_itself(self.launch.source.path):  # nobody starts it: what it says counts for itself alone
             return read_script(path, self.project)
 
     @cached_property
@@ -326,7 +326,7 @@ def bare_run(path: str, project: Project) -> Run:
     from trl_lint.sources.shell import Command, Word
     from trl_lint.sources.shell_state import State
 
-    with looks.about(path):  # what is read of the script for this run concerns no other file
+    with tracked.for_itself(path):  # what is read of the script for this run concerns no other file
         source = project.module_in(path).source
     start = Word(os.path.basename(path), os.path.basename(path), 0, 0)
     hidden = Word(None, "$@", 0, 0, several=True)

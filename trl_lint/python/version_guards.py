@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Sequence
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.memos import per_module
 from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import PythonModule
@@ -67,10 +67,10 @@ def _is_chosen(path: str) -> bool:
         return False
     beside = os.path.join(folder, "__init__.py")
     try:
-        data = looks.read(beside, by=path)
+        data = tracked.read(beside, by=path)
         if f".{stem} import".encode() not in data:
             return False
-        looks.note_name(os.path.basename(folder))
+        tracked.note_name(os.path.basename(folder))
         package = PythonModule(Source(SourceFile(beside, data), "python"))
     except (OSError, SourceError):
         return False

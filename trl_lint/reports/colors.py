@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from trl_lint import looks
+from trl_lint import tracked
 
 _LEVELS = {"error": "1;31", "warning": "1;33", "info": "1;36"}
 
@@ -48,9 +48,9 @@ def wants_color(choice: str, stream: TextIO) -> bool:
     """--color before FORCE_COLOR before NO_COLOR before what the stream is."""
     if choice != "auto":
         return choice == "always"
-    force = looks.variable("FORCE_COLOR")
+    force = tracked.variable("FORCE_COLOR")
     if force and force != "0":
         return True
-    if looks.variable("NO_COLOR"):
+    if tracked.variable("NO_COLOR"):
         return False
-    return stream.isatty() and looks.variable("TERM") != "dumb"
+    return stream.isatty() and tracked.variable("TERM") != "dumb"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.regexes import regex
 
 _COMMAND = regex(r"##(?=\w*\[)")
@@ -41,4 +41,4 @@ def dump_json(document: object, stream: TextIO) -> None:
 
 def is_ci_log() -> bool:
     """Whether what is printed here may be read by the runner of a CI job."""
-    return any(looks.variable(name) not in (None, "", "0", "false") for name in _VARIABLES)
+    return any(tracked.variable(name) not in (None, "", "0", "false") for name in _VARIABLES)

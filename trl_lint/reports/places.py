@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.finding import Edit, Fix, Location
 from trl_lint.paths import is_below
 from trl_lint.reports import Report
@@ -75,8 +75,8 @@ def in_checkout(report: Report, variable: str) -> Report:
 
     Services look files up there, wherever in it the tool was started. Outside of the service nothing changes.
     """
-    root = looks.variable(variable)
+    root = tracked.variable(variable)
     if not root:
         return report
-    root = looks.real(root)
+    root = tracked.real(root)
     return report._replace(cwd=root) if is_below(report.cwd, root) else report

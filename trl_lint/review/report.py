@@ -13,7 +13,7 @@ import stat
 from collections.abc import Mapping
 from typing import Any
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.finding import SEVERITIES, Applicability, Severity
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -108,7 +108,7 @@ def read_file(path: str) -> bytes:
                 raise ReportError(f"{path}: not a plain file")
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
-        raise ReportError(f"{path}: cannot be read: {looks.reason(error)}") from None
+        raise ReportError(f"{path}: cannot be read: {tracked.reason(error)}") from None
     if len(data) > MAX_BYTES:
         raise ReportError(f"{path}: larger than {MAX_BYTES // 1_000_000} MB, which no report is")
     return _member(path, data) if data.startswith(b"PK") else data

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.stamps import NO_FILE
@@ -190,16 +190,16 @@ class Files:
         self._overlays = overlays or {}
         self._files: dict[str, SourceFile] = {}
 
-    def get(self, path: str) -> SourceFile:
-        """Read a file for what it says about others. Raises OSError where it cannot be read."""
-        looks.note_use(path)
+    def get(self, path: str, by: str | None = None) -> SourceFile:
+        """Read a file for what it says about others; `by` is as in `tracked.note_use`. Raises OSError."""
+        tracked.note_use(path, by)
         return self.own(path)
 
     def own(self, path: str) -> SourceFile:
         """Read a file for its own sake: to check it, or to show a place in it. Raises OSError."""
         file = self._files.get(path)
         if file is None:
-            with looks.about(path):
+            with tracked.for_itself(path):
                 file = self._files[path] = open_file(path, self._overlays.get(path))
         return file
 
@@ -214,7 +214,7 @@ class Files:
     def _says(self, question: Callable[[bytes, str], bool], argument: str, path: str) -> bool:
         was_open = path in self._files
         answer = question(self.own(path).data, argument)
-        looks.note_said(question.__name__, argument, path, answer)
+        tracked.note_content(question.__name__, argument, path, answer)
         if not was_open:
             self.forget(path)
         return answer
@@ -231,7 +231,7 @@ class Files:
         return self._files.setdefault(file.path, file)
 
     def exists(self, path: str) -> bool:
-        return path in self._files or path in self._overlays or looks.is_file(path)
+        return path in self._files or path in self._overlays or tracked.is_file(path)
 
     def forget(self, path: str) -> None:
         """Drop a file that holds nothing of interest, so a large tree does not stay in memory."""
@@ -244,12 +244,12 @@ def open_file(path: str, data: bytes | None = None) -> SourceFile:
     Raises OSError, also for a pipe or a device, which a file of the project may name, and TooLargeError.
     """
     if data is None:
-        status = looks.status(path)
+        status = tracked.status(path)
         if not stat.S_ISREG(status.st_mode):
             kind = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EINVAL
             raise OSError(kind, os.strerror(kind) if kind == errno.EISDIR else NO_FILE, path)
         refuse_large(status.st_size, _READABLE_BYTES)
-        data = looks.read(path)
+        data = tracked.read(path)
     if path.endswith(".ipynb"):
         from trl_lint.sources.notebook import NotebookFile
 

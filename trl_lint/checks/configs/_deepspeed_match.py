@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.checks._trainers import is_compared
 from trl_lint.missing import Missing
 from trl_lint.project import Project
@@ -58,7 +58,7 @@ def runs_compared_with(document: Document, project: Project) -> Iterator[Run]:
     for path in scripts:
         with suppress(OSError, SourceError):
             if project.files.holds(path, name):
-                looks.note_use(path, by=document.path)
+                tracked.note_use(path, by=document.path)
                 yield from _using(document, [bare_run(path, project)])
     yield from _using(document, project.runs())
 

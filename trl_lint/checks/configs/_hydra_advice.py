@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import SequenceMatcher
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.checks.configs._hydra import Fault, Override, Tree, apply_all, copied, find
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
@@ -117,7 +117,7 @@ def config_that_takes(
     The one that is called most like it, of several. `refused`: what the config in use refuses, by the position
     of the override; the other one may refuse nothing more. `compose`: the configuration that a name gives.
     """
-    names = [name.removesuffix(".yaml") for name in looks.names(folder) if name.endswith(".yaml")]
+    names = [name.removesuffix(".yaml") for name in tracked.names(folder) if name.endswith(".yaml")]
     names = sorted((n for n in names if n != current), key=lambda n: (-_likeness(n, current), n))[:_MOST_CONFIGS]
     for name in names:
         tree = compose(name)

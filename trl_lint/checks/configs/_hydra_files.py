@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.checks.configs._hydra import MISSING, Tree, read_value
 from trl_lint.memos import per_project
 from trl_lint.missing import UNKNOWN
@@ -71,7 +71,7 @@ def read_program(path: str, project: Project) -> Program | None:
     if not isinstance(folder, str) or not isinstance(name, str) or "://" in folder:
         return None
     folder = os.path.normpath(os.path.join(os.path.dirname(path), folder))
-    return Program(folder, name.removesuffix(".yaml")) if looks.is_folder(folder) else None
+    return Program(folder, name.removesuffix(".yaml")) if tracked.is_folder(folder) else None
 
 
 def compose(program: Program, choices: Mapping[str, str], project: Project) -> Tree | None:
@@ -223,7 +223,7 @@ class _Composer:
     def _file(self, path: str) -> str | None:
         for folder in self.folders:
             name = os.path.normpath(os.path.join(folder, path + ".yaml"))
-            if looks.is_file(name):
+            if tracked.is_file(name):
                 return name
         return None
 
@@ -233,7 +233,7 @@ class _Composer:
             kind, _, name = str(yaml_nodes.value_of(item)).partition("://")
             place = name.replace(".", "/") if kind == "pkg" else name
             folder = os.path.normpath(os.path.join(self.project.root, place))
-            if kind not in ("pkg", "file") or os.path.isabs(place) or not looks.is_folder(folder):
+            if kind not in ("pkg", "file") or os.path.isabs(place) or not tracked.is_folder(folder):
                 raise NotUnderstoodError
             self.folders.append(folder)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
-from trl_lint import budget, looks
+from trl_lint import budget, tracked
 from trl_lint.checks._own_copy import has_own_copy
 from trl_lint.checks._phrases import either
 from trl_lint.checks.configs._argparse import Arguments, Fault, FaultKind, Flag, read_arguments, read_flag
@@ -85,7 +85,7 @@ def _module_at(path: str) -> str:
     parts = os.path.splitext(path)[0].split(os.sep)[-3:]
     name = ".".join(parts)
     if path.endswith(".py") and "cli" in parts:
-        looks.note_name("openrlhf")
+        tracked.note_name("openrlhf")
     return name if path.endswith(".py") and name in programs("openrlhf") else ""
 
 

@@ -6,7 +6,7 @@ import os
 from functools import lru_cache
 from weakref import WeakKeyDictionary
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.checks._own_copy import has_own_copy
 from trl_lint.checks.configs._hydra import (
     CommandLine,
@@ -138,7 +138,7 @@ def composed(program: Program, chosen: dict[str, str], project: Project) -> Tree
 
 
 def _is_group(override: Override, program: Program) -> bool:
-    return "." not in override.key and looks.is_folder(os.path.join(program.folder, override.key))
+    return "." not in override.key and tracked.is_folder(os.path.join(program.folder, override.key))
 
 
 # -- the histories --------------------------------------------------------------------------------------------------

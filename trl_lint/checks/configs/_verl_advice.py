@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.checks.configs._hydra import Fault, Override, Tree, find
 from trl_lint.checks.configs._hydra_advice import config_that_takes, is_read, near_keys
 from trl_lint.checks.configs._hydra_files import Program
@@ -135,7 +135,7 @@ def _other_engines(run: VerlRun, version: str) -> Iterator[tuple[str, Tree]]:
 
 def _other_own_engines(program: Program, project: Project) -> Iterator[tuple[str, Tree]]:
     folder = os.path.join(program.folder, ENGINE)
-    for file in looks.names(folder) if looks.is_folder(folder) else ():
+    for file in tracked.names(folder) if tracked.is_folder(folder) else ():
         name = file.removesuffix(".yaml")
         tree = composed(program, {ENGINE: name}, project)
         if tree is not None:

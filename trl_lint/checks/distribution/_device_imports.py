@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from trl_lint import looks
 from trl_lint.checks.distribution._device import (
     certain_meetings,
     function_meetings,
@@ -92,9 +91,9 @@ def _maker(module: PythonModule, func: ast.expr, project: Project) -> FunctionNo
 
 def _may_bring_makers(module: PythonModule, path: str, project: Project) -> bool:
     """Whether a file may have a function that makes a tensor, or pass one on, by its bytes: most need no tree."""
-    looks.note_use(path, by=module.path)
     with suppress(OSError, SourceError):  # reported when the file itself is checked
-        return os.path.basename(path) == "__init__.py" or may_hold_makers(project.files.own(path))
+        file = project.files.get(path, by=module.path)
+        return os.path.basename(path) == "__init__.py" or may_hold_makers(file)
     return False
 
 

@@ -7,9 +7,8 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from trl_lint import looks
 from trl_lint.finding import Location
-from trl_lint.memos import per_module, per_project
+from trl_lint.memos import per_module, read_per_project
 from trl_lint.paths import is_test_file
 from trl_lint.project import Project
 from trl_lint.python.guards import bindings, key_of, last_name
@@ -49,10 +48,7 @@ def written_by_project(call: ast.Call, module: PythonModule, project: Project) -
     """
     fetches = any(word in module.text for word in _FETCHES)
     names, keys = _names_of(argument(call, "f", 0), module, call), _keys_read(call, module)
-    paths, found = _all_saved(project)
-    for path in paths:
-        looks.note_use(path, by=module.path)
-    for saved in found:
+    for saved in _all_saved(project):
         shared = names & saved.names
         is_own_name = any(_HOLE in name or (saved.path == module.path and not fetches) for name in shared)
         if is_own_name or (len(keys) >= _FEWEST_KEYS and keys <= saved.keys):
@@ -60,12 +56,11 @@ def written_by_project(call: ast.Call, module: PythonModule, project: Project) -
     return None
 
 
-@per_project
-def _all_saved(project: Project) -> tuple[list[str], list[Saved]]:
-    """The files that save anything, and what they save."""
+@read_per_project
+def _all_saved(project: Project) -> list[Saved]:
+    """What the files of the project save."""
     paths = [path for path in project.paths() if path.endswith(".py") and not is_test_file(path)]
-    saving = [path for path in paths if _saves(path, project)]
-    return (saving, [saved for path in saving for saved in _read_saved(path, project)][:_MOST_SAVED])
+    return [saved for path in paths if _saves(path, project) for saved in _read_saved(path, project)][:_MOST_SAVED]
 
 
 def _saves(path: str, project: Project) -> bool:
@@ -76,7 +71,7 @@ def _saves(path: str, project: Project) -> bool:
 
 def _read_saved(path: str, project: Project) -> list[Saved]:
     with suppress(OSError, SourceError):
-        return list(_saved_in(project.module_in(path, by=path)))
+        return list(_saved_in(project.module_in(path)))
     return []
 
 

@@ -6,7 +6,7 @@ import fnmatch
 import os
 import re
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.project import Project
 from trl_lint.regexes import regex
 
@@ -59,7 +59,7 @@ def is_another_project(text: str, project: Project) -> bool:
     ends = (match[1].rstrip(" \t\"'`").removesuffix(".git") for match in _CLONES.finditer(text))
     found = [name for end in ends if (name := re.split(r"[^\w.-]", end)[-1])]
     for name in found:
-        looks.note_name(name)
+        tracked.note_name(name)
     return any(re.sub(r"[-_.]+", "-", name).lower() not in {re.sub(r"[-_.]+", "-", n) for n in names} for name in found)
 
 
@@ -78,7 +78,7 @@ def is_ignored(path: str, root: str) -> bool:
 
 def _patterns(path: str) -> list[str]:
     try:
-        lines = looks.read_text(path)[:_LARGEST].splitlines()
+        lines = tracked.read_text(path)[:_LARGEST].splitlines()
     except OSError:
         return []
     return [line.strip() for line in lines if line.strip() and not line.startswith(("#", "!"))]
@@ -99,7 +99,7 @@ def is_mentioned(name: str, project: Project) -> bool:
     for path in project.paths():
         if path.endswith((".py", ".sh", ".ipynb")) or os.path.basename(path) == "Makefile":
             try:
-                if not looks.is_larger(path, _LARGEST) and _writes(project, path, wanted):
+                if not tracked.is_larger(path, _LARGEST) and _writes(project, path, wanted):
                     return True
             except OSError:
                 continue

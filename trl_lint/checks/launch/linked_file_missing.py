@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.checks.launch._examples import is_example
 from trl_lint.checks.launch._origins import (
     comes_from_elsewhere,
@@ -120,7 +120,7 @@ def misspelt(link: NamedFile, launch: Launch) -> str | None:
         return None
     folder = os.path.dirname(launch.source.path)
     try:
-        near = [other for other in looks.names(folder) if other.endswith(".py") and is_slip(name[:-3], other[:-3])]
+        near = [other for other in tracked.names(folder) if other.endswith(".py") and is_slip(name[:-3], other[:-3])]
     except OSError:
         return None
     return os.path.join(folder, near[0]) if len(near) == 1 else None

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from trl_lint import looks
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location
-from trl_lint.memos import per_project
+from trl_lint.memos import read_per_project
 from trl_lint.paths import is_test_file
 from trl_lint.python.dataflow.interpreter import dotted
 from trl_lint.python.guards import last_name
@@ -53,8 +52,6 @@ class UnclampedMaskMean(Rule):
         if labels is None and "loss" not in mask_of(site.call).lower():
             return
         emptied = emptied_rows(site.project) if labels is not None else None
-        if emptied is not None:
-            looks.note_use(emptied.path, by=site.module.path)
         shown = "" if emptied is None else ", and this project masks whole rows of labels"
         yield self.finding(
             site.location,
@@ -125,7 +122,7 @@ def read_labels(call: ast.Call, module: PythonModule) -> Location | None:
     return None
 
 
-@per_project
+@read_per_project
 def emptied_rows(project: Project) -> Location | None:
     """A place of the project that leaves a row without a label that counts: `labels[:] = IGNORE_INDEX`."""
     return next(_emptied_rows(project), None)
@@ -135,7 +132,7 @@ def _emptied_rows(project: Project) -> Iterator[Location]:
     for path in project.paths():
         with suppress(OSError, SourceError):
             if path.endswith(".py") and not is_test_file(path) and project.files.fits(path, _EMPTIED.encode()):
-                match = re.search(_EMPTIED, project.files.own(path).text)
+                match = re.search(_EMPTIED, project.files.get(path).text)
                 if match is not None:
                     yield Location(path, match.start(), match.end(), "no label of this row counts")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from trl_lint import looks
+from trl_lint import tracked
 from trl_lint.finding import Location
 from trl_lint.project.governed import governed_files, pins_itself
 from trl_lint.records import NamedTuple
@@ -101,7 +101,7 @@ def is_repaired(path: str, repairs: tuple[Repair, ...], broken: str, project: Pr
     if not repairs or not path.endswith(_PYTHON):
         return False
     try:
-        if looks.is_larger(path, CODE_BYTES) or not project.files.holds(
+        if tracked.is_larger(path, CODE_BYTES) or not project.files.holds(
             path, *(repair.package.encode() for repair in repairs)
         ):
             return False
@@ -186,7 +186,7 @@ def find_word(words: tuple[str, ...], path: str, project: Project, packages: Ite
     `packages`, if any are given.
     """
     try:
-        if looks.is_larger(path, CODE_BYTES) or not project.files.holds(path, *(word.encode() for word in words)):
+        if tracked.is_larger(path, CODE_BYTES) or not project.files.holds(path, *(word.encode() for word in words)):
             return None
         file = project.files.get(path)
         for word in words:
@@ -235,7 +235,7 @@ def find_switch(switches: tuple[str, ...], path: str, project: Project) -> Locat
     """The first place in a file where one of the options is switched on."""
     try:
         words = (switch.encode() for switch in switches)
-        if not switches or looks.is_larger(path, CODE_BYTES) or not project.files.holds(path, *words):
+        if not switches or tracked.is_larger(path, CODE_BYTES) or not project.files.holds(path, *words):
             return None
         text = project.files.get(path).text
         match = _switched_on(switches).search(text)

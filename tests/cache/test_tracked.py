@@ -17,7 +17,7 @@ from fixture_cases import FIXTURES, ROOT
 
 from trl_lint.cache import store
 from trl_lint.cache.replay import NAME
-from trl_lint.looks import Record
+from trl_lint.tracked import Record
 
 PROJECTS = int(os.environ.get("TRL_LINT_TEST_PROJECTS", "40"))
 
@@ -80,35 +80,35 @@ def test_everything_is_recorded(
 
 
 def test_a_file_that_changes_while_we_look_is_not_kept(tmp_path: Path) -> None:
-    from trl_lint import looks
+    from trl_lint import tracked
 
     path = tmp_path / "train.py"
     path.write_text("a = 1\n", "utf-8")
     record = Record()
-    with looks.recording(record):
-        looks.read(str(path))
-        assert not record.is_torn
+    with tracked.recording(record):
+        tracked.read(str(path))
+        assert not record.is_inconsistent
         path.write_text("a = 22\n", "utf-8")
-        looks.read(str(path))
-    assert record.is_torn
+        tracked.read(str(path))
+    assert record.is_inconsistent
 
 
 def test_an_answer_that_contradicts_a_listing_is_not_kept(tmp_path: Path) -> None:
-    from trl_lint import looks
+    from trl_lint import tracked
 
     record = Record()
-    with looks.recording(record):
-        looks.names(str(tmp_path))
+    with tracked.recording(record):
+        tracked.names(str(tmp_path))
         (tmp_path / "new.py").touch()
-        assert looks.is_file(str(tmp_path / "new.py"))
+        assert tracked.is_file(str(tmp_path / "new.py"))
     list(store._needed_answers(record))
-    assert record.is_torn
+    assert record.is_inconsistent
 
 
 def test_patterns_as_the_shell_understands_them(tmp_path: Path) -> None:
     import glob
 
-    from trl_lint import looks
+    from trl_lint import tracked
 
     for name in ("a/x.yaml", "a/y.yml", "b/x.yaml", "b/c/x.yaml", ".h/x.yaml", "a/.x.yaml", "b/[1].yaml"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -116,12 +116,12 @@ def test_patterns_as_the_shell_understands_them(tmp_path: Path) -> None:
     (tmp_path / "l").symlink_to("a")
     for pattern in ("a/*", "*/x.yaml", "*/*", "*/c/*.yaml", "?/x.*", ".*/x.yaml", "b/[[]1].yaml", "*/../a/*", "no/*"):
         expected = sorted(glob.glob(os.path.join(glob.escape(str(tmp_path)), pattern)))
-        assert sorted(looks.matching(str(tmp_path), pattern)) == expected, pattern
+        assert sorted(tracked.matching(str(tmp_path), pattern)) == expected, pattern
 
 
 # Parts of the tool that no report of `check` rests on, or whose files are those of the tool itself.
 NOT_RECORDED = (
-    "cache/", "looks.py", "stamps.py", "streams.py", "fixes/", "editors/", "diagnose/", "knowledge/", "cli.py",
+    "cache/", "tracked.py", "stamps.py", "streams.py", "fixes/", "editors/", "diagnose/", "knowledge/", "cli.py",
     "review/", "commands/review.py", "commands/clean.py", "commands/diagnose.py", "commands/runs.py",
     "commands/suppressions.py", "checks/registry.py",
     "selection.py", "workers.py",
@@ -149,3 +149,42 @@ def test_nothing_goes_around_the_record() -> None:
             ):
                 found.append(f"{name}:{node.lineno}: {ast.unparse(node)}")
     assert not found
+
+
+# Who says what is taken from a file, and so spares others after a change of it, and why that is right. All else that is
+# read counts as used by every file.
+NARROW = {
+    "checks/configs/_deepspeed_match.py": "a script that names a config is judged with that config alone",
+    "checks/distribution/_callers.py": "what a module is asked for stays with the module that asks",
+    "checks/distribution/_device_imports.py": "what a module imports stays with that module",
+    "checks/_own_copy.py": "whether a package defines a name is a question that is asked again",
+    "project/modules.py": "what a module imports stays with that module",
+    "project/questions.py": "the questions that are asked again",
+    "project/runs.py": "a script that nobody starts is judged by itself",
+    "project/templates.py": "of the file that is checked",
+    "project/__init__.py": "a file that says nothing of a kind is asked again whether it does",
+    "python/version_guards.py": "what stands beside a module stays with that module",
+}
+NOT_ABOUT_CHECKS = (
+    "tracked.py",
+    "sources/text.py",
+    "checker.py",
+    "engine.py",
+    "fingerprints.py",
+    "reports/",
+    "editors/",
+)
+
+
+def test_no_rule_says_by_itself_what_was_taken_from_a_file_unless_it_is_listed() -> None:
+    found = set()
+    for path in sorted((ROOT / "trl_lint").rglob("*.py")):
+        name = path.relative_to(ROOT / "trl_lint").as_posix()
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and not name.startswith(NOT_ABOUT_CHECKS):
+                is_note = isinstance(node.func, ast.Attribute) and node.func.attr in (
+                    "note_use", "note_content", "for_itself", "own"
+                )  # fmt: skip
+                if is_note or any(keyword.arg == "by" for keyword in node.keywords):
+                    found.add(name)
+    assert found == NARROW.keys()

@@ -1,7 +1,11 @@
-"""Every look at the file system and at the environment that a report may rest on, and the record of them.
+"""The tracked file system: the files, folders and variables that a report may rest on are read here, and recorded.
 
 Whatever a check reads, lists or only asks for goes through here, so that the cache knows what a report rests on: also
 the files that were not there. Nothing is recorded unless `recording` is on.
+
+A file that is read counts as used by all: after a change of it everything is checked again. Only who says more narrowly
+what was taken from it, and by whom (`by`, `for_itself`, `note_content`), spares the others, and has to be right about
+it; a test lists the rules that do.
 """
 
 from __future__ import annotations
@@ -42,8 +46,8 @@ class Record:
     `files` maps a path to its stamp and the digest of its contents, "" where only the size was asked for; `folders` to
     its stamp and what stands under each name; `answers` a question and a path to the answer.
 
-    Most of a project's files are looked at for one word, or for what they turn out not to hold. `said` maps such a
-    question, and in it a path, to its answer. `taken` maps a Python file to those that it imports and that were read
+    Most of a project's files are read for one word, or for what they turn out not to hold. `contents` maps such a
+    question, and in it a path, to its answer. `needed` maps a Python file to those that it imports and that were read
     for its sake; `used` are the files of which anything else was taken for others.
 
     `base` is the folder that may stand elsewhere another time, with all that is in it. The record `is_bound` to the
@@ -59,16 +63,16 @@ class Record:
         self.folders: dict[str, tuple[str, dict[str, str]]] = {}
         self.answers: dict[tuple[str, str], str] = {}
         self.variables: dict[str, str | None] = {}
-        self.said: dict[tuple[str, str], dict[str, bool]] = {}
-        self.taken: dict[str, set[str]] = {}
+        self.contents: dict[tuple[str, str], dict[str, bool]] = {}
+        self.needed: dict[str, set[str]] = {}
         self.used: set[str] = set()
-        self.is_torn = False  # something changed while we looked, or could not be read: no report to keep
+        self.is_inconsistent = False  # something changed while we looked, or could not be read: no report to keep
 
     def note_file(self, path: str, status: os.stat_result, data: bytes | None) -> None:
         path, stamp = full(path), stamp_of(status)
         known = self.files.get(path)
         if known is not None and known[0] != stamp:
-            self.is_torn = True
+            self.is_inconsistent = True
         if known is None or not known[1]:
             self.files[path] = stamp, "" if data is None else digest_of(data)
             if data is not None and self._base in data:
@@ -77,46 +81,48 @@ class Record:
     def note_folder(self, path: str, status: os.stat_result, entries: list[os.DirEntry[str]]) -> None:
         found = stamp_of(status), {entry.name: kind_of_entry(entry) for entry in entries}
         if self.folders.setdefault(full(path), found) != found:
-            self.is_torn = True
+            self.is_inconsistent = True
 
     def note_answer(self, question: str, path: str, answer: str) -> None:
         if self.answers.setdefault((question, full(path)), answer) != answer:
-            self.is_torn = True
+            self.is_inconsistent = True
 
     def merge(self, other: Record) -> None:
         """Take over what another process looked at meanwhile."""
         for path, (stamp, digest) in other.files.items():
             known = self.files.get(path, (stamp, ""))
-            self.is_torn = self.is_torn or known[0] != stamp
+            self.is_inconsistent = self.is_inconsistent or known[0] != stamp
             self.files[path] = stamp, known[1] or digest
         for folder, found in other.folders.items():
-            self.is_torn = self.is_torn or self.folders.setdefault(folder, found) != found
+            self.is_inconsistent = self.is_inconsistent or self.folders.setdefault(folder, found) != found
         for asked, answer in other.answers.items():
-            self.is_torn = self.is_torn or self.answers.setdefault(asked, answer) != answer
+            self.is_inconsistent = self.is_inconsistent or self.answers.setdefault(asked, answer) != answer
         self.variables.update(other.variables)
-        self.note_parts(other.said, other.taken, other.used)
-        self.is_torn = self.is_torn or other.is_torn
+        self.note_parts(other.contents, other.needed, other.used)
+        self.is_inconsistent = self.is_inconsistent or other.is_inconsistent
         self.is_bound = self.is_bound or other.is_bound
 
     def note_parts(
-        self, said: dict[tuple[str, str], dict[str, bool]], taken: dict[str, set[str]], used: set[str]
+        self, contents: dict[tuple[str, str], dict[str, bool]], needed: dict[str, set[str]], used: set[str]
     ) -> None:
         """Take over what was asked about files and taken from them elsewhere."""
-        for question, answers in said.items():
-            self.said.setdefault(question, {}).update(answers)
-        for path, others in taken.items():
-            self.taken.setdefault(path, set()).update(others)
+        for question, answers in contents.items():
+            self.contents.setdefault(question, {}).update(answers)
+        for path, others in needed.items():
+            self.needed.setdefault(path, set()).update(others)
         self.used |= used
 
 
 _record: Record | None = None
 _about: str | None = None
+_checked: str | None = None
+_collected: set[str] | None = None
 _unread: dict[str, OSError] = {}
 _forget: list[Callable[[], None]] = []
 
 
 def remembered(most: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
-    """`lru_cache` for a function that looks: a record begins without what was seen before it."""
+    """`lru_cache` for a function that reads: a record begins without what was seen before it."""
 
     def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
         cached = lru_cache(maxsize=most)(function)
@@ -160,8 +166,8 @@ def take_over(record: Record | None) -> None:
 
 
 @contextmanager
-def about(path: str) -> Iterator[None]:
-    """Looks at a file for its own sake, or for an answer that `note_said` writes down: they are no use of it."""
+def for_itself(path: str) -> Iterator[None]:
+    """A file is read for its own sake, or for an answer that `note_content` writes down: that is no use of it."""
     global _about
     before, _about = _about, path
     try:
@@ -177,16 +183,55 @@ def note_use(path: str, by: str | None = None) -> None:
     """
     if _record is None or path == _about:
         return
-    if by is None:
+    if by is None and _collected is not None:
+        _collected.add(path)
+    elif by is None:
         _record.used.add(path)
     else:
-        _record.taken.setdefault(by, set()).add(path)
+        _record.needed.setdefault(by, set()).add(path)
 
 
-def note_said(question: str, argument: str, path: str, answer: bool) -> None:
+@contextmanager
+def checking(path: str) -> Iterator[None]:
+    """A file is checked: what `note_collected` is given inside was taken for its sake."""
+    global _checked
+    before, _checked = _checked, path
+    try:
+        yield
+    finally:
+        _checked = before
+
+
+@contextmanager
+def collecting() -> Iterator[set[str]]:
+    """The files that are used inside, which whoever asks for the result hands to `note_collected`.
+
+    Only for what reads its files itself: what a run or an environment has read before is not noted again.
+    """
+    global _collected
+    before, _collected = _collected, set()
+    try:
+        yield _collected
+    finally:
+        _collected = before
+
+
+def note_collected(paths: set[str]) -> None:
+    """What the file that is checked gets now rests on these; without one, everything does."""
+    if _record is None:
+        return
+    if _collected is not None:
+        _collected.update(paths)
+    elif _checked is None:
+        _record.used |= paths
+    elif paths - {_checked}:
+        _record.needed.setdefault(_checked, set()).update(paths - {_checked})
+
+
+def note_content(question: str, argument: str, path: str, answer: bool) -> None:
     """All that was taken from a file is the answer to a question, which can be asked again."""
     if _record is not None:
-        _record.said.setdefault((question, argument), {})[path] = answer
+        _record.contents.setdefault((question, argument), {})[path] = answer
 
 
 def note_name(text: str) -> None:
@@ -241,7 +286,7 @@ def note_unread(path: str, error: OSError) -> None:
         _unread[full(path)] = error
 
 
-def taken_unread() -> dict[str, OSError]:
+def pop_unread() -> dict[str, OSError]:
     """What could not be read since this was asked last, by absolute path."""
     found = dict(_unread)
     _unread.clear()
@@ -277,7 +322,7 @@ def size(path: str) -> int:
 def is_larger(path: str, limit: int) -> bool:
     """Whether a file has more than `limit` bytes. Raises OSError."""
     answer = status(path).st_size > limit
-    note_said("is larger", str(limit), path, answer)
+    note_content("is larger", str(limit), path, answer)
     return answer
 
 
@@ -286,7 +331,7 @@ def _note_failure(path: str, error: OSError) -> None:
         if is_gone(error):
             _record.note_answer("kind", path, kind_of(path))
         else:  # there, but not for us: what would change that is no part of the record
-            _record.is_torn = True
+            _record.is_inconsistent = True
 
 
 def is_file(path: str) -> bool:
