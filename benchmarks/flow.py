@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from benchmarks.clock import Clock
 from trl_lint import engine
 from trl_lint.checks.distribution import _device
-from trl_lint.python.dataflow.device import device_meetings
+from trl_lint.python.dataflow.device import device_conflicts
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.selection import Selection
 from trl_lint.settings import Settings
@@ -74,7 +74,7 @@ def _analysed(text: str) -> float:
     module = PythonModule(Source(SourceFile("/p/train.py", text.encode()), "python"))
     start = time.process_time()
     for function in module.functions:
-        device_meetings(module, function)
+        device_conflicts(module, function)
     return (time.process_time() - start) * 1000
 
 
@@ -82,7 +82,7 @@ def cost_of_tree(folder: str) -> TreeCost:
     """One run of the device rules over a tree. Modules are built once for all rules, and their building is left out."""
     entered: dict[str, set[FunctionNode]] = {}
     clock = Clock(time.process_time)
-    kept = PythonModule.__init__, _device.function_meetings, _device.is_followed
+    kept = PythonModule.__init__, _device.function_conflicts, _device.is_followed
 
     def noted(module: PythonModule, function: FunctionNode, project: Any) -> Any:
         entered.setdefault(module.path, set()).add(function)
@@ -93,12 +93,12 @@ def cost_of_tree(folder: str) -> TreeCost:
         return kept[2](module)
 
     clock.time(PythonModule, "__init__", "building")
-    _device.function_meetings, _device.is_followed = noted, followed
-    clock.time(_device, "function_meetings", "analysis")
+    _device.function_conflicts, _device.is_followed = noted, followed
+    clock.time(_device, "function_conflicts", "analysis")
     try:
         engine.check([folder], Settings(folder, layers=[Selection(_RULES)]))
     finally:
-        PythonModule.__init__, _device.function_meetings, _device.is_followed = kept  # type: ignore[method-assign]
+        PythonModule.__init__, _device.function_conflicts, _device.is_followed = kept  # type: ignore[method-assign]
     texts = []
     for path in entered:
         with open(path, encoding="utf-8", errors="replace") as stream:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trl_lint.checks.drift._calls import accepts
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.histories import releases
-from trl_lint.knowledge.presence import absences, homes, points_of_name, points_of_parameter, stretches
+from trl_lint.knowledge.presence import absences, homes, intervals, points_of_name, points_of_parameter
 
 TRL = releases("trl")
 
@@ -62,9 +62,9 @@ def test_gaps_are_seen():
     newest = releases("transformers")[-1]
     found = [
         version
-        for stretch in stretches("trl", between("0.11.0", "0.15.0"), points["trl"])
-        for version in stretch
-        if accepts(dotted, "tokenizer", {"trl": stretch[-1], "transformers": newest}) is False
+        for interval in intervals("trl", between("0.11.0", "0.15.0"), points["trl"])
+        for version in interval
+        if accepts(dotted, "tokenizer", {"trl": interval[-1], "transformers": newest}) is False
     ]
     assert found == ["0.12.0", "0.15.0"]
 

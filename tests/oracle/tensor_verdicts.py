@@ -28,7 +28,7 @@ def kept() -> tuple[str, dict[int, int]]:
 
 
 def run(count: str) -> None:
-    """Ask torch about programs until `count` of them have a verdict, and keep the verdicts."""
+    """Lookup torch about programs until `count` of them have a verdict, and keep the verdicts."""
     import torch
 
     verdicts: dict[int, int] = {}

@@ -11,7 +11,7 @@ def mixes(body: str, parameters: str = "x: torch.Tensor, y, n, device"):
     lines = "".join(f"    {line}\n" for line in body.strip("\n").split("\n"))
     text = f"import torch\nimport torch.nn.functional as F\ndef f(self, {parameters}):\n{lines}"
     parsed = PythonModule(Source(SourceFile("/p/train.py", text.encode()), "python"))
-    return [(mix.tier, mix.remedy) for mix in device_mixes(parsed, parsed.functions[0])]
+    return [(conflict.tier, conflict.remedy) for conflict in device_mixes(parsed, parsed.functions[0])]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,9 @@ def module_mixes(body: str):
     lines = "".join(f"    {line}\n" for line in body.strip("\n").split("\n"))
     text = f"{HELPER}\ndef f(x: torch.Tensor, n, device):\n{lines}"
     parsed = PythonModule(Source(SourceFile("/p/train.py", text.encode()), "python"))
-    return [(mix.tier, parsed.segment(mix.factory)) for mix in device_mixes(parsed, parsed.functions[-1])]
+    return [
+        (conflict.tier, parsed.segment(conflict.factory)) for conflict in device_mixes(parsed, parsed.functions[-1])
+    ]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +170,7 @@ def test_what_a_container_or_a_helper_may_have_moved_is_silent(body):
     assert module_mixes(body) == []
 
 
-def test_a_sibling_with_a_device_makes_an_unknown_meeting_worth_a_warning():
+def test_a_sibling_with_a_device_makes_an_unknown_conflict_worth_a_warning():
     body = "a = torch.zeros(n, 2, device=device)\nb = torch.zeros(n, 2)\nreturn b * y.unsqueeze(0)"
     assert mixes(body) == [("sibling", "y.device")]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Location, OpenPin, Severity, lowered
 from trl_lint.knowledge.histories import releases
-from trl_lint.knowledge.presence import Absence, Ask, Points, absences, stretches
+from trl_lint.knowledge.presence import Absence, ChangePoints, Lookup, absences, intervals
 from trl_lint.knowledge.ranges import holds, in_words, spans
 from trl_lint.project.environment import Environment
 from trl_lint.project.packages import Package
@@ -109,19 +109,21 @@ class Verdict(NamedTuple):
     pin: OpenPin | None = None
 
 
-def judge(choices: Choices, points: Points, ask: Ask, level: Level | Severity | Rule, culprit: str) -> Verdict | None:
+def judge(
+    choices: Choices, points: ChangePoints, ask: Lookup, level: Level | Severity | Rule, named: str
+) -> Verdict | None:
     """Ask whether something is there in every release the pins allow; None where it is, or where nobody knows.
 
-    `points`: the positions at which the answer may change, by package. `culprit`: the package whose releases are named
+    `points`: the positions at which the answer may change, by package. `named`: the package whose releases are named
     where all releases of all packages lack it.
     """
     concerned = {name: choices[name] for name in points if name in choices}
     found = absences({name: chosen.releases for name, chosen in concerned.items()}, points, ask)
     if not found:
         return None
-    main = next((absence for absence in found if absence.package == culprit), None)
+    main = next((absence for absence in found if absence.package == named), None)
     # That an old release of another package is not understood does not bring back what this one lacks throughout.
-    everywhere = main is not None and main.every and concerned[culprit].complete and all(one.never for one in found)
+    everywhere = main is not None and main.every and concerned[named].complete and all(one.never for one in found)
     if not everywhere or len(found) < len(concerned):
         everywhere, main = False, _narrowest(found)
     if main is None:
@@ -234,11 +236,11 @@ def has_floor(specifier: str) -> bool:
     return any(sign in specifier for sign in ">~")
 
 
-def _was_there(package: str, points: Points, ask: Ask, concerned: Mapping[str, Choice]) -> bool:
+def _was_there(package: str, points: ChangePoints, ask: Lookup, concerned: Mapping[str, Choice]) -> bool:
     """Whether some release of a package had it, beside the newest releases of the others."""
     newest = {name: chosen.newest for name, chosen in concerned.items()}
-    known = stretches(package, releases(package), points.get(package, frozenset()))
-    return any(ask({**newest, package: stretch[-1]}) is True for stretch in reversed(known))
+    known = intervals(package, releases(package), points.get(package, frozenset()))
+    return any(ask({**newest, package: interval[-1]}) is True for interval in reversed(known))
 
 
 def _narrowest(found: Sequence[Absence]) -> Absence:
@@ -255,7 +257,7 @@ def open_pin(chosen: Choice, bad: Sequence[str]) -> OpenPin | None:
     place = package.pins[0].location
     if chosen.assumed:
         return OpenPin(package.name, package.specifier, place, "", "", is_floor)
-    # Below the last stretch of bad releases all is well but for the oldest ones, which are a matter of the floor.
+    # Below the last interval of bad releases all is well but for the oldest ones, which are a matter of the floor.
     first = bad[0] if is_floor else spans(bad, chosen.releases)[-1][0]
     return OpenPin(package.name, package.specifier, place, first, bad[-1], is_floor)
 

@@ -1,4 +1,4 @@
-"""In which releases something is missing, asked once for each stretch of releases in which nothing about it changed.
+"""In which releases something is missing, asked once for each interval of releases in which nothing about it changed.
 
 A pin such as `trl>=0.9` allows a hundred releases, but the history of one parameter has a handful of turning points:
 the question is put to one release between two of them. Packages are varied one at a time, the others being at their
@@ -18,8 +18,8 @@ from trl_lint.records import NamedTuple
 
 _SHAPE = ("@init", "@bases", "@kind", "@open", "@args", "@extra", "@positional", "@deprecated")
 
-Points = Mapping[str, frozenset[int]]
-Ask = Callable[[dict[str, str]], "bool | None"]
+ChangePoints = Mapping[str, frozenset[int]]
+Lookup = Callable[[dict[str, str]], "bool | None"]
 """Whether something is there with these versions; None if nobody knows."""
 
 
@@ -35,7 +35,7 @@ class Absence(NamedTuple):
     never: bool
 
 
-def absences(releases: Mapping[str, tuple[str, ...]], points: Points, ask: Ask) -> list[Absence]:
+def absences(releases: Mapping[str, tuple[str, ...]], points: ChangePoints, ask: Lookup) -> list[Absence]:
     """Where something is missing, by package: empty if nowhere, or if nothing is known about the newest releases.
 
     `releases`: what may be installed, by package, oldest first. `points`: the positions at which an answer may change.
@@ -48,10 +48,10 @@ def absences(releases: Mapping[str, tuple[str, ...]], points: Points, ask: Ask) 
     for package, allowed in releases.items():
         lacking: list[str] = []
         unsure = present = False
-        for stretch in stretches(package, allowed, points.get(package, frozenset())):
-            there = now if newest[package] in stretch else ask({**newest, package: stretch[-1]})
+        for interval in intervals(package, allowed, points.get(package, frozenset())):
+            there = now if newest[package] in interval else ask({**newest, package: interval[-1]})
             if there is False:
-                lacking += stretch
+                lacking += interval
             unsure = unsure or there is None
             present = present or there is True
         if lacking:
@@ -61,7 +61,7 @@ def absences(releases: Mapping[str, tuple[str, ...]], points: Points, ask: Ask) 
 
 
 @lru_cache(maxsize=1024)
-def stretches(package: str, allowed: tuple[str, ...], points: frozenset[int]) -> list[list[str]]:
+def intervals(package: str, allowed: tuple[str, ...], points: frozenset[int]) -> list[list[str]]:
     """The releases, oldest first, cut where an answer may change."""
     known = positions(package)
     cuts = sorted(points)
@@ -72,7 +72,7 @@ def stretches(package: str, allowed: tuple[str, ...], points: frozenset[int]) ->
 
 
 @lru_cache(maxsize=1024)
-def points_of_name(dotted: str) -> Points:
+def points_of_name(dotted: str) -> ChangePoints:
     """The positions at which what a dotted name stands for may change."""
     return _trace(dotted)[0]
 
@@ -82,8 +82,8 @@ def is_class(dotted: str) -> bool:
     """Whether a dotted name is a class in every release that has it (and in one at least)."""
     package = dotted.partition(".")[0]
     found = set()
-    for stretch in stretches(package, releases(package), points_of_name(dotted).get(package, frozenset())):
-        symbol = resolve(dotted, {package: stretch[-1]})
+    for interval in intervals(package, releases(package), points_of_name(dotted).get(package, frozenset())):
+        symbol = resolve(dotted, {package: interval[-1]})
         if not isinstance(symbol, Missing):
             home = symbol.partition(".")[0]
             found.add("." not in symbol.partition(":")[2] and block(home, f"class {symbol}") is not None)
@@ -91,20 +91,20 @@ def is_class(dotted: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def points_of_parameter(dotted: str, parameter: str) -> Points:
+def points_of_parameter(dotted: str, parameter: str) -> ChangePoints:
     """The positions at which a parameter of what a dotted name stands for may come, go or be deprecated."""
     return _with_facts(dotted, (parameter, f"!{parameter}"))
 
 
 @lru_cache(maxsize=1024)
-def points_of_signature(dotted: str) -> Points:
+def points_of_signature(dotted: str) -> ChangePoints:
     """The positions at which anything may change about what calling a dotted name takes."""
     blocks = (block(package, symbol) for package, symbol in _trace(dotted)[1])
     names = {name for defined in blocks if defined is not None for name in defined.names()}
     return _with_facts(dotted, tuple(sorted(name for name in names if name[0] != ".")))
 
 
-def _with_facts(dotted: str, facts: tuple[str, ...]) -> Points:
+def _with_facts(dotted: str, facts: tuple[str, ...]) -> ChangePoints:
     points, definitions = _trace(dotted)
     found = dict(points)
     for package, symbol in definitions:
@@ -122,7 +122,7 @@ def definitions_of(dotted: str) -> tuple[tuple[str, str], ...]:
 
 
 @lru_cache(maxsize=1024)
-def _trace(dotted: str) -> tuple[Points, tuple[tuple[str, str], ...]]:
+def _trace(dotted: str) -> tuple[ChangePoints, tuple[tuple[str, str], ...]]:
     trace = _Trace(f".{dotted.rpartition('.')[2]}")
     parts = dotted.split(".")
     for count in range(1, len(parts)):

@@ -83,17 +83,17 @@ class PolicyLossGradient(Rule):
     def _inference(self, module: PythonModule, found: Flows) -> Iterator[Finding]:
         models = {forward.atom for forward in found.forwards if forward.mode == "grad"} & found.trained
         for use in (*found.saved, *found.products):
-            strays = [node for node, flow in use.operands if flow.is_inference]
+            inferred = [node for node, flow in use.operands if flow.is_inference]
             forward = next((one for one in found.forwards if one.call is use.node), None)
             if forward is not None:
                 is_kept = forward.atom in models and not _ADAPTERS.search(module.text)
-                strays = [node for node in strays if is_ids(node, use.node)]
+                inferred = [node for node in inferred if is_ids(node, use.node)]
             else:
                 is_kept = any(found.reached(flow) & models for _, flow in use.operands if not flow.is_inference)
-            if strays and is_kept:
+            if inferred and is_kept:
                 yield self.finding(
-                    module.location(strays[0]),
-                    f"`{_short(module.segment(strays[0]))}` was made under `inference_mode`, which the backward pass "
+                    module.location(inferred[0]),
+                    f"`{_short(module.segment(inferred[0]))}` was made under `inference_mode`, which the backward pass "
                     "cannot keep: use torch.no_grad() there",
                 )
 

@@ -22,8 +22,8 @@ from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
+    from trl_lint.python.dataflow.conflicts import Conflict
     from trl_lint.python.dataflow.device import Passed
-    from trl_lint.python.dataflow.meetings import Mix
     from trl_lint.python.dataflow.places import Value
 
 _CALLERS_DEEP = 3
@@ -50,7 +50,7 @@ Place = Literal["cpu", "accelerator", "unknown"]
 
 
 class Weight(NamedTuple):
-    """How sure it is that the other tensor of a meeting is on an accelerator: a level, words, where that is seen."""
+    """How sure it is that the other tensor of a conflict is on an accelerator: a level, words, where that is seen."""
 
     severity: Severity
     other: str
@@ -64,27 +64,27 @@ class Argument(NamedTuple):
     site: Location | None
 
 
-def weigh(mix: Mix, project: Project) -> Weight | None:
-    """The weight of a meeting; None where the callers show that both tensors are on the CPU.
+def weigh(conflict: Conflict, project: Project) -> Weight | None:
+    """The weight of a conflict; None where the callers show that both tensors are on the CPU.
 
     That something is on an accelerator is proved by a device, by the output of a model, or by every caller that can be
     read. What rests on an assumption is no error, and the words say what is assumed.
     """
-    if mix.tier == "model":
+    if conflict.tier == "model":
         return Weight("error", "the output of a model")
-    function, name = mix.function, mix.other.partition(".")[0]
+    function, name = conflict.function, conflict.other.partition(".")[0]
     is_argument = function is not None and name in _parameters(function)
-    if mix.tier == "placed" and not (mix.is_relative and is_argument and not _MODEL.search(name)):
-        return Weight("error", f"one on `{mix.other}`" if mix.other else "one on an accelerator")
+    if conflict.tier == "placed" and not (conflict.is_relative and is_argument and not _MODEL.search(name)):
+        return Weight("error", f"one on `{conflict.other}`" if conflict.other else "one on an accelerator")
     if function is None or not is_argument:
-        if mix.tier == "param":
+        if conflict.tier == "param":
             return Weight("warning", "one that came in as an argument, taken to be on the accelerator")
         return Weight("warning", "a tensor, on a device that nothing here names")
-    if _is_fed(function, mix.place):
+    if _is_fed(function, conflict.place):
         # What lies beside a tensor with a device is most likely there as well, and no more than that.
-        level: Severity = "warning" if mix.tier == "sibling" else "error"
+        level: Severity = "warning" if conflict.tier == "sibling" else "error"
         return Weight(level, f"`{name}`, which `{function.name}` gets where the model is")
-    found = _Callers(project).argument(mix.place, function, name, 0)
+    found = _Callers(project).argument(conflict.place, function, name, 0)
     if found.place == "cpu":
         return None
     if found.place == "accelerator" and found.site is not None:

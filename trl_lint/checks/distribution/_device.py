@@ -21,9 +21,9 @@ from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
+    from trl_lint.python.dataflow.conflicts import Conflict, ConflictKind
     from trl_lint.python.dataflow.device import Found
-    from trl_lint.python.dataflow.device_following import Resolver
-    from trl_lint.python.dataflow.meetings import Mix, Sort
+    from trl_lint.python.dataflow.device_across_calls import Resolver
 
 # Code that prepares data on the CPU by design; the loader or the trainer moves the batch later.
 _CPU_BY_DESIGN = regex(
@@ -44,10 +44,10 @@ _ACCELERATOR = regex(
 NEEDLES = (b"import torch", b"from torch")
 
 _CALLERS_AWAY = 2
-_SORTS: tuple[Sort, ...] = ("mix", "index", "collective")
+_SORTS: tuple[ConflictKind, ...] = ("mix", "index", "collective")
 
 
-def meetings_of(site: Site, sort: Sort) -> list[Mix]:
+def conflicts_of(site: Site, conflict_kind: ConflictKind) -> list[Conflict]:
     """Where the tensor that a call makes is met in this way, in its own function or in one that got it from there.
 
     The best evidence comes first.
@@ -59,43 +59,46 @@ def meetings_of(site: Site, sort: Sort) -> list[Mix]:
     around = _around(module, function, factory)
     if not around:
         return []
-    met = _met_in(module, tuple(around), site.project)
-    found = [mix for mix in met.get((factory, sort), ()) if not is_prepared(mix)]
-    return sorted(found, key=lambda mix: mix.strength)
+    met = _conflicts_in(module, tuple(around), site.project)
+    found = [conflict for conflict in met.get((factory, conflict_kind), ()) if not is_prepared(conflict)]
+    return sorted(found, key=lambda conflict: conflict.strength)
 
 
 @per_module
-def _met_in(
+def _conflicts_in(
     module: PythonModule, around: tuple[FunctionNode, ...], project: Project
-) -> dict[tuple[ast.AST, Sort], list[Mix]]:
-    """The certain meetings in some functions, by what made the tensor and by their sort."""
+) -> dict[tuple[ast.AST, ConflictKind], list[Conflict]]:
+    """The certain conflicts in some functions, by what made the tensor and by their kind."""
     from trl_lint.python.dataflow.device import certain
 
-    found: dict[tuple[ast.AST, Sort], list[Mix]] = {}
-    for mix in certain([function_meetings(module, root, project) for root in around]):
-        found.setdefault((mix.factory, mix.sort), []).append(mix)
+    found: dict[tuple[ast.AST, ConflictKind], list[Conflict]] = {}
+    for conflict in certain([function_conflicts(module, root, project) for root in around]):
+        found.setdefault((conflict.factory, conflict.conflict_kind), []).append(conflict)
     return found
 
 
-def read_meeting(site: Site, sort: Sort) -> Mix | None:
-    """The first meeting of a sort that the tensor of a call has, None where one of another sort comes before it.
+def read_conflict(site: Site, conflict_kind: ConflictKind) -> Conflict | None:
+    """The first conflict of a kind that the tensor of a call has, None where one of another kind comes before it.
 
     One missing device is one finding (TRL103, TRL104 or TRL105), about the operation that fails first.
     """
     if argument(site.call, "device") is UNKNOWN or not is_for_accelerators(site.module):
         return None
     sorts = _SORTS if not is_placed(site.call) else ("collective",)
-    found = {one: [mix for mix in meetings_of(site, one) if one != "index" or mix.is_certain] for one in sorts}
-    mine = next(iter(found.get(sort, ())), None)
+    found = {
+        one: [conflict for conflict in conflicts_of(site, one) if one != "index" or conflict.is_certain]
+        for one in sorts
+    }
+    mine = next(iter(found.get(conflict_kind, ())), None)
     if mine is None:
         return None
     ends = {one: min(map(_end, mixes)) for one, mixes in found.items() if mixes}
-    return mine if min(ends, key=ends.__getitem__) == sort else None
+    return mine if min(ends, key=ends.__getitem__) == conflict_kind else None
 
 
-def _end(mix: Mix) -> tuple[int, int]:
+def _end(conflict: Conflict) -> tuple[int, int]:
     """What is inside of another operation ends before it, and runs before it."""
-    return (mix.node.end_lineno or 0, mix.node.end_col_offset or 0)
+    return (conflict.node.end_lineno or 0, conflict.node.end_col_offset or 0)
 
 
 def may_be_on_cpu(factory: ast.Call, function: FunctionNode) -> bool:
@@ -106,18 +109,18 @@ def may_be_on_cpu(factory: ast.Call, function: FunctionNode) -> bool:
     return place is ABSENT or (isinstance(place, ast.expr) and is_none(place))
 
 
-def certain_meetings(analyses: list[Found], sort: Sort) -> list[Mix]:
-    """The meetings of one sort that some analyses together leave certain."""
+def certain_conflicts(analyses: list[Found], conflict_kind: ConflictKind) -> list[Conflict]:
+    """The conflicts of one kind that some analyses together leave certain."""
     from trl_lint.python.dataflow.device import certain
 
-    return [mix for mix in certain(analyses) if mix.sort == sort]
+    return [conflict for conflict in certain(analyses) if conflict.conflict_kind == conflict_kind]
 
 
-def is_prepared(mix: Mix) -> bool:
+def is_prepared(conflict: Conflict) -> bool:
     """Whether the tensor is made, or met, where tensors are on the CPU by design."""
-    functions = [(mix.place, mix.function)]
-    if not mix.is_state:
-        functions.append((mix.source, mix.source.function(mix.factory)))
+    functions = [(conflict.place, conflict.function)]
+    if not conflict.is_state:
+        functions.append((conflict.source, conflict.source.function(conflict.factory)))
     return any(function is None or _is_by_design(module, function) for module, function in functions)
 
 
@@ -158,11 +161,11 @@ def _callers(module: PythonModule, function: FunctionNode) -> list[FunctionNode]
 
 
 @per_module
-def function_meetings(module: PythonModule, function: FunctionNode, project: Project) -> Found:
-    """The meetings in a function, computed once for all its factory calls; functions it imports are followed."""
-    from trl_lint.python.dataflow.device import device_meetings
+def function_conflicts(module: PythonModule, function: FunctionNode, project: Project) -> Found:
+    """The conflicts in a function, computed once for all its factory calls; functions it imports are followed."""
+    from trl_lint.python.dataflow.device import device_conflicts
 
-    return device_meetings(module, function, resolver_of(project))
+    return device_conflicts(module, function, resolver_of(project))
 
 
 def resolver_of(project: Project) -> Resolver:
@@ -230,9 +233,9 @@ def is_cpu_by_design(module: PythonModule, function: FunctionNode) -> bool:
     return any(_CPU_BY_DESIGN.search(name) for name in names)
 
 
-def edit_device(site: Site, mix: Mix) -> Fix | None:
+def edit_device(site: Site, conflict: Conflict) -> Fix | None:
     """Give the factory the device it lacks; none where no name in scope is certain to have it."""
-    if not mix.remedy or argument(site.call, "device") is not ABSENT:
+    if not conflict.remedy or argument(site.call, "device") is not ABSENT:
         return None
-    edit = rewrite(site, site.call, lambda call: with_keyword(call, "device", mix.remedy))
-    return Fix(f"Add `device={mix.remedy}`", "safe", (edit,)) if edit is not None else None
+    edit = rewrite(site, site.call, lambda call: with_keyword(call, "device", conflict.remedy))
+    return Fix(f"Add `device={conflict.remedy}`", "safe", (edit,)) if edit is not None else None

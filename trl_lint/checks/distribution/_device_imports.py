@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._device import (
-    certain_meetings,
-    function_meetings,
+    certain_conflicts,
+    function_conflicts,
     is_followed,
     is_followed_file,
     is_for_accelerators,
@@ -31,7 +31,7 @@ from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
-    from trl_lint.python.dataflow.meetings import Mix, Sort
+    from trl_lint.python.dataflow.conflicts import Conflict, ConflictKind
     from trl_lint.sources import SourceFile
 
 _FACTORIES = FACTORIES | DATA_FACTORIES
@@ -40,27 +40,31 @@ _FACTORY_CALL = regex(rb"\b(?:" + "|".join(sorted(_FACTORIES)).encode() + rb")" 
 _Callers = dict[FunctionNode, dict["FunctionNode | None", ast.Call]]
 
 
-class ImportedMeeting(NamedTuple):
+class ImportedConflict(NamedTuple):
     """A call of an imported helper, and what the tensor that is made in there meets."""
 
     call: ast.Call
-    mix: Mix
+    conflict: Conflict
 
 
-def imported_meetings(module: PythonModule, project: Project, sort: Sort) -> Iterator[ImportedMeeting]:
-    """The first meeting of each helper's tensor in the functions of a module that call such helpers."""
+def imported_conflicts(
+    module: PythonModule, project: Project, conflict_kind: ConflictKind
+) -> Iterator[ImportedConflict]:
+    """The first conflict of each helper's tensor in the functions of a module that call such helpers."""
     if not is_for_accelerators(module):
         return
     for function, calls in _calling_functions(module, project).items():
         seen: set[ast.Call] = set()
-        for mix in certain_meetings([function_meetings(module, function, project)], sort):
-            if mix.source is module or mix.factory in seen or is_prepared(mix):
+        for conflict in certain_conflicts([function_conflicts(module, function, project)], conflict_kind):
+            if conflict.source is module or conflict.factory in seen or is_prepared(conflict):
                 continue
-            origin = mix.source.function(mix.factory)
-            call = calls.get(origin) or next((c for maker, c in calls.items() if maker in mix.source.functions), None)
+            origin = conflict.source.function(conflict.factory)
+            call = calls.get(origin) or next(
+                (c for maker, c in calls.items() if maker in conflict.source.functions), None
+            )
             if call is not None:
-                seen.add(mix.factory)
-                yield ImportedMeeting(call, mix)
+                seen.add(conflict.factory)
+                yield ImportedConflict(call, conflict)
 
 
 @per_module

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 
-from trl_lint.checks.distribution._device import edit_device, read_meeting
-from trl_lint.checks.distribution._device_imports import imported_meetings
+from trl_lint.checks.distribution._device import edit_device, read_conflict
+from trl_lint.checks.distribution._device_imports import imported_conflicts
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Severity
 from trl_lint.paths import is_test_file
@@ -37,33 +37,33 @@ class CpuTensorInCollective(Rule):
     skips_tests = True
 
     def check_call(self, site: Site) -> Iterator[Finding]:
-        mix = read_meeting(site, "collective")
-        if mix is None or has_cpu_backend(site.project):
+        conflict = read_conflict(site, "collective")
+        if conflict is None or has_cpu_backend(site.project):
             return
-        severity: Severity | None = None if mix.is_certain else "warning"
+        severity: Severity | None = None if conflict.is_certain else "warning"
         yield self.finding(
             site.location,
             f"`{site.module.segment(site.call.func)}(…)` makes a tensor on the CPU, which NCCL cannot communicate",
             severity=severity,
-            related=(mix.place.location(mix.node, "it is communicated here"),),
-            fix=edit_device(site, mix),
+            related=(conflict.place.location(conflict.node, "it is communicated here"),),
+            fix=edit_device(site, conflict),
         )
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        found = list(imported_meetings(module, project, "collective"))
+        found = list(imported_conflicts(module, project, "collective"))
         if not found or has_cpu_backend(project):
             return
-        told = {mix.factory for _, mix in imported_meetings(module, project, "mix")}  # by TRL103
-        for call, mix in found:
-            if mix.factory in told:
+        told = {conflict.factory for _, conflict in imported_conflicts(module, project, "mix")}  # by TRL103
+        for call, conflict in found:
+            if conflict.factory in told:
                 continue
             yield self.finding(
                 module.location(call),
                 f"`{module.segment(call.func)}(…)` makes a tensor on the CPU, which NCCL cannot communicate",
-                severity=None if mix.is_certain else "warning",
+                severity=None if conflict.is_certain else "warning",
                 related=(
-                    mix.source.location(mix.factory, "it is made here"),
-                    mix.place.location(mix.node, "it is communicated here"),
+                    conflict.source.location(conflict.factory, "it is made here"),
+                    conflict.place.location(conflict.node, "it is communicated here"),
                 ),
             )
 

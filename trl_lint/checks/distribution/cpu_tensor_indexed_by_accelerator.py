@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._device import (
     edit_device,
-    read_meeting,
+    read_conflict,
 )
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
@@ -24,12 +24,12 @@ class CpuTensorIndexedByAccelerator(Rule):
     skips_tests = True
 
     def check_call(self, site: Site) -> Iterator[Finding]:
-        mix = read_meeting(site, "index")
-        if mix is None:
+        conflict = read_conflict(site, "index")
+        if conflict is None:
             return
         from trl_lint.checks.distribution._callers import weigh
 
-        weight = weigh(mix, site.project)
+        weight = weigh(conflict, site.project)
         if weight is None:
             return
         factory = site.module.segment(site.call.func)
@@ -37,8 +37,8 @@ class CpuTensorIndexedByAccelerator(Rule):
             site.location,
             f"`{factory}(…)` makes a tensor on the CPU, and it is indexed with {weight.other}",
             severity=weight.severity,
-            related=(mix.place.location(mix.node, "it is indexed here"), *weight.related),
-            fix=edit_device(site, mix),
+            related=(conflict.place.location(conflict.node, "it is indexed here"), *weight.related),
+            fix=edit_device(site, conflict),
         )
 
 

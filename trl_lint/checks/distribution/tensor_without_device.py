@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from trl_lint.checks.distribution._device import (
     edit_device,
     is_for_accelerators,
-    read_meeting,
+    read_conflict,
 )
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
@@ -24,35 +24,35 @@ class TensorWithoutDevice(Rule):
     skips_tests = True
 
     def check_call(self, site: Site) -> Iterator[Finding]:
-        mix = read_meeting(site, "mix")
-        if mix is None:
+        conflict = read_conflict(site, "mix")
+        if conflict is None:
             return
         from trl_lint.checks.distribution._callers import weigh
 
-        weight = weigh(mix, site.project)
+        weight = weigh(conflict, site.project)
         if weight is None:
             return
-        meeting = mix.place.location(mix.node, "the two meet here")
+        place = conflict.place.location(conflict.node, "the two meet here")
         yield self.finding(
             site.location,
             f"`{site.module.segment(site.call.func)}(…)` makes a tensor on the CPU, and it meets {weight.other}",
             severity=weight.severity,
-            related=(meeting, *weight.related),
-            fix=edit_device(site, mix),
+            related=(place, *weight.related),
+            fix=edit_device(site, conflict),
         )
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         if not is_for_accelerators(module):
             return
         from trl_lint.checks.distribution._callers import weigh
-        from trl_lint.checks.distribution._device_imports import imported_meetings
+        from trl_lint.checks.distribution._device_imports import imported_conflicts
 
-        for call, mix in imported_meetings(module, project, "mix"):
-            weight = weigh(mix, project)
+        for call, conflict in imported_conflicts(module, project, "mix"):
+            weight = weigh(conflict, project)
             if weight is None:
                 continue
-            made = mix.source.location(mix.factory, "it is made here")
-            met = mix.place.location(mix.node, "the two meet here")
+            made = conflict.source.location(conflict.factory, "it is made here")
+            met = conflict.place.location(conflict.node, "the two meet here")
             yield self.finding(
                 module.location(call),
                 f"`{module.segment(call.func)}(…)` makes a tensor on the CPU, and it meets {weight.other}",

@@ -13,7 +13,7 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Verdict, judge
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.members import fills_its_fields
-from trl_lint.knowledge.presence import Ask, points_of_signature
+from trl_lint.knowledge.presence import Lookup, points_of_signature
 from trl_lint.knowledge.signatures import Signature
 from trl_lint.missing import Missing
 from trl_lint.project.stack import Choices
@@ -122,7 +122,7 @@ def is_unbound(call: ast.Call, callee: Callee, versions: dict[str, str], module:
     return is_method and imported(call.func, module) is not None
 
 
-def _judge(callee: Callee, fits: Ask, known: Choices, rule: Rule) -> Verdict | None:
+def _judge(callee: Callee, fits: Lookup, known: Choices, rule: Rule) -> Verdict | None:
     points = points_of_signature(callee.dotted)
     past = elsewhere(callee.dotted, points, known.newest(points), fits)
     return judge(known, points, fits, rule, past.package if past is not None else callee.package)
@@ -133,21 +133,21 @@ def _most(callee: Callee, versions: dict[str, str]) -> int:
     return found.positional or 0 if found is not None else 0
 
 
-def _word_surplus(callee: Callee, shape: Shape, verdict: Verdict, newest: dict[str, str], fits: Ask) -> str:
+def _word_surplus(callee: Callee, shape: Shape, verdict: Verdict, newest: dict[str, str], fits: Lookup) -> str:
     most = _most(callee, newest)
     many = f"at most {most} positional argument{'s' if most != 1 else ''}" if most else "no positional arguments"
     happened = f"`{callee.title}` takes {many}{_since(callee, newest, fits)}, but this call has {shape.positional}"
     return sentence(happened, "", verdict.basis)
 
 
-def _word_missing(callee: Callee, shape: Shape, verdict: Verdict, newest: dict[str, str], fits: Ask) -> str:
+def _word_missing(callee: Callee, shape: Shape, verdict: Verdict, newest: dict[str, str], fits: Lookup) -> str:
     found = signature_of(callee.dotted, newest)
     names = [f"`{name}`" for name in left_out(found, shape.keywords or frozenset(), callee.own)] if found else []
     some = f"all of {', '.join(names)}" if shape.positional else ", ".join(names)
     return sentence(f"`{callee.title}` needs {some}{_since(callee, newest, fits)}", "", verdict.basis)
 
 
-def _since(callee: Callee, newest: dict[str, str], fits: Ask) -> str:
+def _since(callee: Callee, newest: dict[str, str], fits: Lookup) -> str:
     """Since when the call does not fit: ` since trl 0.12.0`, "" where it never did."""
     past = elsewhere(callee.dotted, points_of_signature(callee.dotted), newest, fits)
     return f" since {past.package} {next_release(past.package, past.older)}" if past is not None and past.older else ""

@@ -10,7 +10,7 @@ from trl_lint.checks.drift._objects import construction, object_of
 from trl_lint.checks.drift._past import Past
 from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.histories import releases
-from trl_lint.knowledge.presence import points_of_parameter, stretches
+from trl_lint.knowledge.presence import intervals, points_of_parameter
 from trl_lint.knowledge.renames import is_same_value, move_of
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.stack import Choices
@@ -92,16 +92,16 @@ def is_everywhere(dotted: str, name: str, known: Choices) -> bool:
 def _in_all(dotted: str, name: str, versions: dict[str, str], package: str, allowed: tuple[str, ...]) -> bool:
     """Whether a parameter is there with all of the releases of a package; between two changes one of them is asked."""
     points = points_of_parameter(dotted, name).get(package, frozenset())
-    return all(accepts(dotted, name, {**versions, package: s[-1]}) for s in stretches(package, allowed, points))
+    return all(accepts(dotted, name, {**versions, package: s[-1]}) for s in intervals(package, allowed, points))
 
 
-def is_settled(dotted: str, name: str, culprit: str, known: Choices) -> bool:
+def is_settled(dotted: str, name: str, named: str, known: Choices) -> bool:
     """Whether a new name is right wherever the code runs: the package that took the old one away is pinned to releases
     that are all known, and what may be installed of the others makes no difference.
     """
     newest = known.newest(points_of_parameter(dotted, name))
     loose = [package for package in newest if known[package].assumed or not known[package].complete]
-    return culprit not in loose and all(
+    return named not in loose and all(
         _in_all(dotted, name, newest, package, tuple(releases(package))) for package in loose
     )
 

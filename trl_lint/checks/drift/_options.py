@@ -84,11 +84,11 @@ def judge_name(name: str, where: Where, parser: ScriptParser, level: Level, proj
     if ask(newest) is not False:
         return None  # what only older releases refuse is not told of a recipe or a command
     past, owner = _history(parser, name, newest)
-    culprit = past.elsewhere.package if past is not None else parser_package(parser)
+    named = past.elsewhere.package if past is not None else parser_package(parser)
     consequence = _consequence(parser, where, newest)
     if consequence is None:
         return None
-    verdict = judge(known, points, ask, level._replace(stops=consequence == "fails"), culprit)
+    verdict = judge(known, points, ask, level._replace(stops=consequence == "fails"), named)
     if verdict is None:
         return None
     for dotted in parser.fields.bases:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from trl_lint.checks.drift._calls import accepts, parameter
 from trl_lint.knowledge.histories import positions, releases
-from trl_lint.knowledge.presence import Ask, Points, points_of_parameter, stretches
+from trl_lint.knowledge.presence import ChangePoints, Lookup, intervals, points_of_parameter
 from trl_lint.records import NamedTuple
 
 
@@ -30,19 +30,19 @@ class Past(NamedTuple):
     is_rename: bool
 
 
-def elsewhere(dotted: str, points: Points, newest: dict[str, str], ask: Ask) -> Elsewhere | None:
+def elsewhere(dotted: str, points: ChangePoints, newest: dict[str, str], ask: Lookup) -> Elsewhere | None:
     """Find the releases that have something which those in use lack: of the name's own package, else of a base's."""
     packages = sorted(newest, key=lambda package: package != dotted.partition(".")[0])
     for package in packages:
         having = [
-            stretch
-            for stretch in stretches(package, releases(package), points.get(package, frozenset()))
-            if ask({**newest, package: stretch[-1]})
+            interval
+            for interval in intervals(package, releases(package), points.get(package, frozenset()))
+            if ask({**newest, package: interval[-1]})
         ]
         if having:
             at = positions(package)[newest[package]]
-            older = [stretch[-1] for stretch in having if positions(package)[stretch[-1]] < at]
-            versions = tuple(version for stretch in having for version in stretch)
+            older = [interval[-1] for interval in having if positions(package)[interval[-1]] < at]
+            versions = tuple(version for interval in having for version in interval)
             return Elsewhere(package, versions, older[-1] if older else "")
     return None
 

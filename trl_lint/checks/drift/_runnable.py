@@ -13,7 +13,7 @@ from functools import partial
 from trl_lint.checks.drift._calls import accepts, arguments, known_calls
 from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.knowledge.api import resolve
-from trl_lint.knowledge.presence import Ask, Points, points_of_name, points_of_parameter, stretches
+from trl_lint.knowledge.presence import ChangePoints, Lookup, intervals, points_of_name, points_of_parameter
 from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
@@ -46,7 +46,7 @@ def _runnable(module: PythonModule, known: Choices, project: Project, package: s
     def is_set_apart(node: ast.AST) -> bool:
         return is_guarded(module, node) or any(one.package == package for one in demands_at(module, node, project))
 
-    def narrow(dotted: str, name: str, points: Callable[[], Points], ask: Ask) -> tuple[str, ...]:
+    def narrow(dotted: str, name: str, points: Callable[[], ChangePoints], ask: Lookup) -> tuple[str, ...]:
         # Files of one environment import and pass the same things.
         question = ("runnable", package, dotted, name, *left)
         return known.remembered(question, lambda: having(left, known, package, points(), ask))
@@ -64,7 +64,7 @@ def _runnable(module: PythonModule, known: Choices, project: Project, package: s
     return left
 
 
-def having(left: tuple[str, ...], known: Choices, package: str, points: Points, ask: Ask) -> tuple[str, ...]:
+def having(left: tuple[str, ...], known: Choices, package: str, points: ChangePoints, ask: Lookup) -> tuple[str, ...]:
     """The releases of a package that are not known to lack something.
 
     Where all of them lack it, but only beside the newest release of another package, none is told from the others.
@@ -81,12 +81,12 @@ def having(left: tuple[str, ...], known: Choices, package: str, points: Points, 
 
 
 def _answers(
-    versions: tuple[str, ...], known: Choices, package: str, points: Points, ask: Ask
+    versions: tuple[str, ...], known: Choices, package: str, points: ChangePoints, ask: Lookup
 ) -> Iterator[tuple[str, bool | None]]:
     newest = known.newest(points)
-    for stretch in stretches(package, versions, points.get(package, frozenset())):
-        there = ask({**newest, package: stretch[-1]})
-        yield from ((version, there) for version in stretch)
+    for interval in intervals(package, versions, points.get(package, frozenset())):
+        there = ask({**newest, package: interval[-1]})
+        yield from ((version, there) for version in interval)
 
 
 def _exists(dotted: str, versions: dict[str, str]) -> bool:

@@ -156,8 +156,8 @@ class ArgumentNotInRelease(Rule):
         if there is None:
             return None
         past = None if there else read_past(dotted, name, newest)
-        culprit = past.elsewhere.package if past is not None else dotted.partition(".")[0]
-        verdict = judge(known, points, partial(accepts, dotted, name), self, culprit)
+        named = past.elsewhere.package if past is not None else dotted.partition(".")[0]
+        verdict = judge(known, points, partial(accepts, dotted, name), self, named)
         return None if verdict is None else Lack(verdict, past, newest)
 
 

@@ -17,7 +17,7 @@ from trl_lint.checks.verdict import basis_of
 from trl_lint.finding import Finding
 from trl_lint.knowledge.api import deprecation, resolve
 from trl_lint.knowledge.histories import positions, releases
-from trl_lint.knowledge.presence import points_of_name, points_of_parameter, stretches
+from trl_lint.knowledge.presence import intervals, points_of_name, points_of_parameter
 from trl_lint.knowledge.signatures import Parameter
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project import Project
@@ -133,13 +133,13 @@ def deprecated_since(
     for package in packages:
         known = releases(package)[: positions(package)[newest[package]] + 1]
         since = ""
-        for stretch in reversed(stretches(package, known, points.get(package, frozenset()))):
-            found = parameter(dotted, name, {**newest, package: stretch[-1]})
+        for interval in reversed(intervals(package, known, points.get(package, frozenset()))):
+            found = parameter(dotted, name, {**newest, package: interval[-1]})
             if found is None or not found.deprecated:
-                if found is not None or signature_of(dotted, {**newest, package: stretch[-1]}) is not None:
+                if found is not None or signature_of(dotted, {**newest, package: interval[-1]}) is not None:
                     return package, since
                 break
-            since = stretch[0]
+            since = interval[0]
     return packages[0], releases(packages[0])[0]
 
 
@@ -148,9 +148,9 @@ def gone_in(
 ) -> str:
     """The first release after `version` that lacks it, "" if none is known to."""
     later = releases(package)[positions(package)[version] + 1 :]
-    for stretch in stretches(package, later, points.get(package, frozenset())):
-        if is_there(stretch[-1]) is False:
-            return stretch[0]
+    for interval in intervals(package, later, points.get(package, frozenset())):
+        if is_there(interval[-1]) is False:
+            return interval[0]
     return ""
 
 
@@ -163,7 +163,7 @@ def is_taken_back(
     `announces`: whether a release deprecates it, None if it is not there.
     """
     later = releases(package)[positions(package)[version] + 1 :]
-    announced = [announces(stretch[-1]) for stretch in stretches(package, later, points.get(package, frozenset()))]
+    announced = [announces(interval[-1]) for interval in intervals(package, later, points.get(package, frozenset()))]
     return None not in announced and announced[-1:] == [False]
 
 

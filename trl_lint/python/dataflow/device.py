@@ -10,16 +10,16 @@ import ast
 
 from trl_lint.memos import per_module
 from trl_lint.missing import UNKNOWN as NOT_LITERAL
-from trl_lint.python.dataflow.device_calls import Keywords
-from trl_lint.python.dataflow.device_following import (
+from trl_lint.python.dataflow.conflicts import Conflict
+from trl_lint.python.dataflow.device_across_calls import (
     MOST_CALLS_DEEP,
     DeviceInterpreter,
     Following,
     Resolver,
     stays_where_it_is,
 )
+from trl_lint.python.dataflow.device_calls import Keywords
 from trl_lint.python.dataflow.interpreter import Env, dotted
-from trl_lint.python.dataflow.meetings import Mix
 from trl_lint.python.dataflow.places import (
     BATCH,
     CONTAINERS,
@@ -60,22 +60,22 @@ _MOST_STEPS = 100_000
 _SIZES = frozenset({"len", "int", "float", "range", "bool", "str"})
 
 
-def device_mixes(module: PythonModule, function: FunctionNode) -> list[Mix]:
+def device_mixes(module: PythonModule, function: FunctionNode) -> list[Conflict]:
     """Every place of a function where a CPU tensor meets one that lives elsewhere, in source order.
 
     None in a function too intricate to be followed to its end.
     """
-    return [mix for mix in certain([device_meetings(module, function)]) if mix.sort == "mix"]
+    return [conflict for conflict in certain([device_conflicts(module, function)]) if conflict.conflict_kind == "mix"]
 
 
 class Found(NamedTuple):
-    """The meetings of an analysis, and the parameters that got a CPU tensor in it, as (function, device expression)."""
+    """The conflicts of an analysis, and the parameters that got a CPU tensor in it, each with its function."""
 
-    meetings: list[Mix]
+    conflicts: list[Conflict]
     given_from_cpu: frozenset[tuple[ast.AST, str]]
 
 
-def device_meetings(module: PythonModule, function: FunctionNode, resolver: Resolver | None = None) -> Found:
+def device_conflicts(module: PythonModule, function: FunctionNode, resolver: Resolver | None = None) -> Found:
     """The mixes, and the CPU tensors that are communicated or indexed from elsewhere; in source order.
 
     Where the functions that it calls are too much to follow, the function is looked at alone.
@@ -86,7 +86,7 @@ def device_meetings(module: PythonModule, function: FunctionNode, resolver: Reso
             DeviceInterpreter(domain).run(function.body, domain.start())
         except RecursionError:
             continue
-        return Found(domain.meetings.found(), frozenset(domain.given_from_cpu))
+        return Found(domain.conflicts.found(), frozenset(domain.given_from_cpu))
     return Found([], frozenset())
 
 
@@ -118,15 +118,19 @@ def _left_in_state(module: PythonModule, init: FunctionNode, owner: ast.ClassDef
     return {value.factory for value in state if value.is_state and value.factory is not None}
 
 
-def certain(analyses: list[Found]) -> list[Mix]:
-    """The meetings of some analyses, without those where a parameter is met that one of them gave a CPU tensor."""
+def certain(analyses: list[Found]) -> list[Conflict]:
+    """The conflicts of some analyses, without those where a parameter is met that one of them gave a CPU tensor."""
     given = frozenset[tuple[ast.AST, str]]().union(*(found.given_from_cpu for found in analyses))
-    meetings = dict.fromkeys(mix for found in analyses for mix in found.meetings)
-    return [mix for mix in meetings if mix.tier != "param" or (mix.function, mix.other) not in given]
+    conflicts = dict.fromkeys(conflict for found in analyses for conflict in found.conflicts)
+    return [
+        conflict
+        for conflict in conflicts
+        if conflict.tier != "param" or (conflict.function, conflict.other) not in given
+    ]
 
 
 class DeviceDomain(Following):
-    """Evaluates expressions to device values and notes the meetings on the way."""
+    """Evaluates expressions to device values and notes the conflicts on the way."""
 
     _steps = 0
 
@@ -268,7 +272,7 @@ class DeviceDomain(Following):
         if value.kind == "cpu":
             for place in (index, *index.members):
                 if place.kind in ("placed", "model", "param"):
-                    self.meetings.note(node, value, place, "index")
+                    self.conflicts.note(node, value, place, "index")
             return value._replace(rank=picked(value.rank, node.slice))
         return value if value.kind in TENSORS or value.kind == "host" else self._proven(node)
 

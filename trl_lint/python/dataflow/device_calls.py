@@ -6,8 +6,8 @@ import ast
 
 from trl_lint.missing import ABSENT
 from trl_lint.python.dataflow import torch_facts as torch
+from trl_lint.python.dataflow.conflicts import Conflicts
 from trl_lint.python.dataflow.interpreter import Env, dotted
-from trl_lint.python.dataflow.meetings import Meetings
 from trl_lint.python.dataflow.places import (
     CONTAINERS,
     HOST,
@@ -47,7 +47,7 @@ class TorchCalls:
 
     module: PythonModule
     function: FunctionNode
-    meetings: Meetings
+    conflicts: Conflicts
     follows_default: bool  # inside of `with torch.device(…)`
     given_names: frozenset[str]  # the parameters that the caller gives, where one is known
 
@@ -108,12 +108,12 @@ class TorchCalls:
         items = list(given.members)
         if isinstance(source, (ast.List, ast.Tuple)) and any(item.anchor for item in items):
             items = [TENSOR if item.kind == "unknown" else item for item in items]
-        self.meetings.meet(node, items, scalars=last == "stack")
-        strays = [item for item in items if item.kind == "cpu"]
+        self.conflicts.meet(node, items, scalars=last == "stack")
+        on_cpu = [item for item in items if item.kind == "cpu"]
         others = [item for item in items if item.kind in TENSORS]
-        if strays and (last == "stack" or not others):
+        if on_cpu and (last == "stack" or not others):
             # Items on two devices are an error here, so what comes out of it is on the CPU.
-            return strays[0]._replace(rank="many" if last == "stack" and strays[0].has_rank else "some")
+            return on_cpu[0]._replace(rank="many" if last == "stack" and on_cpu[0].has_rank else "some")
         return strongest(others) if others else TENSOR
 
     def _collective(self, node: ast.Call, arguments: list[Value], keywords: Keywords) -> Value:
@@ -126,18 +126,18 @@ class TorchCalls:
 
     def communicates(self, node: ast.expr, value: Value) -> None:
         """A value is handed to the backend of the process group, a container with all that is in it."""
-        for stray in (value, *value.members) if value.kind in CONTAINERS else (value,):
-            if stray.kind == "cpu":
-                self.meetings.note(node, stray, UNKNOWN, "collective")
+        for tensor in (value, *value.members) if value.kind in CONTAINERS else (value,):
+            if tensor.kind == "cpu":
+                self.conflicts.note(node, tensor, UNKNOWN, "collective")
 
     def _factory(self, node: ast.Call, last: str, arguments: list[Value], env: Env[Value]) -> Value:
         place = argument(node, "device")
         if isinstance(place, ast.expr) and self.evaluate(place, env) == NONE:
             place = ABSENT
-        self.meetings.makes(node)
+        self.conflicts.makes(node)
         if place is not ABSENT:
             if isinstance(place, ast.expr):
-                self.meetings.places(node)
+                self.conflicts.places(node)
                 return self._placed_at(place, env)
             return UNKNOWN  # `**kwargs` may hold the device
         if self.follows_default:
@@ -276,15 +276,15 @@ class TorchCalls:
     # -- mixing ---------------------------------------------------------------------------------------------------
 
     def meet(self, node: ast.expr, values: list[Value], *, is_contraction: bool = False) -> Value:
-        """Note a mix among the operands; the value of the operation, whose rank a contraction does not tell."""
-        self.meetings.meet(node, values)
+        """Note a conflict among the operands; the value of the operation, whose rank a contraction does not tell."""
+        self.conflicts.meet(node, values)
         others = [value for value in values if value.kind in TENSORS]
-        strays = [value for value in values if value.kind == "cpu"]
+        on_cpu = [value for value in values if value.kind == "cpu"]
         if others:
             return strongest(others)
-        if strays:
+        if on_cpu:
             known = all(value.kind in ("cpu", "host") for value in values)
-            found = strays[0] if known and len(strays) == 1 else _broadest(strays, known)
+            found = on_cpu[0] if known and len(on_cpu) == 1 else _broadest(on_cpu, known)
             return found._replace(rank="unsure") if is_contraction else found
         if values and all(value.kind == "host" for value in values):
             anchors = {value.anchor for value in values if value.anchor}
@@ -292,13 +292,13 @@ class TorchCalls:
         return UNKNOWN
 
 
-def _broadest(strays: list[Value], known: bool) -> Value:
+def _broadest(on_cpu: list[Value], known: bool) -> Value:
     """The result of CPU tensors with each other, or with something unknown, which then is on the CPU as well."""
-    some = [value for value in strays if value.has_rank]
+    some = [value for value in on_cpu if value.has_rank]
     if some:
         return next((value for value in some if value.rank == "many"), some[0])
-    if known and all(value.rank == "none" for value in strays):
-        return strays[0]
+    if known and all(value.rank == "none" for value in on_cpu):
+        return on_cpu[0]
     return UNKNOWN  # without dimensions it follows what it meets
 
 

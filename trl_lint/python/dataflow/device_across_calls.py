@@ -10,9 +10,9 @@ from functools import reduce
 
 from trl_lint.memos import per_module
 from trl_lint.python.dataflow import callees
+from trl_lint.python.dataflow.conflicts import Conflicts
 from trl_lint.python.dataflow.device_calls import Keywords, TorchCalls
 from trl_lint.python.dataflow.interpreter import Domain, Env, Interpreter, Plain, dotted, rebound
-from trl_lint.python.dataflow.meetings import Meetings
 from trl_lint.python.dataflow.places import (
     CONTAINERS,
     NONE,
@@ -65,7 +65,7 @@ class _Summary(NamedTuple):
     """What a call of a function comes to."""
 
     result: Value
-    meetings: Meetings
+    conflicts: Conflicts
     given_from_cpu: frozenset[tuple[ast.AST, str]]
 
 
@@ -81,7 +81,7 @@ class Following(TorchCalls, Plain[Value], Domain[Value]):
     ) -> None:
         self.module = module
         self.function = function
-        self.meetings = Meetings(module)
+        self.conflicts = Conflicts(module)
         self.given_from_cpu: set[tuple[ast.AST, str]] = set()
         self.given_names = frozenset()
         self.follows_default = False
@@ -154,23 +154,23 @@ class Following(TorchCalls, Plain[Value], Domain[Value]):
             if not self._is_cut:  # one that stopped at a function around it holds there only
                 table[key] = summary
             self._is_cut = self._is_cut or was_cut
-        self.meetings.absorb(summary.meetings)
+        self.conflicts.absorb(summary.conflicts)
         self.given_from_cpu |= summary.given_from_cpu
         return summary.result
 
     def _summarised(
         self, module: PythonModule, callee: FunctionNode, given: Env[Value], names: frozenset[str]
     ) -> _Summary:
-        outer = self.meetings, self.given_from_cpu
-        self.meetings = outer[0].inner(module)
+        outer = self.conflicts, self.given_from_cpu
+        self.conflicts = outer[0].inner(module)
         self.given_from_cpu = {(callee, f"{name}.device") for name, value in given.items() if value.kind == "cpu"}
         try:
             with self._inside(module, callee, names):
                 DeviceInterpreter(self).run(callee.body, {**self.start(), **_defaults(callee, names), **given})
                 result = abroad(reduce(merge, self.returned) if self.returned else UNKNOWN)
-            return _Summary(result, self.meetings, frozenset(self.given_from_cpu))
+            return _Summary(result, self.conflicts, frozenset(self.given_from_cpu))
         finally:
-            self.meetings, self.given_from_cpu = outer
+            self.conflicts, self.given_from_cpu = outer
 
     @contextmanager
     def _inside(self, module: PythonModule, callee: FunctionNode, names: frozenset[str]) -> Iterator[None]:
@@ -203,7 +203,7 @@ class Following(TorchCalls, Plain[Value], Domain[Value]):
         state = self.state_of(owner)
         for value in state.values():
             if value.factory is not None:
-                self.meetings.makes(value.factory)
+                self.conflicts.makes(value.factory)
         return state
 
     def state_of(self, owner: ast.ClassDef) -> Env[Value]:

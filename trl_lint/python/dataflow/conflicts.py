@@ -12,17 +12,17 @@ from trl_lint.records import NamedTuple
 
 Tier = Literal["placed", "model", "param", "anchor", "sibling"]
 # mix: two tensors of one operation. collective: communicated by NCCL. index: a CPU tensor indexed from elsewhere.
-Sort = Literal["mix", "collective", "index"]
+ConflictKind = Literal["mix", "collective", "index"]
 
 _STRENGTH = ("placed", "model", "param", "anchor", "sibling")
 
 
-class Mix(NamedTuple):
+class Conflict(NamedTuple):
     """A CPU tensor made by `factory` meets, at `node`, a value that lives elsewhere.
 
     `remedy` is the device expression the factory should have been given, "" if none is certain. `is_certain` unless the
     factory may have been given a tensor, whose device it would have taken over. `source` is the module of the factory,
-    `place` that of the meeting. `is_relative`: all that is said of the other is that it is where `other` is.
+    `place` that of the conflict. `is_relative`: all that is said of the other is that it is where `other` is.
     """
 
     factory: ast.Call
@@ -32,7 +32,7 @@ class Mix(NamedTuple):
     other: str
     tier: Tier
     remedy: str
-    sort: Sort = "mix"
+    conflict_kind: ConflictKind = "mix"
     is_certain: bool = True
     is_state: bool = False
     is_relative: bool = False
@@ -50,30 +50,30 @@ class Mix(NamedTuple):
         return _STRENGTH.index(self.tier)
 
 
-_Key = tuple[ast.Call, str, int, int, Sort]
+_Key = tuple[ast.Call, str, int, int, ConflictKind]
 
 
-class Meetings:
-    """The meetings of an analysis, each place once, with the strongest evidence for it."""
+class Conflicts:
+    """The conflicts of an analysis, each place once, with the strongest evidence for it."""
 
     def __init__(self, module: PythonModule) -> None:
         self.module = module  # the one that is being looked at
-        self._found: dict[_Key, Mix] = {}
+        self._found: dict[_Key, Conflict] = {}
         self._placing: list[ast.Call] = []
         self._sources: dict[ast.Call, PythonModule] = {}
 
-    def inner(self, module: PythonModule) -> Meetings:
-        """Empty meetings for what a function that is called does, which may be given tensors from here."""
-        meetings = Meetings(module)
-        meetings._sources = dict(self._sources)
-        return meetings
+    def inner(self, module: PythonModule) -> Conflicts:
+        """Empty conflicts for what a function that is called does, which may be given tensors from here."""
+        conflicts = Conflicts(module)
+        conflicts._sources = dict(self._sources)
+        return conflicts
 
-    def absorb(self, other: Meetings) -> None:
+    def absorb(self, other: Conflicts) -> None:
         """Take over what a function that was called did."""
         self._sources.update(other._sources)
         self._placing.extend(factory for factory in other._placing if factory not in self._placing)
-        for key, mix in other._found.items():
-            self._keep(key, mix)
+        for key, conflict in other._found.items():
+            self._keep(key, conflict)
 
     def makes(self, factory: ast.Call) -> None:
         """A factory call of the module that is being looked at."""
@@ -85,25 +85,25 @@ class Meetings:
         if factory not in self._placing:
             self._placing.append(factory)
 
-    def note(self, node: ast.expr, stray: Value, other: Value, sort: Sort = "mix") -> None:
+    def note(self, node: ast.expr, on_cpu: Value, other: Value, conflict_kind: ConflictKind = "mix") -> None:
         """A CPU tensor and what it meets: another tensor, or for a collective, itself."""
-        factory = stray.factory
+        factory = on_cpu.factory
         if factory is None:
             return
         # The same test may have led to both, or to only one of them.
         source = self._sources[factory]
-        if stray.is_partial and _may_exclude(_tests(source, factory), _tests(self.module, node)):
+        if on_cpu.is_partial and _may_exclude(_tests(source, factory), _tests(self.module, node)):
             return
-        if stray.is_state and other.kind not in ("placed", "model"):
+        if on_cpu.is_state and other.kind not in ("placed", "model"):
             return  # a class may keep all that it is given on the CPU
-        tier: Tier = "anchor" if stray.anchor else "sibling"
+        tier: Tier = "anchor" if on_cpu.anchor else "sibling"
         if other.kind in ("placed", "model", "param"):
             tier = other.kind
-        remedy = stray.remedy
-        if not remedy and is_bound_device(other.device, stray.known):
+        remedy = on_cpu.remedy
+        if not remedy and is_bound_device(other.device, on_cpu.known):
             remedy = other.device
-        key = (factory, self.module.path, node.lineno, node.col_offset, sort)
-        mix = Mix(
+        key = (factory, self.module.path, node.lineno, node.col_offset, conflict_kind)
+        conflict = Conflict(
             factory,
             source,
             node,
@@ -111,17 +111,17 @@ class Meetings:
             other.device,
             tier,
             remedy,
-            sort,
-            is_certain=not stray.is_doubtful,
-            is_state=stray.is_state,
+            conflict_kind,
+            is_certain=not on_cpu.is_doubtful,
+            is_state=on_cpu.is_state,
             is_relative=other.is_relative,
         )
-        self._keep(key, mix)
+        self._keep(key, conflict)
 
-    def _keep(self, key: _Key, mix: Mix) -> None:
+    def _keep(self, key: _Key, conflict: Conflict) -> None:
         known = self._found.get(key)
-        if known is None or mix.strength < known.strength:
-            self._found[key] = mix
+        if known is None or conflict.strength < known.strength:
+            self._found[key] = conflict
 
     def meet(self, node: ast.expr, values: list[Value], *, scalars: bool = False) -> None:
         """Note every CPU tensor among the operands with every tensor that lives elsewhere.
@@ -129,20 +129,24 @@ class Meetings:
         `scalars`: an operation that has no exception for tensors without dimensions.
         """
         others = [value for value in values if value.kind in TENSORS]
-        for stray in values:
-            has_rank = stray.has_rank or (scalars and stray.rank == "none")
-            if stray.kind != "cpu" or stray.is_doubtful or not has_rank:
+        for on_cpu in values:
+            has_rank = on_cpu.has_rank or (scalars and on_cpu.rank == "none")
+            if on_cpu.kind != "cpu" or on_cpu.is_doubtful or not has_rank:
                 continue
             # What is on the CPU only on some ways is elsewhere on the others.
-            partial = [] if stray.is_partial else [value for value in values if value.kind == "cpu"]
+            partial = [] if on_cpu.is_partial else [value for value in values if value.kind == "cpu"]
             for other in [*others, *(way for value in partial for way in value.members)]:
-                if stray.known or other.kind != "tensor" or stray.anchor:
-                    self.note(node, stray, other)
+                if on_cpu.known or other.kind != "tensor" or on_cpu.anchor:
+                    self.note(node, on_cpu, other)
 
-    def found(self) -> list[Mix]:
-        """In source order. An unknown meeting counts only beside another factory that names a device."""
-        ordered = sorted(self._found.values(), key=lambda mix: (mix.node.lineno, mix.node.col_offset))
-        return [mix for mix in ordered if mix.tier != "sibling" or mix.sort != "mix" or self._has_sibling(mix.factory)]
+    def found(self) -> list[Conflict]:
+        """In source order. An unknown conflict counts only beside another factory that names a device."""
+        ordered = sorted(self._found.values(), key=lambda conflict: (conflict.node.lineno, conflict.node.col_offset))
+        return [
+            conflict
+            for conflict in ordered
+            if conflict.tier != "sibling" or conflict.conflict_kind != "mix" or self._has_sibling(conflict.factory)
+        ]
 
     def _has_sibling(self, factory: ast.Call) -> bool:
         home = self._sources[factory].function(factory)
