@@ -1,7 +1,8 @@
-"""Bring `rules/releases` and `rules/api` up to date: `python -m trl_lint.knowledge.refresh releases|api [PACKAGE…]`.
+"""Bring `rules/releases`, `rules/api` and `rules/conditions` up to date:
+`python -m trl_lint.knowledge.refresh releases|api|conditions [PACKAGE…]`.
 
 `releases` lists what the index has, `api` reads the archives and writes the API histories, `api --verify` checks them
-(`trl_lint.knowledge.refresher`).
+(`trl_lint.knowledge.refresher`), `conditions` adds what new releases refuse and warn about.
 
 A command for those who work on the tool; nothing else imports it. Where the index tells no dates, the date already in
 the list is kept.
@@ -88,6 +89,15 @@ def refresh_api(names: list[str]) -> int:
     return write_histories(names)
 
 
+def refresh_conditions(names: list[str], anew: bool, asked: argparse.ArgumentParser) -> int:
+    from trl_lint.knowledge.refresher.conditions_build import RECORDED
+    from trl_lint.knowledge.refresher.conditions_build import refresh_conditions as write_conditions
+
+    if unknown := [name for name in names if name not in RECORDED]:
+        asked.error(f"no such package: {', '.join(unknown)} (known: {', '.join(RECORDED)})")
+    return write_conditions(names or list(RECORDED), anew)
+
+
 def verify_api(names: list[str], releases: dict[str, str]) -> int:
     from trl_lint.knowledge.refresher.verify import verify
 
@@ -95,11 +105,13 @@ def verify_api(names: list[str], releases: dict[str, str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
+    from trl_lint.knowledge.refresher.conditions_build import RECORDED as WITH_CONDITIONS
     from trl_lint.knowledge.refresher.packages import PACKAGES as RECORDED
 
     parser = argparse.ArgumentParser(
         prog="python -m trl_lint.knowledge.refresh",
-        description="Bring the lists of releases (`releases`) or the API histories (`api`) up to date.",
+        description="Bring the lists of releases (`releases`), the API histories (`api`) or what releases refuse "
+        "(`conditions`) up to date.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
     listing = commands.add_parser("releases", help="what the index has")
@@ -114,6 +126,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="PACKAGE==VERSION",
         help="with --verify: import this release of trl, transformers or torch",
     )
+    conditions = commands.add_parser("conditions", help="what the releases refuse, read from their archives")
+    conditions.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(WITH_CONDITIONS))
+    conditions.add_argument("--anew", action="store_true", help="read all releases again, not only new ones")
     return parser
 
 
@@ -139,6 +154,8 @@ def main(arguments: list[str]) -> int:
     args = asked.parse_args(arguments)
     if args.command == "releases":
         return refresh_releases(args.packages)
+    if args.command == "conditions":
+        return refresh_conditions(args.packages, args.anew, asked)
     names = args.packages or list(RECORDED)
     if unknown := [name for name in names if name not in RECORDED]:
         asked.error(f"no such package: {', '.join(unknown)} (known: {', '.join(RECORDED)})")

@@ -33,6 +33,8 @@ _FOREIGN = frozenset(
 _PASSES_KEYS = {"allow_extra_keys": False, "ignore_extra_args": False, "fail_with_unknown_args": True}
 _PASSES_ALL = {"return_remaining_strings": False}
 _DEEP = 8
+# Functions of a class that decide what an object of it holds, or what it refuses.
+_CONSTRUCTION = frozenset({"__init__", "__new__", "__post_init__", "__setattr__", "__getattribute__"})
 
 
 class Own(NamedTuple):
@@ -43,14 +45,19 @@ class Own(NamedTuple):
 
 
 class Fields(NamedTuple):
-    """The names a dataclass accepts: its own, and those of the library classes (dotted names) it is built on."""
+    """The names a dataclass accepts: its own, and those of the library classes (dotted names) it is built on.
+
+    `is_changed`: a class of the project that is built on one of a library does something of its own when it is made.
+    """
 
     own: dict[str, Own]
     bases: tuple[str, ...] = ()
+    is_changed: bool = False
 
     def joined(self, other: Fields) -> Fields:
         """Both together; where both declare a field, this one counts."""
-        return Fields({**other.own, **self.own}, tuple(dict.fromkeys((*self.bases, *other.bases))))
+        is_changed = self.is_changed or other.is_changed
+        return Fields({**other.own, **self.own}, tuple(dict.fromkeys((*self.bases, *other.bases))), is_changed)
 
 
 class ScriptParser(NamedTuple):
@@ -216,7 +223,8 @@ def _fields_of_class(cls: ast.ClassDef, module: PythonModule, project: Project, 
         if inherited is None:
             return None
         fields = fields.joined(inherited)
-    return fields
+    functions = {item.name for item in cls.body if isinstance(item, ast.FunctionDef)}
+    return fields._replace(is_changed=True) if fields.bases and functions & _CONSTRUCTION else fields
 
 
 def _annotated(body: list[ast.stmt], module: PythonModule) -> Iterator[tuple[str, Own]]:

@@ -49,8 +49,15 @@ class ContradictionInFile(Rule):
             )
 
     def check_run(self, run: Run) -> Iterator[Finding]:
+        from trl_lint.checks.configs._release_refusals import refusals_in
+
+        told = set()
         for found in contradictions_in(run, self):
+            told.add(found.location)
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
+        for one in refusals_in(run, self):
+            if one.location not in told:
+                yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         from trl_lint.checks.configs import _openrlhf, _openrlhf_asserts, _verl_asserts, _verl_validation

@@ -30,13 +30,20 @@ class ValueNotAllowed(Rule):
         yield from report(self, document, project, read(document), may_be_new=True)
 
     def check_run(self, run: Run) -> Iterator[Finding]:
+        from trl_lint.checks.configs._release_refusals import refusals_in
+
+        told = set()
         for refused in refused_values(run, self):
+            told.add(refused.setting.location)
             yield self.finding(
                 refused.setting.location or run.launch.location,
                 refused.message,
                 severity=refused.verdict.severity,
                 related=refused.verdict.related,
             )
+        for one in refusals_in(run, self):
+            if one.location not in told:
+                yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         from trl_lint.checks.configs import _openrlhf, _verl_asserts, _verl_validation

@@ -55,12 +55,12 @@ def _read_releases(package: Package) -> Iterator[tuple[str, Facts]]:
     archives = index.archives(package.name, Version(package.since))
     memo: Memo = {}
     for number, archive in enumerate(archives, 1):
-        _show(package.name, number, len(archives), str(archive.version))
+        show(package.name, number, len(archives), str(archive.version))
         yield str(archive.version), release_facts(package, index.read(archive, package.is_wanted), memo)
-    _show(package.name, 0, 0, "")
+    show(package.name, 0, 0, "")
 
 
-def _show(name: str, number: int, count: int, version: str) -> None:
+def show(name: str, number: int, count: int, version: str) -> None:
     if not sys.stderr.isatty():
         return
     done = _BAR * number // count if count else 0

@@ -1,0 +1,190 @@
+"""The recorded conditions: their form, their size, and what they say of known releases."""
+
+from __future__ import annotations
+
+import os
+import zlib
+
+import pytest
+
+from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.api import resolve, signature
+from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, parse, truth_of
+from trl_lint.knowledge.conditions import PACKAGES, conditions_of, coverage, has_conditions, is_recorded, reasons
+from trl_lint.knowledge.conditions_join import statements
+from trl_lint.knowledge.histories import positions
+from trl_lint.knowledge.refresher.conditions import Condition
+from trl_lint.knowledge.refresher.conditions_write import History, add_release, render
+from trl_lint.knowledge.refresher.conditions_write import parse as parse_file
+from trl_lint.missing import Missing
+from trl_lint.project.effective import of_default
+
+
+def text_of(package: str) -> str:
+    with open(os.path.join(rules_dir(), "conditions", f"{package}.txt"), encoding="utf-8") as stream:
+        return stream.read()
+
+
+def test_all_files_are_small() -> None:
+    texts = [text_of(package).encode() for package in PACKAGES]
+    assert sum(map(len, texts)) < 600_000
+    assert sum(len(zlib.compress(text, 9)) for text in texts) < 110_000
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_file_is_what_is_written_again(package: str) -> None:
+    text = text_of(package)
+    history = parse_file(text)
+    assert render(package, history) == text
+    assert all(parse(key.condition) is not None for key in history.facts)
+    assert set(history.releases) <= set(positions(package))
+
+
+def _condition(text: str, owner: str = "MyConfig", home: str = "pkg.config") -> Condition:
+    return Condition(owner, "refuse", "construct", text, "ValueError: no", f"{owner}.__post_init__", 1, "", home)
+
+
+def test_a_release_is_added() -> None:
+    history = History([], {}, {})
+    for version, conditions in {"1.0": ["a < 1"], "1.1": [], "1.2": ["a < 1", "b"]}.items():
+        history.releases.append(version)
+        add_release(history, version, [_condition(each) for each in conditions])
+    text = render("pkg", history)
+    assert "  a < 1\tMyConfig 1.0 1.1 1.2\n  b\tMyConfig 1.2\n" in text
+    assert render("pkg", parse_file(text)) == text
+
+
+def test_two_classes_of_one_name_say_what_both_say() -> None:
+    history = History(["1.0"], {}, {})
+    found = [_condition("a < 1"), _condition("a < 1", home="pkg.old"), _condition("b", home="pkg.old")]
+    add_release(history, "1.0", found)
+    assert [key.condition for key in history.facts] == ["a < 1"]
+
+
+class Defaults:
+    """A world in which nobody wrote anything, but for `given`."""
+
+    def __init__(self, config: str, versions: dict[str, str], **given: object) -> None:
+        found = resolve(config, versions)
+        self.signature = signature(found, versions) if isinstance(found, str) else None
+        self.given = given
+
+    def field(self, name: str) -> object:
+        if name in self.given:
+            return self.given[name]
+        parameter = self.signature.parameters.get(name) if self.signature is not None else None
+        said = of_default(parameter.default) if parameter is not None else None
+        return UNKNOWN if said is None or isinstance(said, Missing) or isinstance(said.value, Missing) else said.value
+
+    def base(self, name: str) -> object:
+        return UNKNOWN
+
+    def arg(self, name: str) -> object:
+        return UNKNOWN
+
+    def fact(self, name: str, arguments: tuple[object, ...]) -> object:
+        if name == "installed":
+            return arguments[0] in ("torch", "accelerate") or UNKNOWN
+        return {"num_processes": 1}.get(name, UNKNOWN)
+
+
+def refused(config: str, versions: dict[str, str], **given: object) -> list[str]:
+    """The sentences by which these releases refuse a config with these values, as far as that is known."""
+    package, _, name = config.rpartition(".")
+    world = Defaults(config, versions, **given)
+    return [
+        each.condition.sentence
+        for each in statements(package, name, versions, world)
+        if each.condition.kind == "refuse" and truth_of(each.condition.condition, each.world) is True
+    ]
+
+
+NEWEST = {"trl": "1.16.0", "transformers": "5.23.0"}
+OLD = {"trl": "0.19.1", "transformers": "4.52.4"}
+
+
+@pytest.mark.parametrize(
+    ("config", "versions", "given", "begins"),
+    [
+        ("trl.GRPOConfig", NEWEST, {"num_generations": 1}, "ValueError: GRPO requires at least 2 generations"),
+        ("trl.GRPOConfig", NEWEST, {"num_generations": 3}, "ValueError: generation_batch_size ({}) must be divisible"),
+        ("trl.GRPOConfig", NEWEST, {"generation_batch_size": 8, "steps_per_generation": 2},
+         "ValueError: 'generation_batch_size' and 'steps_per_generation' can not be both"),
+        ("trl.GRPOConfig", OLD, {"num_generations": 3}, "ValueError: The effective train batch size"),
+        ("trl.SFTConfig", NEWEST, {"eval_strategy": "sometimes"}, "ValueError: {eval_strategy} is not a valid"),
+        ("trl.SFTConfig", NEWEST, {"fp16": True, "bf16": True}, "ValueError: At most one of fp16 and bf16"),
+        ("transformers.TrainingArguments", OLD, {"eval_strategy": "steps", "eval_steps": 0, "logging_steps": 0},
+         "ValueError: evaluation strategy"),
+    ],
+)  # fmt: skip
+def test_known_refusals(config: str, versions: dict[str, str], given: dict[str, object], begins: str) -> None:
+    found = refused(config, versions, **given)
+    assert any(each.startswith(begins.split("{")[0]) for each in found), found
+
+
+@pytest.mark.parametrize(
+    ("config", "versions", "given"),
+    [
+        ("trl.GRPOConfig", NEWEST, {"num_generations": 4}),
+        ("trl.GRPOConfig", NEWEST, {"generation_batch_size": 16}),
+        ("trl.GRPOConfig", NEWEST, {"steps_per_generation": 2}),
+        ("trl.SFTConfig", NEWEST, {"eval_strategy": "steps", "eval_steps": 10, "loss_type": "nll"}),
+        ("trl.SFTConfig", NEWEST, {"fp16": True}),
+        ("trl.SFTConfig", OLD, {"bf16": False}),
+        ("trl.NoSuchConfig", NEWEST, {"a": 1}),
+        ("trl.GRPOConfig", {"trl": "99.0"}, {"num_generations": 1}),
+    ],
+)
+def test_what_is_accepted(config: str, versions: dict[str, str], given: dict[str, object]) -> None:
+    assert refused(config, versions, **given) == []
+
+
+# These configs refuse their own defaults: a server must be named.
+_WITHOUT_DEFAULTS = ("ServerDistillationConfig", "AsyncDistillationConfig")
+
+
+@pytest.mark.parametrize("version", ["0.9.6", "0.15.2", "0.19.1", "0.24.0", "0.29.1", "1.5.1", "1.10.0", "1.16.0"])
+def test_defaults_fire_nothing(version: str) -> None:
+    beside = (
+        "4.46.3" if version < "0.16" else "4.52.4" if version < "0.22" else "4.57.6" if version < "1.5" else "5.23.0"
+    )
+    versions = {"trl": version, "transformers": beside}
+    classes = sorted({row for row in _classes("trl") if row.endswith("Config") and row not in _WITHOUT_DEFAULTS})
+    assert len(classes) > 20
+    for name in classes:
+        found = refused(f"trl.{name}", versions)
+        assert found == [], (name, found)
+
+
+def _classes(package: str) -> set[str]:
+    return {
+        each.split(" ")[0]
+        for line in text_of(package).splitlines()
+        if line.startswith("  ") and "\t" in line
+        for each in line.split("\t")[1].split(", ")
+    }
+
+
+def test_the_configs_of_the_newest_trl_are_expressed_in_full() -> None:
+    every, full, _ = coverage("trl", "1.16.0")["construct refuse"]
+    assert full == every >= 75
+    every, full, _ = coverage("trl", "1.16.0")["construct warn"]
+    assert full == every >= 16
+    assert sum(reasons("trl", "1.16.0").values()) > 0
+
+
+def test_the_reader() -> None:
+    assert is_recorded("trl", "1.16.0")
+    assert not is_recorded("trl", "99.0")
+    assert not is_recorded("../trl", "1.16.0")
+    assert has_conditions("trl", "GRPOConfig")
+    assert not has_conditions("trl", "GRPO")
+    assert conditions_of("trl", "GRPOConfig", "99.0") == ()
+    (base,) = [each for each in conditions_of("trl", "GRPOConfig", "1.16.0") if each.kind == "base"]
+    assert base.sentence == "transformers:TrainingArguments"
+
+
+def test_a_crash_is_no_refusal_but_told_apart() -> None:
+    world = Defaults("trl.GRPOConfig", NEWEST, num_generations="8")
+    found = [truth_of(each.condition.condition, each.world) for each in statements("trl", "GRPOConfig", NEWEST, world)]
+    assert any(each is CRASH for each in found)

@@ -1,0 +1,64 @@
+"""Which names a condition rests on: those that it mentions, and those that decide it."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from trl_lint.knowledge.condition_language import PLAIN, Evaluation, Mark, parse
+
+if TYPE_CHECKING:
+    from trl_lint.knowledge.condition_language import World
+
+_BUILT_IN = frozenset({*PLAIN, "any", "all", "isinstance", "ver", "getattr", "hasattr"})
+
+
+def deciding(text: str, world: World) -> frozenset[str]:
+    """The names (`x`, `base.x`, `arg.x`, `fact()`) on which it rests that a condition is what it is.
+
+    Of what is true because one of several is, the first that is; of what is true because all are, all.
+    """
+    tree = parse(text)
+    return frozenset() if tree is None else frozenset(_deciding(tree, Evaluation(world)))
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The names that a condition mentions, as `deciding` writes them."""
+    tree = parse(text)
+    return frozenset() if tree is None else frozenset(_mentioned(tree))
+
+
+def _deciding(node: ast.expr, evaluation: Evaluation) -> set[str]:
+    if isinstance(node, ast.BoolOp):
+        decides = isinstance(node.op, ast.Or)
+        first = next((part for part in node.values if evaluation.truth(part) is decides), None)
+        if first is not None:
+            return _deciding(first, evaluation)
+        return {name for part in node.values for name in _deciding(part, evaluation)}
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return _deciding(node.operand, evaluation)
+    if isinstance(node, ast.IfExp):
+        condition = evaluation.truth(node.test)
+        if isinstance(condition, Mark):
+            return _deciding(node.body, evaluation) | _deciding(node.orelse, evaluation)
+        return _deciding(node.test, evaluation) | _deciding(node.body if condition else node.orelse, evaluation)
+    if isinstance(node, ast.Compare):
+        return _deciding(node.left, evaluation) | _deciding(node.comparators[0], evaluation)
+    if isinstance(node, ast.BinOp):
+        return _deciding(node.left, evaluation) | _deciding(node.right, evaluation)
+    return _mentioned(node)
+
+
+def _mentioned(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("base", "arg"):
+        return {f"{node.value.id}.{node.attr}"}
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        is_fact = node.func.id not in _BUILT_IN
+        parts = node.args[:1] if node.func.id == "isinstance" else node.args
+        return {name for part in parts for name in _mentioned(part)} | ({f"{node.func.id}()"} if is_fact else set())
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+        bound = {each.target.id for each in node.generators if isinstance(each.target, ast.Name)}
+        return {name for part in ast.iter_child_nodes(node) for name in _mentioned(part)} - bound
+    return {name for part in ast.iter_child_nodes(node) for name in _mentioned(part)}

@@ -1,0 +1,142 @@
+"""What a class of a package refuses, warns about and changes when it is made, by release: `rules/conditions`.
+
+The files are written by `python -m trl_lint.knowledge.refresh conditions`; their form is told in
+`trl_lint.knowledge.refresher.conditions_write`, the language in `trl_lint.knowledge.condition_language`.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache, lru_cache
+
+from trl_lint.knowledge import rules_dir
+from trl_lint.records import NamedTuple
+
+PACKAGES = ("trl", "transformers")
+
+
+class Condition(NamedTuple):
+    """One fact of a class. `kind`: `refuse` and `warn` when the config is made, `trainer-refuse` and `trainer-warn`
+    when the trainer is; `before` and `after`: what the field `sentence` is before the base from another package runs,
+    and when the constructor is done.
+
+    `condition` is an expression; `_` stands for what is not known. `sentence` is the exception and its text, with
+    `{field}` for values. `holder` is the function that has the statement, without module.
+    """
+
+    kind: str
+    condition: str
+    sentence: str
+    holder: str
+
+
+def conditions_of(package: str, name: str, version: str) -> tuple[Condition, ...]:
+    """The facts of a class in a release, in the order of the file; none for a release that was not read.
+
+    `name` is that of the class without module: of two classes with one name only what both say is recorded.
+    """
+    position = _positions(package).get(version)
+    if position is None:
+        return ()
+    return _at(package, name, position)
+
+
+def is_recorded(package: str, version: str) -> bool:
+    """Whether the conditions of a release were read."""
+    return version in _positions(package)
+
+
+def has_conditions(package: str, name: str) -> bool:
+    """Whether anything is recorded of a class in any release."""
+    return bool(_rows(package, name))
+
+
+def coverage(package: str, version: str) -> dict[str, tuple[int, int, int]]:
+    """By `construct refuse`, `trainer warn` …: statements that a release has, fully expressed, partly expressed."""
+    found: dict[str, tuple[int, int, int]] = {}
+    for name, value in _counts(package, version).items():
+        if not name.startswith("because "):
+            every, full, partly = map(int, value.split())
+            found[name] = (every, full, partly)
+    return found
+
+
+def reasons(package: str, version: str) -> dict[str, int]:
+    """Why statements of a release are not fully expressed, and how many."""
+    counts = _counts(package, version)
+    return {name[len("because ") :]: int(value) for name, value in counts.items() if name.startswith("because ")}
+
+
+def _counts(package: str, version: str) -> dict[str, str]:
+    places = _positions(package)
+    found: dict[str, str] = {}
+    if version not in places:
+        return found
+    for line in _section(package, "coverage"):
+        name, *changes = line[1:].split(" | ")
+        for change in changes:
+            release, _, value = change.partition(" ")
+            if places[release] <= places[version]:
+                found[name] = value
+    return {name: value for name, value in found.items() if value != "-"}
+
+
+@lru_cache(maxsize=256)
+def _at(package: str, name: str, position: int) -> tuple[Condition, ...]:
+    return tuple(
+        condition
+        for condition, stretches in _rows(package, name)
+        if any(start <= position < end for start, end in stretches)
+    )
+
+
+@lru_cache(maxsize=256)
+def _rows(package: str, name: str) -> tuple[tuple[Condition, tuple[tuple[int, int], ...]], ...]:
+    found = []
+    holder = kind = sentence = ""
+    needles = (f"\t{name} ", f", {name} ")
+    places = _positions(package)
+    for line in _text(package).split("\n"):
+        if line.startswith("  "):
+            if needles[0] in line or needles[1] in line:
+                condition, _, told = line[2:].partition("\t")
+                turns = next(each for each in told.split(", ") if each.startswith(f"{name} ")).split(" ")[1:]
+                ends = [places[turn] for turn in turns] + [len(places)] * (len(turns) % 2)
+                row = Condition(kind, condition, sentence, holder)
+                found.append((row, tuple(zip(ends[::2], ends[1::2], strict=True))))
+        elif line.startswith(" "):
+            kind, _, sentence = line[1:].partition(" ")
+        else:
+            holder = line[len("at ") :]
+    return tuple(found)
+
+
+@cache
+def _positions(package: str) -> dict[str, int]:
+    releases = [version for line in _section(package, "releases") for version in line.split()]
+    return {version: position for position, version in enumerate(releases)}
+
+
+def _section(package: str, name: str) -> list[str]:
+    found = []
+    is_inside = False
+    for line in _text(package).split("\n"):
+        if line.startswith(" "):
+            if is_inside:
+                found.append(line)
+        elif is_inside:
+            break
+        else:
+            is_inside = line == name
+    return found
+
+
+@cache
+def _text(package: str) -> str:
+    if package not in PACKAGES:
+        return ""
+    try:
+        with open(os.path.join(rules_dir(), "conditions", f"{package}.txt"), encoding="utf-8") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return ""

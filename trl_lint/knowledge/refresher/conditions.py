@@ -1,0 +1,183 @@
+"""What the classes of one release refuse and warn about, with the condition, read from their source.
+
+Every config class with a `__post_init__` of its own or of a base of the package is executed in terms of its fields
+(`conditions_statements`), then every trainer whose constructor takes such a config, with the fields as the config left
+them.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from trl_lint.knowledge.histories import block as history_block
+from trl_lint.knowledge.refresher.conditions_source import ClassSource, Sources, Trees, read_sources
+from trl_lint.knowledge.refresher.conditions_state import CONFIG, TRAINER, Closure, Found, Frame, Machine
+from trl_lint.knowledge.refresher.conditions_statements import call_function
+from trl_lint.knowledge.refresher.conditions_terms import FALSE, NO_VALUES, Term, can_be, can_be_known, reasons, render
+from trl_lint.python.default_text import last_name
+from trl_lint.records import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_LONGEST_VALUE = 700  # characters of what a field becomes; longer ones are chains of tests of the machine
+_CONFIG_NAMES = ("args", "config")
+# Packages whose configs are bases of those of other packages: what they leave of their fields is written down.
+_WITH_HEIRS = frozenset({"transformers"})
+
+
+class Condition(NamedTuple):
+    """What a class says, as text. `kind`: refuse, warn, before (`sentence` is the field that the base from another
+    package gets so), after (a field as the constructor leaves it), base (`sentence` is a class of another package whose
+    constructor runs).
+
+    `condition` is "" where it cannot be expressed, and then `reason` tells why; a part that is not known is `_` in it.
+    `when` is `construct` or `trainer`, `owner` the name of the class and `home` its module.
+    """
+
+    owner: str
+    kind: str
+    when: str
+    condition: str
+    sentence: str
+    holder: str
+    line: int
+    reason: str
+    home: str
+
+    @property
+    def is_full(self) -> bool:
+        return bool(self.condition) and not self.reason
+
+
+def release_conditions(
+    package: str, members: Mapping[str, tuple[int, bytes]], known: Trees, modules: tuple[str, ...] = ("*",)
+) -> list[Condition]:
+    """The conditions of one release, by class in the order of the modules, statements in the order of execution.
+
+    Only the classes of `modules` are asked: names, or beginnings of names with a star.
+    """
+    sources = read_sources(package, members, known)
+    found: list[Condition] = []
+    for name in sorted(sources.modules):
+        for cls in sources.modules[name].classes.values() if _is_asked(name, modules) else ():
+            if _is_config(sources, cls):
+                found += _of_config(sources, cls)[0]
+            elif cls.name.endswith("Trainer") and "__init__" in cls.functions:
+                found += _of_trainer(sources, cls)
+    return list(dict.fromkeys(found))
+
+
+def _is_asked(name: str, modules: tuple[str, ...]) -> bool:
+    return any(name.startswith(each[:-1]) if each.endswith("*") else name == each for each in modules)
+
+
+def _is_config(sources: Sources, cls: ClassSource) -> bool:
+    own = [each for each in sources.order(cls) if isinstance(each, ClassSource)]
+    return any(each.is_dataclass for each in own) and any("__post_init__" in each.functions for each in own)
+
+
+@lru_cache(maxsize=256)
+def _names_of(reference: str) -> frozenset[str]:
+    module, _, name = reference.partition(":")
+    package = module.partition(".")[0]
+    # `TrainingArguments` is imported from the package's root, and stands in another module.
+    for symbol in (f"class {reference}", f"class transformers.training_args:{name}"):
+        found = history_block(package, symbol)
+        if found is not None:
+            return frozenset(fact.lstrip("!") for fact in found.names() if not fact.startswith("."))
+    return frozenset()
+
+
+def _may_change(reference: str, field: str) -> bool:
+    names = _names_of(reference)
+    return not names or field in names
+
+
+def _of_config(sources: Sources, cls: ClassSource) -> tuple[list[Condition], Machine]:
+    machine = Machine(sources, _may_change)
+    machine.classes[CONFIG] = cls
+    this = Term("object", CONFIG)
+    for each in sources.order(cls):
+        if isinstance(each, ClassSource) and "__post_init__" in each.functions:
+            closure = Closure(each.module, each.functions["__post_init__"], each, None)
+            frame = Frame(machine, closure, {"self": this})
+            call_function(machine.function(closure, this), [], {}, frame)
+            break
+        if isinstance(each, str) and each in sources.external_bases(cls):
+            break
+    found = [_condition(cls, "construct", fact) for fact in machine.facts if fact.condition != FALSE]
+    for name, value in sorted(machine.before.items()):
+        found.append(_field(cls, "before", name, value))
+    found += [Condition(cls.name, "base", "construct", "True", b, cls.name, 0, "", cls.module) for b in machine.bases]
+    if sources.package in _WITH_HEIRS:
+        found += _final_fields(machine, cls)
+    return found, machine
+
+
+def _final_fields(machine: Machine, cls: ClassSource) -> list[Condition]:
+    """What the constructor leaves of the fields that it changed."""
+    return [
+        _field(cls, "after", name, value)
+        for (owner, name), value in sorted(machine.heap.items())
+        if owner == CONFIG and value != Term("field", name) and not name.startswith("_")
+    ]
+
+
+def _of_trainer(sources: Sources, cls: ClassSource) -> list[Condition]:
+    init = cls.functions["__init__"]
+    parameters = [*init.args.posonlyargs, *init.args.args, *init.args.kwonlyargs][1:]
+    config = next(
+        (found for p in parameters if p.arg in _CONFIG_NAMES and (found := _annotated(sources, cls, p)) is not None),
+        None,
+    )
+    name = next((p.arg for p in parameters if p.arg in _CONFIG_NAMES), "")
+    if config is not None and _is_config(sources, config):
+        machine = _of_config(sources, config)[1]
+        machine.facts = []
+    else:
+        machine = Machine(sources, _may_change)
+        if config is not None:
+            machine.classes[CONFIG] = config
+    machine.classes[TRAINER] = cls
+    this = Term("object", TRAINER)
+    closure = Closure(cls.module, init, cls, None)
+    given: dict[str, Term] = {p.arg: Term("arg", p.arg) for p in parameters}
+    if name and CONFIG in machine.classes:
+        given[name] = Term("object", CONFIG)
+    call_function(machine.function(closure, this), [], given, Frame(machine, closure, {"self": this}))
+    return [_condition(cls, "trainer", fact) for fact in machine.facts if fact.condition != FALSE]
+
+
+def _annotated(sources: Sources, cls: ClassSource, parameter: ast.arg) -> ClassSource | None:
+    """The config class that a parameter is annotated with."""
+    for node in ast.walk(parameter.annotation) if parameter.annotation is not None else ():
+        name = last_name(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = node.value.strip().rpartition(".")[2]
+        if name.endswith(("Config", "Arguments")):
+            found = sources.class_at(f"{cls.module}:{name}")
+            if found is not None:
+                return found
+    return None
+
+
+def _condition(cls: ClassSource, when: str, fact: Found) -> Condition:
+    why = reasons(fact.condition)
+    # A condition that needs what is not known can never be told to hold.
+    condition = render(fact.condition) if can_be(fact.condition, True) else ""
+    sentence = " ".join(fact.sentence.split())
+    reason = min(why, default="")
+    return Condition(cls.name, fact.kind, when, condition, sentence, fact.holder, fact.line, reason, cls.module)
+
+
+def _field(cls: ClassSource, kind: str, name: str, value: Term) -> Condition:
+    why = reasons(value)
+    is_known = can_be_known(value) and value.operator not in NO_VALUES
+    text = render(value) if is_known else ""
+    if len(text) > _LONGEST_VALUE:
+        text = ""
+    reason = min(why, default="" if text else "an object")
+    return Condition(cls.name, kind, "construct", text, name, cls.name, 0, reason, cls.module)

@@ -1,0 +1,308 @@
+"""Calls: built-in functions, tests of what is installed, functions that are followed, and refusals inside of calls."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from trl_lint.knowledge.refresher.conditions_objects import call, read_attribute
+from trl_lint.knowledge.refresher.conditions_terms import (
+    NONE,
+    TRUE,
+    Term,
+    bounded,
+    choice,
+    compare,
+    const,
+    is_const,
+    negation,
+    operation,
+    unknown,
+)
+from trl_lint.python.default_text import dotted, last_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trl_lint.knowledge.refresher.conditions_state import Frame
+
+    Evaluate = Callable[[ast.expr, Frame], Term]
+
+_PLAIN = frozenset({"len", "int", "float", "str", "abs", "min", "max", "sum", "set", "list", "tuple", "dict", "range",
+                    "round", "bool", "sorted"})  # fmt: skip
+_METHODS = frozenset({"startswith", "endswith", "lower", "upper", "split", "strip", "keys", "values", "get", "replace",
+                      "lstrip", "rstrip", "items", "isdigit"})  # fmt: skip
+_WARNERS = re.compile(r"(warnings|logger|logging)\.(warn|warning|warning_once|warning_rank0)")
+_RUN_TESTS = {
+    "is_deepspeed_zero3_enabled": "zero3", "is_fsdp_managed_module": "fsdp", "is_fsdp_enabled": "fsdp",
+    "is_torch_bf16_gpu_available": "bf16_gpu", "is_torch_tf32_available": "tf32", "is_peft_model": "is_peft_model",
+}  # fmt: skip
+_RUN_CALLS = {
+    "torch.cuda.is_available": "cuda", "torch.cuda.device_count": "cuda_device_count",
+    "torch.cuda.is_bf16_supported": "bf16_gpu", "torch.backends.mps.is_available": "mps",
+    "platform.system": "platform", "os.path.exists": "file_exists", "os.path.isfile": "file_exists",
+    "os.path.isdir": "file_exists", "find_spec": "spec",
+}  # fmt: skip
+_VERSIONS = frozenset({"Version", "version.parse", "packaging.version.parse", "parse_version"})
+_METADATA = frozenset({"importlib.metadata.version", "metadata.version", "importlib_metadata.version"})
+
+
+def evaluate_call(node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term:
+    """The value of a call."""
+    name = dotted(node.func)
+    if _WARNERS.fullmatch(name):
+        _tell_warning(node, frame, evaluate)
+        return NONE
+    if _is_super(node.func):
+        return _call_super(node, frame, evaluate)
+    known = _test_of_run(name, node, frame, evaluate)
+    if known is not None:
+        return known
+    if isinstance(node.func, ast.Name) and node.func.id not in frame.names:
+        found = _builtin(node, frame, evaluate)
+        if found is not None:
+            return found
+    return _call_value(node, frame, evaluate)
+
+
+def arguments_of(node: ast.Call, frame: Frame, evaluate: Evaluate) -> tuple[list[Term], dict[str, Term]] | None:
+    """The arguments of a call; None where some are not written out."""
+    arguments, named = [], {}
+    is_open = False
+    for item in node.args:
+        if isinstance(item, ast.Starred):
+            is_open = True
+        else:
+            arguments.append(evaluate(item, frame))
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            is_open = True
+        else:
+            named[keyword.arg] = evaluate(keyword.value, frame)
+    return None if is_open else (arguments, named)
+
+
+def _tell_warning(node: ast.Call, frame: Frame, evaluate: Evaluate) -> None:
+    from trl_lint.knowledge.refresher.conditions_expressions import sentence_of
+
+    if not node.args:
+        return
+    text = sentence_of(evaluate(node.args[0], frame))
+    category = (
+        node.args[1] if len(node.args) > 1 else next((k.value for k in node.keywords if k.arg == "category"), None)
+    )
+    kind = last_name(category) if category is not None and dotted(node.func).startswith("warnings") else ""
+    frame.machine.tell("warn", TRUE, f"{kind or 'warning'}: {text}", frame, node)
+
+
+def _is_super(func: ast.expr) -> bool:
+    return isinstance(func, ast.Attribute) and isinstance(func.value, ast.Call) and dotted(func.value.func) == "super"
+
+
+def _call_super(node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term:
+    """`super().name(…)`: of the next class that has it; a base from another package is noted and not followed."""
+    from trl_lint.knowledge.refresher.conditions_state import Closure
+
+    assert isinstance(node.func, ast.Attribute)
+    given = arguments_of(node, frame, evaluate)
+    this, owner = frame.names.get("self"), frame.closure.owner
+    if this is None or this.operator != "object" or owner is None:
+        return unknown("a base class")
+    machine = frame.machine
+    order = machine.sources.order(machine.classes[this.parts[0]])
+    keys = [each if isinstance(each, str) else each.reference for each in order]
+    start = keys.index(owner.reference) + 1 if owner.reference in keys else len(keys)
+    for each in order[start:]:
+        if isinstance(each, str):
+            if each in machine.sources.external_bases(owner):
+                return run_base(each, node.func.attr, this.parts[0], frame)
+        elif node.func.attr in each.functions:
+            method = machine.function(Closure(each.module, each.functions[node.func.attr], each, None), this)
+            return call(method, *(given or ([], {"**": TRUE})), frame)
+    return NONE
+
+
+def run_base(base: str, method: str, owner: str, frame: Frame) -> Term:
+    """A constructor of another package runs: what its fields were before is kept, what they are after is `base.x`."""
+    machine = frame.machine
+    if method in ("__post_init__", "__init__") and owner == "config":
+        for (holder, name), value in list(machine.heap.items()):
+            if holder == owner:
+                machine.before[name] = value
+                del machine.heap[holder, name]
+        machine.ran.add(owner)
+        machine.bases[f"{base.partition('.')[0].partition(':')[0]}:{base.partition(':')[2]}"] = None
+    return unknown("a call into another package")
+
+
+def _test_of_run(name: str, node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term | None:
+    last = name.rpartition(".")[2]
+    if name in ("os.environ.get", "os.getenv", "environ.get") and node.args:
+        return operation("fact", *[evaluate(item, frame) for item in node.args], names=("env",))
+    if last in _RUN_TESTS:
+        return _fact(_RUN_TESTS[last], node, frame, evaluate)
+    if name in _RUN_CALLS:
+        return _fact(_RUN_CALLS[name], node, frame, evaluate)
+    if name in _METADATA:
+        return _fact("version", node, frame, evaluate)
+    if name in _VERSIONS and node.args:
+        value = evaluate(node.args[0], frame)
+        return operation("call", value, names=("ver",))
+    name = last.lstrip("_")
+    is_own = isinstance(node.func, ast.Attribute) and _is_own(node.func, frame)
+    if name.startswith("is_") and name.endswith("_available") and len(name) > len("is__available") and not is_own:
+        return Term("fact", "installed", const(name[len("is_") : -len("_available")].replace("_", "-")))
+    return None
+
+
+def _is_own(func: ast.Attribute, frame: Frame) -> bool:
+    return isinstance(func.value, ast.Name) and func.value.id == "self"
+
+
+def _fact(name: str, node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term:
+    terms = [evaluate(item, frame) for item in node.args]
+    if any(term.operator in ("unknown", "object", "class", "function", "module", "text") for term in terms):
+        return unknown("a fact about an object")
+    return Term("fact", name, *terms)
+
+
+def _builtin(node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term | None:
+    from trl_lint.knowledge.refresher.conditions_expressions import each_of
+
+    assert isinstance(node.func, ast.Name)
+    name = node.func.id
+    if name not in _PLAIN | {"isinstance", "hasattr", "getattr", "setattr", "any", "all", "callable", "type", "super"}:
+        return None
+    if name in ("super", "callable", "type"):
+        return unknown(f"{name}()")
+    if node.keywords or any(isinstance(item, ast.Starred) for item in node.args):
+        if name == "dict" and not node.args and all(keyword.arg for keyword in node.keywords):
+            parts = [t for k in node.keywords for t in (const(k.arg), evaluate(k.value, frame))]
+            return bounded(Term("dict", *parts))
+        return unknown("arguments that are not written out")
+    terms = [evaluate(item, frame) for item in node.args]
+    if name == "isinstance":
+        return _isinstance(*terms) if len(terms) == 2 else unknown("isinstance")
+    if name in ("getattr", "hasattr"):
+        return _getattr(name, terms, frame)
+    if name == "setattr":
+        return _setattr(terms, frame)
+    if name in ("any", "all") and len(terms) == 1:
+        term = terms[0]
+        if term.operator == "each" and term.parts[0] == "list":
+            return each_of(name, *term.parts[1:])
+        if term.operator in ("list", "tuple"):
+            parts = [part if name == "any" else negation(part) for part in term.terms]
+            from trl_lint.knowledge.refresher.conditions_terms import disjunction
+
+            found = disjunction(parts)
+            return found if name == "any" else negation(found)
+    if name == "list" and len(terms) == 1 and terms[0].operator == "class":
+        members = enum_members(terms[0], frame)
+        return Term("list", *members) if members else unknown("a class as a value")
+    if name in ("tuple", "list", "set") and len(terms) == 1 and terms[0].operator in ("list", "tuple"):
+        return Term(name, *terms[0].parts)
+    if name == "len" and terms and terms[0].operator in ("list", "tuple"):
+        return const(len(terms[0].parts))
+    return operation("call", *terms, names=(name,))
+
+
+def _isinstance(value: Term, kinds: Term) -> Term:
+    if value.operator == "unknown":
+        return value
+    if value.operator in ("object", "class", "function", "module"):
+        return unknown("the class of an object")
+    classes = kinds.parts if kinds.operator in ("tuple", "list") else (kinds,)
+    names = []
+    for cls in classes:
+        if cls == NONE:
+            continue
+        if cls.operator not in ("class", "module"):
+            return unknown("the class of an object")
+        names.append(Term("variable", cls.parts[0].rpartition(":")[2].rpartition(".")[2]))
+    if not names:
+        return unknown("the class of an object")
+    return bounded(Term("call", "isinstance", value, names[0] if len(names) == 1 else Term("tuple", *names)))
+
+
+def _getattr(name: str, terms: list[Term], frame: Frame) -> Term:
+    if len(terms) < 2 or not is_const(terms[1]) or not isinstance(terms[1].parts[0], str):
+        return unknown("a dynamic getattr")
+    if terms[0].operator == "arg" or (terms[0].operator == "attribute"):
+        return operation("call", *terms, names=(name,))
+    if terms[0].operator != "object":
+        return unknown("getattr on an object")
+    found = read_attribute(terms[0], terms[1].parts[0], frame)
+    if name == "hasattr":
+        return TRUE if found.operator != "unknown" else found
+    return found
+
+
+def _setattr(terms: list[Term], frame: Frame) -> Term:
+    if len(terms) == 3 and terms[0].operator == "object" and is_const(terms[1]):
+        frame.machine.heap[terms[0].parts[0], str(terms[1].parts[0])] = terms[2]
+    elif terms and terms[0].operator == "object":
+        for key in list(frame.machine.heap):
+            frame.machine.heap[key] = unknown("a dynamic setattr")
+        frame.machine.ran.add(f"{terms[0].parts[0]} changed")
+    return NONE
+
+
+def enum_members(cls: Term, frame: Frame) -> list[Term]:
+    """The values of an enum of the package, none for another class."""
+    sources = frame.machine.sources
+    found = sources.class_at(cls.parts[0]) if ":" in cls.parts[0] else None
+    if found is None or not sources.is_enum(found):
+        return []
+    members = [read_attribute(cls, name, frame) for name in found.values if not name.startswith("_")]
+    return members if all(is_const(member) for member in members) else []
+
+
+def _call_value(node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term:
+    function = evaluate(node.func, frame) if not isinstance(node.func, ast.Attribute) else None
+    if isinstance(node.func, ast.Attribute):
+        owner = evaluate(node.func.value, frame)
+        name = node.func.attr
+        if owner.operator in ("object", "module", "class"):
+            function = read_attribute(owner, name, frame)
+            if owner.operator == "class" and function.operator == "unknown" and name == "__post_init__":
+                return run_base(owner.parts[0], name, "config", frame)
+        else:
+            given = arguments_of(node, frame, evaluate)
+            if name in _METHODS and given is not None and not given[1]:
+                return _method(name, owner, given[0])
+            if name == "format" and (owner.operator == "text" or is_const(owner)):
+                return Term("text", owner)
+            return unknown("a method of a value or an object")
+    assert function is not None
+    given = arguments_of(node, frame, evaluate)
+    if function.operator == "function":
+        return call(function, *(given or ([], {"**": TRUE})), frame)
+    if function.operator == "class":
+        members = enum_members(function, frame)
+        if members and given is not None and len(given[0]) == 1:
+            value = given[0][0]
+            name = function.parts[0].rpartition(":")[2]
+            if value.operator == "variable":
+                return value
+            bad = compare("not in", value, Term("tuple", *members))
+            frame.machine.tell("refuse", bad, f"ValueError: {{}} is not a valid {name}", frame, node)
+            return value
+        return unknown("an object made in the constructor")
+    if function.operator == "unknown":
+        return function
+    return unknown("a call into another package" if function.operator == "module" else "a call of a value")
+
+
+def _method(name: str, owner: Term, arguments: list[Term]) -> Term:
+    """A method of a text, a list or a dict; that of a dict that is written out is looked up."""
+    if owner.operator == "dict" and name == "get" and arguments:
+        default = arguments[1] if len(arguments) > 1 else NONE
+        found = default
+        for key, value in reversed(list(zip(owner.parts[::2], owner.parts[1::2], strict=True))):
+            found = choice(compare("==", arguments[0], key), value, found)
+        return found
+    if owner.operator == "fact" and owner.parts == ("environment",):
+        return operation("fact", *arguments, names=("env",))
+    return operation("method", owner, *arguments, names=(name,))

@@ -1,0 +1,192 @@
+"""The text of `rules/conditions/<package>.txt`, and reading it again to add a release.
+
+    # trl: written by `python -m trl_lint.knowledge.refresh conditions trl`, not by hand
+    releases
+     0.15.0 0.15.1 …
+    coverage
+     construct refuse | 0.15.0 6 6 0 | 1.16.0 76 76 0
+     because a slice | 0.15.0 3
+    at GRPOConfig.__post_init__
+     refuse ValueError: GRPO requires at least 2 …
+      num_generations < 2<tab>GRPOConfig 0.14.0, OtherConfig 1.2.0 1.4.0
+
+Below `at`, the function that has the statement, stands what happens and when (`refuse`, `warn`: when the config is
+made, `trainer-refuse`, `trainer-warn`: when the trainer is; `before`, `after`: what a field is then; `base`: a class of
+another package whose constructor runs) and the sentence or field.
+Below that, one line is one fact: the condition, and the classes with the stretches of releases, `FROM` or `FROM UNTIL`
+(which does not have it any more). A condition that changed stands beside what it was.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trl_lint.records import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from trl_lint.knowledge.refresher.conditions import Condition
+
+_LONGEST_SENTENCE = 160
+_LONGEST_PARTLY = 160
+
+
+class Key(NamedTuple):
+    """What is one line."""
+
+    holder: str
+    kind: str
+    condition: str
+    sentence: str
+
+
+class History(NamedTuple):
+    """The facts of releases: `facts` by line and class, the releases that have it. `coverage` by release: how many
+    statements there are, fully and partly expressed, by when and kind, and why the others are not.
+    """
+
+    releases: list[str]
+    facts: dict[Key, dict[str, set[str]]]
+    coverage: dict[str, dict[str, str]]
+
+
+def add_release(history: History, version: str, found: Iterable[Condition]) -> None:
+    """Add what a release says. What cannot be told to hold is counted and not written."""
+    found = list(found)
+    history.coverage[version] = count(found)
+    for fact in _agreed(found):
+        kind = f"trainer-{fact.kind}" if fact.when == "trainer" else fact.kind
+        condition = fact.condition or "_"
+        if fact.reason and fact.when == "trainer" and len(condition) > _LONGEST_PARTLY:
+            continue  # many, long, and nearly never decided
+        sentence = fact.sentence
+        if len(sentence) > _LONGEST_SENTENCE:
+            sentence = _closed(sentence[:_LONGEST_SENTENCE].rsplit(" ", 1)[0]) + " …"
+        key = Key(fact.holder, kind, condition, sentence.replace("\t", " "))
+        history.facts.setdefault(key, {}).setdefault(fact.owner, set()).add(version)
+
+
+def _closed(text: str) -> str:
+    """A template that was cut, without a half brace."""
+    start = text.rfind("{")
+    return text if start < 0 or "}" in text[start:] else text[:start].rstrip()
+
+
+def _agreed(found: list[Condition]) -> list[Condition]:
+    """The facts to write. Two classes of one name (one is kept for old imports): only what both say."""
+    kept = [fact for fact in found if fact.condition or fact.kind in ("before", "after", "base")]
+    homes: dict[str, set[str]] = {}
+    by_fact: dict[tuple[str, ...], set[str]] = {}
+    for fact in kept:
+        homes.setdefault(fact.owner, set()).add(fact.home)
+        by_fact.setdefault((fact.owner, fact.kind, fact.condition, fact.sentence), set()).add(fact.home)
+    return [
+        fact for fact in kept
+        if by_fact[fact.owner, fact.kind, fact.condition, fact.sentence] == homes[fact.owner]
+    ]  # fmt: skip
+
+
+def count(found: Iterable[Condition]) -> dict[str, str]:
+    """Statements by when and kind: all, fully expressed, partly (decided for some values); then why not, by reason."""
+    grades: dict[tuple[str, str], dict[tuple[str, int], int]] = {}
+    reasons: dict[str, set[tuple[str, int]]] = {}
+    for fact in found:
+        if fact.kind in ("refuse", "warn"):
+            statement = (fact.holder, fact.line)
+            grade = 2 if fact.is_full else 1 if fact.condition else 0
+            known = grades.setdefault((fact.when, fact.kind), {})
+            known[statement] = max(known.get(statement, 0), grade)
+            if grade < 2:
+                reasons.setdefault(fact.reason, set()).add(statement)
+    lines = {
+        f"{when} {kind}": f"{len(known)} {list(known.values()).count(2)} {list(known.values()).count(1)}"
+        for (when, kind), known in sorted(grades.items())
+    }
+    full = {s for known in grades.values() for s, grade in known.items() if grade == 2}
+    for reason, places in sorted(reasons.items()):
+        if places - full:
+            lines[f"because {reason}"] = str(len(places - full))
+    return lines
+
+
+def render(package: str, history: History) -> str:
+    """The text of a history."""
+    lines = [f"# {package}: written by `python -m trl_lint.knowledge.refresh conditions {package}`, not by hand"]
+    lines.append("releases")
+    series: dict[str, list[str]] = {}
+    for version in history.releases:
+        series.setdefault(".".join(version.split(".")[:2]), []).append(version)
+    lines += [" " + " ".join(versions) for versions in series.values()]
+    lines.append("coverage")
+    for name in sorted({name for counted in history.coverage.values() for name in counted}):
+        lines.append(f" {name}{_changes(name, history)}")
+    holders: dict[str, list[Key]] = {}
+    for key in history.facts:
+        holders.setdefault(key.holder, []).append(key)
+    for holder in sorted(holders):
+        lines.append(f"at {holder}")
+        before = ("", "")
+        for key in sorted(holders[holder], key=lambda key: (key.kind, key.sentence, key.condition)):
+            if (key.kind, key.sentence) != before:
+                lines.append(f" {key.kind} {key.sentence}")
+                before = (key.kind, key.sentence)
+            classes = history.facts[key]
+            told = ", ".join(f"{name} {_stretches(classes[name], history.releases)}" for name in sorted(classes))
+            lines.append(f"  {key.condition}\t{told}")
+    return "\n".join(lines) + "\n"
+
+
+def _changes(name: str, history: History) -> str:
+    """` | RELEASE VALUE` wherever a number of the coverage changes; `-` where there is none any more."""
+    text, last = "", "-"
+    for version in history.releases:
+        value = history.coverage.get(version, {}).get(name, "-")
+        if value != last:
+            text += f" | {version} {value}"
+            last = value
+    return text
+
+
+def _stretches(having: set[str], releases: list[str]) -> str:
+    """`FROM UNTIL FROM …` for the releases in a set."""
+    turns: list[str] = []
+    inside = False
+    for version in releases:
+        if (version in having) != inside:
+            turns.append(version)
+            inside = not inside
+    return " ".join(turns)
+
+
+def parse(text: str) -> History:
+    """What `render` wrote. Raises ValueError where it is something else."""
+    history = History([], {}, {})
+    section = kind = sentence = ""
+    for line in text.splitlines():
+        if not line.startswith(" "):
+            section = line
+        elif section == "releases":
+            history.releases.extend(line.split())
+        elif section == "coverage":
+            name, *changes = line[1:].split(" | ")
+            values = dict(change.split(" ", 1) for change in changes)
+            last = "-"
+            for version in history.releases:
+                last = values.get(version, last)
+                if last != "-":
+                    history.coverage.setdefault(version, {})[name] = last
+        elif not line.startswith("  "):
+            kind, _, sentence = line[1:].partition(" ")
+        else:
+            condition, told = line[2:].split("\t")
+            classes = history.facts.setdefault(Key(section[len("at ") :], kind, condition, sentence), {})
+            for each in told.split(", "):
+                name, *turns = each.split(" ")
+                classes[name] = _between(turns, history.releases)
+    return history
+
+
+def _between(turns: list[str], releases: list[str]) -> set[str]:
+    places = [releases.index(turn) for turn in turns] + [len(releases)] * (len(turns) % 2)
+    return {v for start, end in zip(places[::2], places[1::2], strict=True) for v in releases[start:end]}
