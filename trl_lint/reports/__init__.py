@@ -93,11 +93,12 @@ def write(name: str, report: Report, stream: TextIO) -> None:
 
 def page_of(code: str) -> Page | None:
     """The page of a rule; None if it has none, which is no reason to lose a finding."""
+    from trl_lint.knowledge import KnowledgeError
     from trl_lint.knowledge.pages import page
 
     try:
         return page(code)
-    except (KeyError, ValueError, OSError):
+    except (KnowledgeError, OSError):
         return None
 
 
