@@ -29,6 +29,7 @@ from trl_lint.knowledge import (
     rows,
     rules_dir,
     symptoms,
+    told_elsewhere,
     values,
     variables,
 )
@@ -55,6 +56,7 @@ READERS: dict[str, Callable[[], object]] = {
     "semantics/contradictions.toml": contradictions.every_contradiction,
     "semantics/groups.toml": arithmetic.group_rules,
     "semantics/rewards.toml": rewards.reward_calls,
+    "semantics/told_elsewhere.toml": told_elsewhere.owners,
     "semantics/values.toml": lambda: values.value_rules("trl.GRPOConfig"),
     "symptoms/*.toml": symptoms.causes,
 }

@@ -58,7 +58,7 @@ class Joined:
     def given(self) -> _Given:
         """The world as the base sees it."""
         if self._given is None:
-            self._given = _Given(self, self._before)
+            self._given = _Given(self._world, self._before)
         return self._given
 
     def rests_on(self, names: frozenset[str]) -> frozenset[str]:
@@ -75,17 +75,19 @@ class Joined:
 
 
 class _Given(Joined):
-    """What the base from another package is given: fields that the class has set before count as it set them."""
+    """What the base from another package is given: fields that the class has set before count as it set them.
 
-    def __init__(self, heir: Joined, before: Mapping[str, str]) -> None:
-        super().__init__(heir, {}, None)
-        self._heir = heir
+    What is set before the base runs can rest on nothing that the base makes, so it is read in the world as given.
+    """
+
+    def __init__(self, world: World, before: Mapping[str, str]) -> None:
+        super().__init__(world, {}, None)
         self._set = before
 
     def field(self, name: str) -> object:
         if name not in self._known:
             rule = self._set.get(name)
-            found = value_of(rule, self._heir) if rule is not None else self._heir.field(name)
+            found = value_of(rule, self._world) if rule is not None else self._world.field(name)
             self._known[name] = UNKNOWN if found is CRASH else found
         return self._known[name]
 
@@ -96,7 +98,7 @@ class _Given(Joined):
         found: set[str] = set()
         for name in names:
             rule = self._set.get(name)
-            found |= deciding(rule, self._heir) if rule is not None else {name}
+            found |= deciding(rule, self._world) if rule is not None else {name}
         return frozenset(found)
 
 

@@ -164,7 +164,8 @@ def _union(hints: tuple[Any, ...]) -> Check:
             try:
                 return one(value, package)
             except _WrongError as error:
-                faults.append((_is_shaped_as(hint, value), error))
+                # Without what leads back to this frame, which holds the list.
+                faults.append((_is_shaped_as(hint, value), error.with_traceback(None)))
         raise next((error for is_alike, error in reversed(faults) if is_alike), faults[-1][1])
 
     return check

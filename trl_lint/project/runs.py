@@ -67,7 +67,6 @@ class Run:
         self.origin = origin
         self.files = files or {}
         self.is_launched = True  # by a command of the project; see `bare_run`
-        self.memo: dict[str, object] = {}  # what rules worked out about the run, for each other
         self._fields: dict[str, Setting | Missing] = {}  # asked for by many rules, each for many releases
         self._signatures: dict[tuple[tuple[str, str], ...], Signature | None] = {}
 

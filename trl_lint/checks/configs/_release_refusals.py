@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import either, places
 from trl_lint.checks.configs._run_world import RunWorld
@@ -18,6 +18,7 @@ from trl_lint.knowledge.conditions import has_conditions
 from trl_lint.knowledge.conditions_join import Statement, statements
 from trl_lint.knowledge.contradictions import contradictions
 from trl_lint.knowledge.ranges import holds
+from trl_lint.memos import per_project
 from trl_lint.project.effective import Setting
 from trl_lint.project.parsers import fields_of
 from trl_lint.records import NamedTuple
@@ -26,6 +27,7 @@ from trl_lint.regexes import regex
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
     from trl_lint.finding import Location, Severity
+    from trl_lint.project import Project
     from trl_lint.project.runs import Run
     from trl_lint.project.stack import Choice
 
@@ -54,18 +56,19 @@ Refusing = dict[str, Statement]
 
 def refusals_in(run: Run, rule: Rule) -> Iterator[Refusal]:
     """What the releases in use refuse of the values of a run, as far as it belongs to the rule."""
-    for chosen, found in _refusing(run):
+    for chosen, found in _refusing(run, run.project):
         refusal = _refusal(run, rule, chosen, found)
         if refusal is not None and refusal.code == rule.code:
             yield refusal
 
 
-def _refusing(run: Run) -> list[tuple[Choice, Refusing]]:
-    """The statements that refuse the run, worked out once for the rules that tell of them."""
-    known = run.memo.get("refusing")
-    if known is None:
-        known = run.memo["refusing"] = list(_read_refusing(run))
-    return cast("list[tuple[Choice, Refusing]]", known)
+@per_project
+def _refusing(run: Run, project: Project) -> list[tuple[Choice, Refusing]]:
+    """The statements that refuse the run, worked out once for the rules that tell of them.
+
+    They refer to the run: kept with it, they would keep each other.
+    """
+    return list(_read_refusing(run))
 
 
 def _read_refusing(run: Run) -> Iterator[tuple[Choice, Refusing]]:
