@@ -7,7 +7,8 @@ or another rule tells already is left to them.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import either, places
@@ -99,21 +100,40 @@ def _of_package(run: Run, package: str, name: str, asked: str) -> Iterator[Refus
         return  # the main branch may have changed its mind
     others = run.choices.newest(_PACKAGES)
     bad: dict[tuple[str, str], Refusing] = {}
+    is_about = _asker(run)
     for version in chosen.releases:
         versions = {**others, asked: version}
-        world = RunWorld(run, run.config, versions)
-        for statement in statements(package, name, versions, world):
+        for statement in statements(package, name, versions, RunWorld(run, run.config, versions)):
             said = statement.condition
-            if statement.package != asked or said.kind != "refuse" or not _is_about(said.condition, world):
+            if said.kind != "refuse" or statement.package != asked or not is_about(said.condition):
                 continue
             if truth_of(said.condition, statement.world) is True:
                 bad.setdefault((said.holder, said.sentence), {})[version] = statement
     yield from bad.values()
 
 
-def _is_about(condition: str, world: RunWorld) -> bool:
-    """Whether a condition mentions a field that somebody wrote."""
-    return any(world.is_written(name) for name in dict.fromkeys(_NAMES.findall(condition)))
+def _asker(run: Run) -> Callable[[str], bool]:
+    """Whether a condition mentions a field that somebody wrote: asked of the same few hundred for every release."""
+    written: dict[str, bool] = {}
+    known: dict[str, bool] = {}
+
+    def is_written(name: str) -> bool:
+        if name not in written:
+            said = run.field(name)
+            written[name] = isinstance(said, Setting) and said.location is not None
+        return written[name]
+
+    def is_about(condition: str) -> bool:
+        if condition not in known:
+            known[condition] = any(map(is_written, _names_of(condition)))
+        return known[condition]
+
+    return is_about
+
+
+@lru_cache(maxsize=4096)
+def _names_of(condition: str) -> frozenset[str]:
+    return frozenset(_NAMES.findall(condition))
 
 
 def _refusal(run: Run, rule: Rule, chosen: Choice, found: Refusing) -> Refusal | None:

@@ -32,11 +32,6 @@ class RunWorld:
         """What a field is and who said so."""
         return self._read(name)
 
-    def is_written(self, name: str) -> bool:
-        """Whether somebody wrote a field."""
-        said = self.run.field(name)
-        return isinstance(said, Setting) and said.location is not None
-
     def is_doubtful(self, name: str) -> bool:
         """Whether the class may get another value than the run ends up with: the script assigns to it afterwards."""
         return name in self._changed
