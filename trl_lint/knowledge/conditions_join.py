@@ -6,15 +6,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, World, value_of
 from trl_lint.knowledge.condition_names import deciding
 from trl_lint.knowledge.conditions import Condition, conditions_of, is_recorded
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _SPEAKING = frozenset({"refuse", "warn", "trainer-refuse", "trainer-warn"})
 
