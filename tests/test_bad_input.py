@@ -330,9 +330,21 @@ def test_a_lock_without_packages(project: Path, capsys: pytest.CaptureFixture[st
 ENDLESS = "9" * 6000
 
 
+HEXADECIMAL = "0x" + "f" * 6000  # no limit of digits holds for these until they are shown
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
+        ("grpo.py", "from trl.experimental.gold import GOLDConfig, GOLDTrainer\n"
+         f"args = GOLDConfig(lmbda={HEXADECIMAL}, max_length={HEXADECIMAL}, max_completion_length={HEXADECIMAL})\n"
+         "GOLDTrainer(model='a', teacher_model='b', args=args)\n"),
+        ("grpo.py", "from trl import GRPOConfig, GRPOTrainer\n"
+         f"args = GRPOConfig(num_generations={'9' * 4200}, per_device_train_batch_size={'7' * 4200}, beta=-{HEXADECIMAL})\n"  # noqa: E501
+         "GRPOTrainer(model='a', args=args)\n"),
+        ("other.yaml", f"model_name_or_path: m\noutput_dir: o\nnum_generations: {HEXADECIMAL}\nmax_grad_norm: 1\n"),
+        ("ds.json", f'{{"train_batch_size": {"9" * 4200}, "train_micro_batch_size_per_gpu": {"8" * 4200},'
+         f' "gradient_accumulation_steps": {"7" * 4200}}}'),
         ("requirements.txt", f"trl==0.15.2; python_version >= '{ENDLESS}'\ntransformers==4.40.0\n"),
         ("requirements.txt", f"trl==0.15.2; {'(' * 9000}os_name == 'x'{')' * 9000}\ntransformers==4.40.0\n"),
         ("pyproject.toml", f'[tool.poetry.dependencies]\npython = "^{ENDLESS}"\ntrl = "~{ENDLESS}.1"\n'),

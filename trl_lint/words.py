@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 # Nothing that is counted has more digits. Python refuses to convert some thousands of them, with a ValueError.
 _MOST_DIGITS = 15
+_MOST_BITS = 1024  # as many as the largest float
 
 
 def words(text: str) -> frozenset[str]:
@@ -26,3 +27,11 @@ def listed(texts: Sequence[str]) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 error`, `2 errors`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def is_countable(number: complex) -> bool:
+    """Whether a number is no whole number beyond what anything counts or costs.
+
+    Python cannot show one with some thousands of digits (a ValueError), and products of such numbers grow without end.
+    """
+    return not isinstance(number, int) or number.bit_length() <= _MOST_BITS

@@ -13,6 +13,7 @@ from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.python.values import literal_of
 from trl_lint.records import NamedTuple
 from trl_lint.sources.nodes import Mapping, Scalar, Value
+from trl_lint.words import is_countable
 
 if TYPE_CHECKING:
     from trl_lint.finding import Location
@@ -46,9 +47,8 @@ class Setting(NamedTuple):
         value = self.value
         if isinstance(value, (bool, Missing)):
             return None
-        if isinstance(value, str):
-            return as_number(value)
-        return value
+        number = as_number(value) if isinstance(value, str) else value
+        return number if number is None or is_countable(number) else None
 
     @property
     def integer(self) -> int | None:

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.words import is_countable
 
 
 def argument(call: ast.Call, name: str, position: int | None = None) -> ast.expr | Missing:
@@ -66,6 +67,8 @@ def evaluated(node: ast.expr | None) -> Any:
     are built: a tenth of the memory of a large run.
     """
     if isinstance(node, ast.Constant):
+        if type(node.value) is int and not is_countable(node.value):
+            raise ValueError("a number that is no count of anything")
         return node.value
     if isinstance(node, ast.Tuple):
         return tuple(map(evaluated, node.elts))
@@ -94,6 +97,6 @@ def _signed_number(node: ast.expr | None) -> Any:
 
 def _number(node: ast.expr | None) -> int | float | complex:
     value = node.value if isinstance(node, ast.Constant) else None
-    if isinstance(value, (int, float, complex)) and not isinstance(value, bool):
+    if isinstance(value, (int, float, complex)) and not isinstance(value, bool) and is_countable(value):
         return value
     raise ValueError("not a literal")

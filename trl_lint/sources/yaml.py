@@ -13,6 +13,7 @@ from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.nodes import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Value
 from trl_lint.sources.text import SourceError
+from trl_lint.words import is_countable
 
 _CORE = "tag:yaml.org,2002:"
 _PROPERTY = regex(r"(?:&[^\s,\[\]{}]+|!<[^>\s]*>|![^\s,\[\]{}]*)(?:\s|#[^\r\n]*)*")
@@ -167,7 +168,8 @@ class _Builder:
             if tag == _CORE + "bool":
                 return bool(make.construct_yaml_bool(node))
             if tag == _CORE + "int":
-                return int(make.construct_yaml_int(node))
+                number = int(make.construct_yaml_int(node))
+                return number if is_countable(number) else text
             if tag == _CORE + "float":
                 return float(make.construct_yaml_float(node))
         except (ValueError, KeyError, IndexError):  # `!!int many`, or more digits than Python converts
