@@ -7,8 +7,8 @@ import zlib
 
 import pytest
 
+from benchmarks.conditions_oracle import Given
 from trl_lint.knowledge import rules_dir
-from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, parse, truth_of
 from trl_lint.knowledge.conditions import PACKAGES, conditions_of, coverage, has_conditions, is_recorded, reasons
 from trl_lint.knowledge.conditions_join import statements
@@ -16,8 +16,6 @@ from trl_lint.knowledge.histories import positions
 from trl_lint.knowledge.refresher.conditions import Condition
 from trl_lint.knowledge.refresher.conditions_write import History, add_release, render
 from trl_lint.knowledge.refresher.conditions_write import parse as parse_file
-from trl_lint.missing import Missing
-from trl_lint.project.effective import of_default
 
 
 def text_of(package: str) -> str:
@@ -61,26 +59,8 @@ def test_two_classes_of_one_name_say_what_both_say() -> None:
     assert [key.condition for key in history.facts] == ["a < 1"]
 
 
-class Defaults:
-    """A world in which nobody wrote anything, but for `given`."""
-
-    def __init__(self, config: str, versions: dict[str, str], **given: object) -> None:
-        found = resolve(config, versions)
-        self.signature = signature(found, versions) if isinstance(found, str) else None
-        self.given = given
-
-    def field(self, name: str) -> object:
-        if name in self.given:
-            return self.given[name]
-        parameter = self.signature.parameters.get(name) if self.signature is not None else None
-        said = of_default(parameter.default) if parameter is not None else None
-        return UNKNOWN if said is None or isinstance(said, Missing) or isinstance(said.value, Missing) else said.value
-
-    def base(self, name: str) -> object:
-        return UNKNOWN
-
-    def arg(self, name: str) -> object:
-        return UNKNOWN
+class Defaults(Given):
+    """A world in which nobody wrote anything but what is given, and little is known of the machine."""
 
     def fact(self, name: str, arguments: tuple[object, ...]) -> object:
         if name == "installed":
@@ -91,7 +71,7 @@ class Defaults:
 def refused(config: str, versions: dict[str, str], **given: object) -> list[str]:
     """The sentences by which these releases refuse a config with these values, as far as that is known."""
     package, _, name = config.rpartition(".")
-    world = Defaults(config, versions, **given)
+    world = Defaults(config, versions, given)
     return [
         each.condition.sentence
         for each in statements(package, name, versions, world)
@@ -185,6 +165,6 @@ def test_the_reader() -> None:
 
 
 def test_a_crash_is_no_refusal_but_told_apart() -> None:
-    world = Defaults("trl.GRPOConfig", NEWEST, num_generations="8")
+    world = Defaults("trl.GRPOConfig", NEWEST, {"num_generations": "8"})
     found = [truth_of(each.condition.condition, each.world) for each in statements("trl", "GRPOConfig", NEWEST, world)]
     assert any(each is CRASH for each in found)

@@ -19,11 +19,10 @@ import yaml
 from documents import ROOT
 from fixture_cases import FIXTURES, found, run_json
 
-from trl_lint.knowledge import configs, families, needles
+from trl_lint.knowledge import KnowledgeError, configs, families, needles
 from trl_lint.knowledge.api import config_keys, releases, resolve, signature
 from trl_lint.knowledge.families import DocumentKind, Family, Shape, document_kinds, programs, read_family
 from trl_lint.knowledge.names import Missing
-from trl_lint.knowledge.strict import TableError
 from trl_lint.project import Project, documents
 from trl_lint.project.documents import Document, read_document
 from trl_lint.project.launches import read_launches
@@ -85,31 +84,35 @@ def test_evidence_is_given(family: Family):
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ('evidence = []\nframwork = "x"\n', 2, "there is no key `framwork`"),
+        ('evidence = []\nframwork = "x"\n', 2, "`framwork`: nothing reads this key; did you mean `framework`?"),
         ('framework = "x"\n', 1, "`evidence` is missing"),
-        ('evidence = []\nname = "y"\n', 2, "`name` is given by the file itself"),
-        ("evidence = []\n\n[[program]]\ncommand = 3\n", 4, "a value of the type str was expected, not 3"),
-        ('evidence = []\n[[program]]\ncommand = "x"\nsubcommand = 1\n', 4, "of the type bool was expected"),
-        ('evidence = []\n[[document]]\nkind = "x"\nneedles = [["a"], "b"]\nshape = []\n', 4, "a list was expected"),
+        ('evidence = []\nname = "y"\n', 1, "`name` is that of the file"),
+        ("evidence = []\n\n[[program]]\ncommand = 3\n", 4, "`command`: a text is expected, not 3"),
+        (
+            'evidence = []\n[[program]]\ncommand = "x"\nsubcommand = 1\n',
+            4,
+            "`subcommand`: true or false is expected, not 1",
+        ),
+        ('evidence = []\n[[document]]\nkind = "x"\nneedles = [["a"], "b"]\nshape = []\n', 4, "a list is expected"),
         ('evidence = []\n[[document]]\nkind = "x"\nneedles = []\n', 2, "`shape` is missing"),
         (
             'evidence = []\n[[document]]\nkind = "x"\nneedles = []\n[[document.shape]]\n[[document.shape]]\nsome = 3\n',
             7,
-            "there is no key `some`, only has,",
+            "`some`: nothing reads this key",
         ),
         (
             'evidence = []\n[[document]]\nkind = "x"\nneedles = []\nshape = []\n[document.method]\nrest = "dpo"\n',
             7,
-            "one of 'rl', 'preference', 'other' was expected, not 'dpo'",
+            'one of "rl", "preference", "other" is expected, not "dpo"',
         ),
         ("evidence = [\n", None, "families/x.toml: "),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said_with_its_line(text: str, line: int | None, message: str):
-    with pytest.raises(TableError) as error:
+    with pytest.raises(KnowledgeError) as error:
         read_family("x", text.encode())
     assert message in str(error.value)
-    assert line is None or str(error.value).startswith(f"families/x.toml:{line}: ")
+    assert line is None or str(error.value).startswith(f"rules/families/x.toml:{line}: ")
 
 
 def test_the_words_to_search_for_are_written_down():

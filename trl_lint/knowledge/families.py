@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Literal
 
+from trl_lint.knowledge import KnowledgeError
 from trl_lint.knowledge.needles import family_files
 from trl_lint.records import NamedTuple
 
@@ -173,18 +174,22 @@ class Family(NamedTuple):
     `places_models`  its packages that place models on the GPUs themselves, as they are imported
     """
 
-    name: str
     evidence: tuple[str, ...]
+    name: str = ""
     framework: str = ""
     modules: tuple[str, ...] = ()
     places_models: tuple[str, ...] = ()
     program: tuple[Program, ...] = ()
     document: tuple[DocumentKind, ...] = ()
 
+    def fault(self) -> str:
+        """What is wrong with the file of a family, "" if nothing is."""
+        return "`name` is that of the file" if self.name else ""
+
 
 @cache
 def families() -> tuple[Family, ...]:
-    """All families, by name. Raises TableError."""
+    """All families, by name. Raises KnowledgeError."""
     return tuple(read_family(name, data) for name, data in family_files())
 
 
@@ -239,7 +244,15 @@ def process_variables() -> tuple[str, ...]:
 
 
 def read_family(name: str, data: bytes) -> Family:
-    """The family in a file of this name. Raises TableError."""
-    from trl_lint.knowledge.strict import read_record
+    """The family in a file of this name. Raises KnowledgeError."""
+    import tomli
 
-    return read_record(Family, f"families/{name}.toml", data, name=name)
+    from trl_lint.knowledge.rows import read_record
+
+    path = f"rules/families/{name}.toml"
+    try:
+        text = data.decode()
+        values = tomli.loads(text)
+    except ValueError as error:
+        raise KnowledgeError(f"{path}: {error}") from None
+    return read_record(values, Family, path, text)._replace(name=name)

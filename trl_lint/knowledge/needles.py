@@ -34,7 +34,7 @@ class Needles(NamedTuple):
 
 @cache
 def needles() -> Needles:
-    """The words to search for. Raises TableError where a family has to be asked and cannot be read."""
+    """The words to search for. Raises KnowledgeError where a family has to be asked and cannot be read."""
     with open(os.path.join(rules_dir(), "families", _WRITTEN), "rb") as stream:
         rows = [line.split() for line in stream]
     if rows and rows[0] == [b"checksum", b"%d" % _checksum()]:
@@ -47,7 +47,7 @@ def needles() -> Needles:
 
 
 def needles_of_families() -> Needles:
-    """The words to search for, by the families themselves. Raises TableError."""
+    """The words to search for, by the families themselves. Raises KnowledgeError."""
     from trl_lint.knowledge.families import document_kinds, programs
 
     groups = dict.fromkeys(tuple(map(str.encode, group)) for kind in document_kinds() for group in kind.needles)

@@ -3,16 +3,16 @@
 A table is read into a record (`trl_lint.records.NamedTuple`). Its annotations say which keys there are and what they
 hold, its defaults which of them may be left out; a text that may not be is not empty. Whatever else stands in the file
 is an error with its line. An annotation is `str`, `int`, `float`, `bool`, `object` (anything), a `Literal`,
-`tuple[X, ...]`, `frozenset[X]`, `dict[str, X]`, another record, a union of these, `Range`, `Ranges` or `Release`. A key
-that is a keyword of Python has a field with `_` behind it. What annotations cannot say, the method `fault` of a record
-does.
+`tuple[X, ...]`, `frozenset[X]`, `dict[str, X]` or `Mapping[str, X]`, another record, a union of these, `Range`,
+`Ranges` or `Release`. A key that is a keyword of Python has a field with `_` behind it. What annotations cannot
+say, the method `fault` of a record does.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -85,20 +85,20 @@ def read_record(values: dict[str, Any], record: type[R], file: str, text: str, a
 
 def line_of(text: str, keys: Sequence[str | int]) -> int:
     """The line of a TOML text, from 1 on, in which keys and the numbers of rows lead to a value, as far as they do."""
-    from trl_lint.sources import Source, SourceFile
-    from trl_lint.sources.nodes import Mapping, Node
-    from trl_lint.sources.nodes import Sequence as Items
+    from trl_lint.sources import Source, SourceFile, nodes
     from trl_lint.sources.toml import read_toml
 
-    node: Node = read_toml(Source(SourceFile("", text.encode()), "toml"))
+    node: nodes.Node = read_toml(Source(SourceFile("", text.encode()), "toml"))
     offset = 0
     for key in keys:
-        if isinstance(node, Items) and isinstance(key, int):
+        if isinstance(node, nodes.Sequence) and isinstance(key, int):
             node = node.items[key]
             offset = node.start
             continue
         entry = (
-            next((each for each in node.entries if each.key.value == key), None) if isinstance(node, Mapping) else None
+            next((each for each in node.entries if each.key.value == key), None)
+            if isinstance(node, nodes.Mapping)
+            else None
         )
         if entry is None:
             break
@@ -124,7 +124,7 @@ def _check_of(hint: Any) -> Check:
         return _union(arguments)
     if origin in (tuple, frozenset):
         return _list(origin, _check_of(arguments[0]))
-    if origin is dict:
+    if origin in (dict, Mapping):
         return _mapping(_check_of(arguments[1]))
     if hasattr(hint, "_fields"):
         return _record(hint)
