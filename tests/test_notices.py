@@ -106,6 +106,21 @@ def test_a_commit_of_a_repository_is_not_judged(sh: Shell) -> None:
     assert note["kind"] == "unknown-release" and note["message"].startswith("trl comes from a repository: ")
 
 
+def test_what_another_project_brings_is_not_judged(sh: Shell) -> None:
+    """Nothing here pins trl, and a project that nobody has read is installed: it may ask for an old release."""
+    sh.write("requirements.txt", "# ours\ngit+https://github.com/someone/handbook.git\n")
+    sh.write("train.py", SCRIPT)
+    sh.write("other.py", "print('trl stands here, and nothing imports it')\n")
+    run = sh("--no-cache")
+    assert run.out.startswith("requirements.txt:2:") and "Nothing found in what was judged" in run.out
+    (note,) = notices(sh)
+    assert (note["kind"], note["package"]) == ("unknown-release", "trl")
+    assert "may bring any release of trl: its arguments, names and defaults were not judged" in note["message"]
+    assert notices(sh, "other.py") == []
+    sh.write("requirements.txt", "trl==0.15.2\ngit+https://github.com/someone/handbook.git\n")
+    assert notices(sh) == [], "a pin decides, whatever else is installed"
+
+
 def test_the_cache_keeps_them(clean: Shell) -> None:
     first = clean().out
     assert UNREAD in first and clean().out == first

@@ -160,7 +160,7 @@ class Checker:
 
         project = self.project(file.path)
         document = project.document_in(file.path) if file.path.endswith(DOCUMENT_SUFFIXES) else None
-        for notice in unjudged(project.environment(file.path), file.data, document):
+        for notice in unjudged(project.environment(file.path), file.data, document, file.path.endswith(".py")):
             self.notices_in.setdefault(file.path, {}).setdefault(notice)
 
     # Each reader says whether the file holds anything that rules would look at.

@@ -45,7 +45,7 @@ class Environment:
         self._targets = {normalised(name): version for name, version in targets.items()}
         self._packages: dict[str, Package] = {}
         self._decided: dict[str, Package | None] = {}
-        self._is_open: bool | None = None
+        self._unknown: tuple[Pin, ...] | None = None
         self._choices: Choices | None = None
 
     @property
@@ -77,7 +77,7 @@ class Environment:
             own = package_of(name, (), specifiers, "pin", is_own=True)
             return mine if mine is not None and mine.source != "assumed" and own_version not in mine.specifier else own
         found = mine or self._decide(name)
-        if found is None and (self._may_bring_anything() or self._folders.has_copy_of(name)):
+        if found is None and (self.unknown_installs() or self._folders.has_copy_of(name)):
             return Package(name)
         return found or assumed(name, ())
 
@@ -130,11 +130,11 @@ class Environment:
             return locked if any(all(holds(s, v) for v in locked.allowed) for s in specifiers) else found
         return found
 
-    def _may_bring_anything(self) -> bool:
-        """Whether something is installed here of which nobody knows what it requires."""
-        if self._is_open is None:
-            self._is_open = any(tier.may_bring_anything for tier in self._tiers())
-        return self._is_open
+    def unknown_installs(self) -> tuple[Pin, ...]:
+        """What is installed here of which nobody knows what it requires: it may bring any release of any package."""
+        if self._unknown is None:
+            self._unknown = tuple(pin for tier in self._tiers() for pin in tier.unknown)
+        return self._unknown
 
     def _tiers(self) -> Iterator[Tier]:
         yield from self._own

@@ -180,14 +180,14 @@ def _neighbours(name: str, specifier: str) -> tuple[Version, ...]:
 class Tier:
     """Pins of equal rank, by package; each package is resolved once for all files that share them."""
 
-    __slots__ = ("_by_package", "_exact", "_is_open", "_known", "pins")
+    __slots__ = ("_by_package", "_exact", "_known", "_unknown", "pins")
 
     def __init__(self, pins: Sequence[Pin]) -> None:
         self.pins = pins
         self._known: dict[str, Package | None] = {}
         self._by_package: dict[str, list[Pin]] | None = None
         self._exact: Installations | None = None
-        self._is_open: bool | None = None
+        self._unknown: tuple[Pin, ...] | None = None
 
     def resolve(self, name: str) -> Package | None:
         """What the pins say about a package, None if they say nothing."""
@@ -209,11 +209,11 @@ class Tier:
         return self._by_package.get(name, [])
 
     @property
-    def may_bring_anything(self) -> bool:
-        """Whether one of the pins is sure to be installed, and nobody knows what it requires."""
-        if self._is_open is None:
-            self._is_open = any(map(_is_unknown, self.pins))
-        return self._is_open
+    def unknown(self) -> tuple[Pin, ...]:
+        """The pins that are sure to be installed, and of which nobody knows what they require."""
+        if self._unknown is None:
+            self._unknown = tuple(filter(_is_unknown, self.pins))
+        return self._unknown
 
     def __bool__(self) -> bool:
         return bool(self.pins)

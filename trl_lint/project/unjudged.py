@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location, Notice
 from trl_lint.project.stack import PACKAGES
+from trl_lint.python.imports import imports_in
 
 if TYPE_CHECKING:
     from trl_lint.project.documents import Document
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 _NOT_JUDGED = "its arguments, names and defaults were not judged"
 
 
-def unjudged(environment: Environment, data: bytes, document: Document | None = None) -> Iterator[Notice]:
+def unjudged(
+    environment: Environment, data: bytes, document: Document | None = None, is_python: bool = False
+) -> Iterator[Notice]:
     """The notices that a file with these bytes brings in its environment; `document` is the config that it is."""
     readers = document.definition.read_by if document is not None else ()
     for name in PACKAGES:
@@ -29,6 +32,22 @@ def unjudged(environment: Environment, data: bytes, document: Document | None = 
             is_known = package.allowed is not None or package.neighbours or package.is_own
             if not is_known and not package.is_tip:  # the newest release stands for the tip of a repository
                 yield from _notices(package)
+                if not package.pins and (name in readers or (is_python and name in _imported(data))):
+                    yield from _brought(name, environment)
+
+
+def _imported(data: bytes) -> set[str]:
+    return {(one.module or one.name).partition(".")[0] for one in imports_in(data)}
+
+
+def _brought(name: str, environment: Environment) -> Iterator[Notice]:
+    """The notice about the first thing that is installed here and may bring any release of a package."""
+    from trl_lint.knowledge.releases import newest
+
+    for pin in environment.unknown_installs()[:1]:
+        what = f"`{pin.package}`" if pin.package else "a project"
+        message = f"{what} is installed from {_shown(pin.url)} and may bring any release of {name}: {_NOT_JUDGED}"
+        yield Notice("unknown-release", message, pin.location, name, newest_known=str(newest(name)))
 
 
 def _notices(package: Package) -> Iterator[Notice]:
