@@ -54,7 +54,8 @@ def test_every_removed_argument_is_one_finding(tmp_path: Path):
     found = run("benchmarks.tree", str(tmp_path), ROOT)
     assert found["findings"] == calls > 300
     assert found["concerned"] == len(list(tmp_path.rglob("train.py")))
-    assert 0 < found["pins"] < found["drift"] and found["slowest"] < found["drift"]
+    # The clock of the processor may tick every few milliseconds: what takes less is nothing.
+    assert 0 <= found["pins"] < found["drift"] and found["slowest"] < found["drift"]
 
 
 def test_tables_are_printed(tmp_path: Path):
