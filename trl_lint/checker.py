@@ -12,7 +12,8 @@ from trl_lint.budget import READER_SECONDS, RULE_SECONDS, OverBudgetError
 from trl_lint.checks.agreement import agreed
 from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Location, Notice, Severity, excerpted, lowered
+from trl_lint.finding import Finding, Location, Notice, Severity, excerpted
+from trl_lint.grading import milder
 from trl_lint.knowledge import KnowledgeError
 from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, is_larger
 from trl_lint.python.triage import triage_of
@@ -362,7 +363,7 @@ class Checker:
         path = finding.location.path
         roots = (self.project(path).root, self.settings.root)
         if finding.code != "TRL003" and any(is_retired(path, root) for root in roots):
-            finding = finding._replace(severity=lowered(finding.severity))
+            finding = finding._replace(severity=milder(finding.severity))
         self.found_in.setdefault(self._checking, {}).setdefault(finding)
 
 

@@ -123,11 +123,6 @@ def _excerpt(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
 
 
-def lowered(severity: Severity) -> Severity:
-    """One level lower, for a verdict that rests on an assumed version; `info` stays."""
-    return SEVERITIES[max(0, SEVERITIES.index(severity) - 1)]
-
-
 def levels(findings: Iterable[Finding]) -> str:
     """`3 errors, 1 warning`."""
     numbers = {"error": 0, "warning": 0, "info": 0}

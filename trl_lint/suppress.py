@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.comments import Comments, read_comments
-from trl_lint.finding import Edit, Finding, Fix, Location, Notice, Severity, levels, lowered
+from trl_lint.finding import Edit, Finding, Fix, Location, Notice, Severity, levels
+from trl_lint.grading import Evidence, graded
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError, SourceFile
@@ -250,12 +251,11 @@ class _Expiries:
         if package.holds(until.specifier) != "all":
             return None
         release = f" {package.resolved}" if package.resolved is not None else ""
-        if package.source == "assumed":
-            return Expiry(
-                f"assuming {package.name}{release}, the newest known release, because nothing pins it",
-                lowered("warning"),
-            )
-        return Expiry(f"the pins now give {package.name}{release}", "warning")
+        assumed = package.source == "assumed"
+        reason = f"the pins now give {package.name}{release}"
+        if assumed:
+            reason = f"assuming {package.name}{release}, the newest known release, because nothing pins it"
+        return Expiry(reason, graded("warning", Evidence(assumed=assumed)))
 
 
 def _expired(noqas: Noqas, settings: Settings, expiries: _Expiries) -> Iterator[Finding]:

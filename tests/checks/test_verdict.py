@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pytest
+from documents import ROOT
 from fixture_cases import run_json
 from packaging.version import Version
 
-from trl_lint.checks.verdict import Evidence, Level, graded, has_floor, judge_releases
+from trl_lint.checks.verdict import Level, has_floor, judge_releases
 from trl_lint.finding import SEVERITIES, Severity
+from trl_lint.grading import Evidence, graded, milder
 from trl_lint.knowledge.compat import repositories
 from trl_lint.project.packages import Package
 from trl_lint.project.stack import Choice
@@ -88,7 +91,7 @@ def test_levels(wrong: Wrong, why: Why):
     }
     for level, expected in highest.items():
         assert graded(level, evidence) == Level(level).graded(evidence) == expected
-        assert graded(level, evidence._replace(mild=True)) == LOWER[expected]
+        assert graded(level, evidence._replace(mild=True)) == milder(expected) == LOWER[expected]
         assert Level(level, is_mild=True).graded(evidence) == LOWER[expected]
         assert Level(level, stops=False).graded(evidence) == highest[LOWER[level]]
         assert Level(level, is_mild=True, stops=False).graded(evidence) == LOWER[highest[LOWER[level]]]
@@ -392,3 +395,10 @@ def test_what_is_only_shown(
     monkeypatch.chdir(tmp_path)
     level = LEVELS["every release", why]
     assert level is not None and levels_of(row.code, capsys) == {LOWER[level]}
+
+
+def test_a_level_is_lowered_in_one_place_alone():
+    """A rule that lowers one by itself would grade equal evidence otherwise than the others."""
+    step = re.compile(r"SEVERITIES\.index\([^)]*\)\s*[-+]")
+    found = {path.name for path in (ROOT / "trl_lint").rglob("*.py") if step.search(path.read_text("utf-8"))}
+    assert found == {"grading.py"}

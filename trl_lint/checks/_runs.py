@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint import tracked
-from trl_lint.finding import Severity, lowered
+from trl_lint.finding import Severity
+from trl_lint.grading import milder
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.sources import SourceError
@@ -135,7 +136,7 @@ def after_flags(
         answers.append(True if True in flags else None if None in flags else False)
     if answers and all(answer is True for answer in answers):
         return None
-    return lowered(severity) if any(answer is not False for answer in answers) else severity
+    return milder(severity, any(answer is not False for answer in answers))
 
 
 def config_documents(launch: Launch, project: Project) -> Iterator[Document]:

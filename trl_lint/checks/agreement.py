@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.finding import SEVERITIES, Finding, Location, lowered
+from trl_lint.finding import SEVERITIES, Finding, Location
+from trl_lint.grading import milder
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
@@ -53,9 +54,8 @@ def _merged(found: list[Finding], candidates: tuple[Candidate, ...]) -> Finding:
     here = all(_place(one) == _place(first) for one in found)
     places = candidates[0].places
     location = first.location if here or not places else places[0]
-    severity = min((one.severity for one in found), key=SEVERITIES.index)
-    if any(candidate.is_guess for candidate in candidates):
-        severity = lowered(severity)
+    mildest = min((one.severity for one in found), key=SEVERITIES.index)
+    severity = milder(mildest, any(candidate.is_guess for candidate in candidates))
     related: list[Location] = []
     for one, candidate in zip(found, candidates, strict=True):
         if not here:

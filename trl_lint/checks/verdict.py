@@ -3,7 +3,7 @@
 Four questions lead to it: `judge` asks the recorded histories of several packages whether something is there,
 `judge_releases` asks the recorded releases of one package whether something is wrong, `judge_config` asks them whether
 they take what stands in a config file, and `judge_pins` holds specifiers against all that the pins allow. Each collects
-the evidence, and `graded` makes a level of it.
+the evidence, and `trl_lint/grading.py` makes a level of it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Location, OpenPin, Severity, lowered
+from trl_lint.finding import Location, OpenPin, Severity
+from trl_lint.grading import Evidence, graded, milder
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import Absence, ChangePoints, Lookup, absences, intervals
 from trl_lint.knowledge.ranges import holds, in_words, spans
@@ -19,51 +20,6 @@ from trl_lint.project.environment import Environment
 from trl_lint.project.packages import Package
 from trl_lint.project.stack import Choice, Choices
 from trl_lint.records import NamedTuple
-
-
-class Evidence(NamedTuple):
-    """What the pins prove about a fault that some of the releases have which may be in use.
-
-    `everywhere`: all of them have it; else some, the newest among them, or with `only_old` all but the newest ones.
-    `always`: every release that there ever was has it, so that no pin matters.
-    `assumed`: nothing pins the package, so the newest release stands for it. `dated`: another package of the stack is
-    held at an older release besides, so the environment may be as old as that. `tip`: a package comes from the main
-    branch of its repository, which is at least the newest release. `told`: what pins it is a README, a script or a
-    table that nothing installs from. `mild`: the fault is only shown, or arguments from outside may take it away.
-    """
-
-    everywhere: bool = True
-    only_old: bool = False
-    always: bool = False
-    assumed: bool = False
-    dated: bool = False
-    tip: bool = False
-    told: bool = False
-    mild: bool = False
-
-
-def graded(highest: Severity, evidence: Evidence) -> Severity:
-    """The level of something that is an error, a warning or a hint at most, by the evidence.
-
-    | it is wrong in | pinned | assumed | dated | tip, told |
-    |---|---|---|---|---|
-    | every release there ever was | `highest` | `highest` | `highest` | `highest`, a warning at most |
-    | every release in use | `highest` | one lower | two lower | `highest`, a warning at most |
-    | some, the newest among them | one lower | two lower | info | one lower |
-    | older ones only | info | info | info | info |
-
-    An installer takes the newest release: where that one is fine, the lower bound of the pin is too low, no more. What
-    is `mild` is one lower than that.
-    """
-    if evidence.only_old:
-        return "info"
-    level = highest
-    for weakens in (not evidence.everywhere, evidence.assumed, evidence.dated):
-        if weakens and not evidence.always:
-            level = lowered(level)
-    if level == "error" and (evidence.tip or evidence.told):
-        level = "warning"
-    return lowered(level) if evidence.mild else level
 
 
 class Level(NamedTuple):
@@ -87,7 +43,7 @@ class Level(NamedTuple):
     def graded(self, evidence: Evidence) -> Severity:
         """The level by the evidence; the page of a rule is read for a finding only."""
         highest = self.highest if isinstance(self.highest, str) else self.highest.page.severity
-        return graded(highest if self.stops else lowered(highest), evidence._replace(mild=self.is_mild))
+        return graded(highest if self.stops else milder(highest), evidence._replace(mild=self.is_mild))
 
 
 class Verdict(NamedTuple):

@@ -10,7 +10,8 @@ from trl_lint.checks._runs import after_flags, is_overridden, recipe_launches
 from trl_lint.checks._trainers import library_trainer, uses_trainer
 from trl_lint.checks.configs._conditions import Read, all_hold
 from trl_lint.checks.verdict import Level, Verdict, judge_releases
-from trl_lint.finding import Location, Severity, lowered
+from trl_lint.finding import Location, Severity
+from trl_lint.grading import milder
 from trl_lint.knowledge.contradictions import COMPARING, Contradiction, contradictions, old_names
 from trl_lint.knowledge.ranges import holds
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
@@ -100,7 +101,7 @@ def contradictions_in_recipe(document: Document, project: Project, code: str, se
     for row in contradictions("transformers.TrainingArguments"):
         if row.code != code or row.trainer or row.package not in choices:
             continue
-        highest = after_flags(lowered(severity), fields(row), launches)
+        highest = after_flags(milder(severity), fields(row), launches)
         if highest is None:
             continue
         found = _found(row, choices[row.package], lambda version: read, lambda version: read, Level(highest), ())

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_option, recipe_launches
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, Fix, Location, Severity, lowered
+from trl_lint.finding import Finding, Fix, Location, Severity
+from trl_lint.grading import milder
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
@@ -120,7 +121,7 @@ class YamlScalarTrap(Rule):
                 f"parse_yaml_file hands it to {name} unconverted{_written(float_spelling(node))}",
             )
         elif "yaml" in readers:
-            severity, why = lowered(self.page.severity), f"{name} needs a number{_written(float_spelling(node))}"
+            severity, why = milder(self.page.severity), f"{name} needs a number{_written(float_spelling(node))}"
         elif not readers and environment.package("trl").source in ("assumed", "unknown"):
             severity = "info"
             why = f"{name} needs a number{_written(float_spelling(node))}; only TrlParser of trl>=0.9.5 converts it"

@@ -16,7 +16,8 @@ from trl_lint.checks.distribution._accelerators import (
     prepared_at,
 )
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Fix, Location, Severity, lowered
+from trl_lint.finding import Finding, Fix, Location, Severity
+from trl_lint.grading import milder
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.paths import is_test_file
 from trl_lint.project import Project
@@ -88,7 +89,7 @@ class BackwardPastAccelerator(Rule):
 def severity_of(evidence: Evidence) -> Severity:
     levels: dict[str, Severity] = {"accumulation": "warning", "": "info"}
     level = levels.get(evidence.kind, "error")
-    return lowered(level) if evidence.is_weak else level
+    return milder(level, evidence.is_weak)
 
 
 # -- the loop ---------------------------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.checks.verdict import Verdict, judge_pins
-from trl_lint.finding import Finding, Fix, lowered
+from trl_lint.finding import Finding, Fix
+from trl_lint.grading import milder
 from trl_lint.missing import ABSENT
 from trl_lint.paths import is_test_file
 from trl_lint.project.stack import environment_at
@@ -39,7 +40,7 @@ class UnpickledCheckpoint(Rule):
             site.location,
             "without `weights_only=True` torch.load runs any code that the file holds; from 2.6 on it loads tensors "
             f"and refuses the rest{shown} ({verdict.scope})",
-            severity=verdict.severity if own is None else lowered(verdict.severity),
+            severity=milder(verdict.severity, own is not None),
             related=verdict.related if own is None else (own, *verdict.related),
             fix=edit_weights_only(site),
         )

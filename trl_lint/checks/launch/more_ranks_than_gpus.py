@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from trl_lint.checks._phrases import places
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, Location, lowered
+from trl_lint.finding import Finding, Location
+from trl_lint.grading import milder
 from trl_lint.knowledge.families import Server
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project.effective import Setting, of_document, of_flag
@@ -43,7 +44,7 @@ class MoreRanksThanGpus(Rule):
             yield self.finding(
                 place,
                 message,
-                severity=lowered(severity) if run.launch.is_documentation else severity,
+                severity=severity,
                 related=tuple(one for one in related if one[:3] != place[:3]),
             )
 
@@ -96,7 +97,7 @@ class MoreRanksThanGpus(Rule):
         return self.finding(
             place,
             f"{what}, and {gpus} visible",
-            severity=lowered(self.page.severity) if run.launch.is_documentation else None,
+            severity=milder(self.page.severity, run.launch.is_documentation),
             related=(*related, run.launch.location._replace(message="the run")),
         )
 

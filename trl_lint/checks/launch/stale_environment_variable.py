@@ -14,7 +14,8 @@ from trl_lint.checks.launch._variables import (
     recipe_settings,
 )
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, Fix, lowered
+from trl_lint.finding import Finding, Fix
+from trl_lint.grading import milder
 from trl_lint.knowledge.variables import Variable
 from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.project import Project
@@ -56,7 +57,7 @@ class StaleEnvironmentVariable(Rule):
             if launch.is_documentation:
                 if finding.severity == "info":
                     continue
-                finding = finding._replace(severity=lowered(finding.severity))
+                finding = finding._replace(severity=milder(finding.severity))
             yield finding
 
     def check_manifest(self, manifest: Manifest, project: Project) -> Iterator[Finding]:

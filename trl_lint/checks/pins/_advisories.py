@@ -6,8 +6,8 @@ from typing import Literal
 
 from trl_lint.checks.pins._evidence import find_evidence
 from trl_lint.checks.pins._views import View, may_be_together, requested_extras
-from trl_lint.checks.verdict import Evidence, graded
 from trl_lint.finding import Location, Severity
+from trl_lint.grading import Evidence, graded
 from trl_lint.knowledge.compat import Advisory, advisories
 from trl_lint.knowledge.ranges import holds
 from trl_lint.records import NamedTuple
