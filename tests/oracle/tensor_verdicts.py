@@ -6,8 +6,9 @@ trl-lint says. Torch is asked with an interpreter that has it (2.13 or newer; no
     python tests/oracle/tensor_verdicts.py 2000
 
 Every program runs twice, `flag` true and false, with its arguments on an accelerator, under FakeTensorMode. What that
-mode does not show is added by `Eager`: an index from elsewhere into a CPU tensor, and which backend a collective would
-take. Programs that end in any other error are left out.
+mode does not show is added by `Eager`: an index from elsewhere into a CPU tensor, a bound without dimensions on the
+CPU, and which backend a collective would take. Programs that end in any other error are left out. A GPU says the same
+of all of them: see `gpu_facts.py`.
 """
 
 from __future__ import annotations
@@ -94,6 +95,10 @@ def _eager():  # type: ignore[no-untyped-def]
                 owner, index = args[0].device, args[1].device
                 if owner.type == "cpu" and index.type != "cpu":  # ATen/native/TensorAdvancedIndexing.cpp
                     raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor")
+            if func in (torch.clamp, torch.Tensor.clamp):
+                places = {value.device for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)}
+                if len(places) > 1:  # the check that is generated for `clamp.Tensor`; fake tensors let scalars through
+                    raise RuntimeError("Expected all tensors to be on the same device")
             if func is dist.all_reduce:
                 group._get_backend(args[0].device)  # raises for a kind of device that has no backend
             return func(*args, **kwargs)

@@ -259,7 +259,7 @@ class DeviceDomain(Following):
             if isinstance(node.op, ast.Mult):
                 return listed([*left.members, *right.members])
             return UNKNOWN
-        return self.meet(node, [left, right], is_contraction=isinstance(node.op, ast.MatMult))
+        return self.meet(node, [left, right], "matmul" if isinstance(node.op, ast.MatMult) else "")
 
     def _subscript(self, node: ast.Subscript, env: Env[Value]) -> Value:
         value = self.evaluate(node.value, env)

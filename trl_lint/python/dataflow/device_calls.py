@@ -76,13 +76,13 @@ class TorchCalls:
             return self._joined_tensors(node, last, arguments, keywords, env)
         if last in torch.MIXING_FUNCTIONS:
             values = [value for value in (*arguments, *keywords.values()) if value.kind not in CONTAINERS]
-            found = self.meet(node, values, is_contraction=last in torch.CONTRACTIONS)
+            found = self.meet(node, values, last)
             return found if found.kind not in ("unknown", "host") else TENSOR
         if last == "from_numpy" or (last == "load" and is_cpu_argument(node, "map_location")):
             return ON_CPU
         operands = [*arguments, *keywords.values()]
         if last in torch.MIXING_WITH_OPERANDS and _tensors(operands) > 1:
-            return self.meet(node, operands)
+            return self.meet(node, operands, last)
         if last in torch.SAME_DEVICE_FUNCTIONS and arguments:
             return self._same_device(node, last, arguments[0])
         return UNKNOWN
@@ -228,7 +228,7 @@ class TorchCalls:
         if value.kind == "cpu" or value.kind in TENSORS:
             operands = [value, *arguments, *keywords.values()]
             if name in torch.MIXING_METHODS or (name in torch.MIXING_WITH_OPERANDS and _tensors(operands) > 1):
-                return self.meet(node, operands, is_contraction=name in torch.CONTRACTIONS)
+                return self.meet(node, operands, name)
             if name in torch.SAME_DEVICE_METHODS:
                 return self._same_device(node, name, value)
             return value if value.kind == "model" else UNKNOWN
@@ -275,9 +275,12 @@ class TorchCalls:
 
     # -- mixing ---------------------------------------------------------------------------------------------------
 
-    def meet(self, node: ast.expr, values: list[Value], *, is_contraction: bool = False) -> Value:
-        """Note a conflict among the operands; the value of the operation, whose rank a contraction does not tell."""
-        self.conflicts.meet(node, values)
+    def meet(self, node: ast.expr, values: list[Value], operation: str = "") -> Value:
+        """Note a conflict among the operands; the value of the operation, whose rank a contraction does not tell.
+
+        `operation` is the name of a function or method of torch, "" for an operator.
+        """
+        self.conflicts.meet(node, values, scalars=operation in torch.NOT_EVEN_SCALARS)
         others = [value for value in values if value.kind in TENSORS]
         on_cpu = [value for value in values if value.kind == "cpu"]
         if others:
@@ -285,7 +288,7 @@ class TorchCalls:
         if on_cpu:
             known = all(value.kind in ("cpu", "host") for value in values)
             found = on_cpu[0] if known and len(on_cpu) == 1 else _broadest(on_cpu, known)
-            return found._replace(rank="unsure") if is_contraction else found
+            return found._replace(rank="unsure") if operation in torch.CONTRACTIONS else found
         if values and all(value.kind == "host" for value in values):
             anchors = {value.anchor for value in values if value.anchor}
             return Value("host", anchor=anchors.pop() if len(anchors) == 1 else "")

@@ -6,11 +6,11 @@ import ast
 from typing import Literal
 
 from trl_lint.memos import per_module
-from trl_lint.missing import ABSENT
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.python.dataflow import torch_facts as torch
 from trl_lint.python.dataflow.interpreter import Env, Interpreter, Plain, dotted
 from trl_lint.python.module import FunctionNode, PythonModule
-from trl_lint.python.values import argument
+from trl_lint.python.values import argument, literal
 
 Precision = Literal["float16", "bfloat16", "other", "unknown"]
 
@@ -105,7 +105,7 @@ class PrecisionDomain(Plain[Precision]):
         func = node.func
         origins = self.module.names.origins(func)
         if origins and all(origin.startswith("torch.") for origin in origins):
-            self._see(node, self._of_function(node, env))
+            self._see(node, self._of_where(node, env) if "torch.where" in origins else self._of_function(node, env))
             return self._named(argument(node, "dtype"))
         if not isinstance(func, ast.Attribute):
             return "unknown"
@@ -126,6 +126,12 @@ class PrecisionDomain(Plain[Precision]):
             return self._named(given)
         return self.evaluate(node.args[0], env)
 
+    def _of_where(self, node: ast.Call, env: Env[Precision]) -> Precision:
+        """The precision of the tensor that `torch.where` chooses from beside a number."""
+        chosen = [argument(node, "input", 1), argument(node, "other", 2)]
+        tensors = [one for one in chosen if isinstance(one, ast.expr) and not _is_number(one)]
+        return self.evaluate(tensors[0], env) if len(tensors) == 1 else "unknown"
+
     def _converted(self, node: ast.Call, value: Precision) -> Precision:
         given = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg in ("dtype", None))]
         named = [self._named(arg) for arg in given]
@@ -140,3 +146,12 @@ class PrecisionDomain(Plain[Precision]):
         if prefix != "torch" or last not in torch.DTYPES:
             return "unknown"
         return _NAMES.get(last, "other")
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Whether an expression is written as a number or as a limit of a precision."""
+    if isinstance(node, ast.UnaryOp):
+        return _is_number(node.operand)
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call):
+        return (dotted(node.value.func) or "") in ("torch.finfo", "finfo")
+    return literal(node) is not UNKNOWN

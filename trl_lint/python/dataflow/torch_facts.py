@@ -1,7 +1,8 @@
-"""What torch does with devices, as tables. Semantics were tried with FakeTensorMode on torch 2.13.
+"""What torch does with devices, as tables. Tried with FakeTensorMode on torch 2.13, and on a GPU with torch 2.11.
 
 A CPU tensor of one or more dimensions may not meet an accelerator tensor in arithmetic, comparison, `where`, `cat`,
-`matmul`, as a mask or as an index argument; a 0-dim CPU tensor may. Subscripts and item assignment are exempt.
+`matmul`, as a mask or as an index argument; a 0-dim CPU tensor may, but for the operations in `NOT_EVEN_SCALARS`.
+Subscripts and item assignment are exempt. `tests/oracle/gpu_facts.json` has what a GPU answered.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ CONTRACTIONS = words("""
 """)
 # Functions and methods that mix if they are given a second tensor: bounds, or the other operand.
 MIXING_WITH_OPERANDS = words("clamp clip max min")
+# Operations that have no exception for CPU tensors without dimensions. (Fake tensors have one for bounds.)
+NOT_EVEN_SCALARS = words("clamp clip isin l1_loss mse_loss smooth_l1_loss")
 # Free functions whose result lives where their first argument does.
 SAME_DEVICE_FUNCTIONS = words("""
     abs argmax argmin argsort clamp clip clone cumprod cumsum exp flip gelu log log1p log_softmax logsigmoid logsumexp
