@@ -113,11 +113,12 @@ def value_at(changes: Changes, at: int) -> str | None:
 
 @cache
 def text_of(package: str) -> str:
-    """The whole history of a package, "" if it is not recorded."""
-    if not package.isidentifier():  # never a path of its own
+    """The whole history of a package, "" if it is not recorded; `models/PACKAGE`: of what it states about models."""
+    folder, _, name = package.rpartition("/")
+    if not name.isidentifier() or folder not in ("", "models"):  # never a path of its own
         return ""
     try:
-        with open(os.path.join(rules_dir(), "api", f"{package}.txt"), encoding="utf-8") as stream:
+        with open(os.path.join(rules_dir(), folder or "api", f"{name}.txt"), encoding="utf-8") as stream:
             return stream.read()
     except OSError:
         return ""

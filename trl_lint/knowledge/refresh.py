@@ -1,8 +1,9 @@
-"""Bring `rules/releases`, `rules/api` and `rules/conditions` up to date:
-`python -m trl_lint.knowledge.refresh releases|api|conditions [PACKAGE…]`.
+"""Bring `rules/releases`, `rules/api`, `rules/conditions` and `rules/models` up to date:
+`python -m trl_lint.knowledge.refresh releases|api|conditions|models [PACKAGE…]`.
 
 `releases` lists what the index has, `api` reads the archives and writes the API histories, `api --verify` checks them
-(`trl_lint.knowledge.refresher`), `conditions` adds what new releases refuse and warn about.
+(`trl_lint.knowledge.refresher`), `conditions` adds what new releases refuse and warn about, `models` reads what they
+state about models.
 
 A command for those who work on the tool; nothing else imports it. Where the index tells no dates, the date already in
 the list is kept.
@@ -89,6 +90,15 @@ def refresh_api(names: list[str]) -> int:
     return write_histories(names)
 
 
+def refresh_models(names: list[str], asked: argparse.ArgumentParser) -> int:
+    from trl_lint.knowledge.refresher.models_build import RECORDED
+    from trl_lint.knowledge.refresher.models_build import refresh_models as write_models
+
+    if unknown := [name for name in names if name not in RECORDED]:
+        asked.error(f"no such package: {', '.join(unknown)} (known: {', '.join(RECORDED)})")
+    return write_models(names or list(RECORDED))
+
+
 def refresh_conditions(names: list[str], anew: bool, asked: argparse.ArgumentParser) -> int:
     from trl_lint.knowledge.refresher.conditions_build import RECORDED
     from trl_lint.knowledge.refresher.conditions_build import refresh_conditions as write_conditions
@@ -106,12 +116,13 @@ def verify_api(names: list[str], releases: dict[str, str]) -> int:
 
 def parser() -> argparse.ArgumentParser:
     from trl_lint.knowledge.refresher.conditions_build import RECORDED as WITH_CONDITIONS
+    from trl_lint.knowledge.refresher.models_build import RECORDED as WITH_MODELS
     from trl_lint.knowledge.refresher.packages import PACKAGES as RECORDED
 
     parser = argparse.ArgumentParser(
         prog="python -m trl_lint.knowledge.refresh",
-        description="Bring the lists of releases (`releases`), the API histories (`api`) or what releases refuse "
-        "(`conditions`) up to date.",
+        description="Bring the lists of releases (`releases`), the API histories (`api`), what releases refuse "
+        "(`conditions`) or what they state about models (`models`) up to date.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
     listing = commands.add_parser("releases", help="what the index has")
@@ -129,6 +140,8 @@ def parser() -> argparse.ArgumentParser:
     conditions = commands.add_parser("conditions", help="what the releases refuse, read from their archives")
     conditions.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(WITH_CONDITIONS))
     conditions.add_argument("--anew", action="store_true", help="read all releases again, not only new ones")
+    models = commands.add_parser("models", help="what the releases state about models, read from their archives")
+    models.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(WITH_MODELS))
     return parser
 
 
@@ -156,6 +169,8 @@ def main(arguments: list[str]) -> int:
         return refresh_releases(args.packages)
     if args.command == "conditions":
         return refresh_conditions(args.packages, args.anew, asked)
+    if args.command == "models":
+        return refresh_models(args.packages, asked)
     names = args.packages or list(RECORDED)
     if unknown := [name for name in names if name not in RECORDED]:
         asked.error(f"no such package: {', '.join(unknown)} (known: {', '.join(RECORDED)})")

@@ -12,13 +12,19 @@ from trl_lint.knowledge.refresher.history import Symbol, Timeline
 from trl_lint.knowledge.refresher.release import PRESENT
 
 _WIDTH = 118
+# Symbols whose facts of one history share a line.
+_GROUPED = ("module", "outside", "family ", "targets", "templates", "columns ")
 # The order in a file: what a check needs first comes first, and messages, which only `diagnose` reads, last.
-_SECTIONS = ("requires", "modules", "module ", "outside", "class ", "def ", "config ", "flags ", "messages")
+_SECTIONS = ("requires", "modules", "module ", "outside", "class ", "def ", "config ", "flags ", "messages",
+             "family ", "targets", "templates", "columns ")  # fmt: skip
 
 
-def render(package: str, releases: list[str], history: dict[str, Symbol]) -> str:
-    """The text of a history. `releases` are those that were read: of any other one nothing is known."""
-    lines = [f"# {package}: written by `python -m trl_lint.knowledge.refresh api {package}`, not by hand"]
+def render(package: str, releases: list[str], history: dict[str, Symbol], command: str = "api") -> str:
+    """The text of a history. `releases` are those that were read: of any other one nothing is known.
+
+    `command` is what writes the file.
+    """
+    lines = [f"# {package}: written by `python -m trl_lint.knowledge.refresh {command} {package}`, not by hand"]
     lines.append("releases")
     lines += _wrap([releases])
     for symbol in sorted(history, key=lambda name: (_section(name), name)):
@@ -52,7 +58,7 @@ def _render_symbol(symbol: str, found: Symbol) -> list[str]:
     singles: list[tuple[str, str]] = []
     for name, timeline in found.facts.items():
         text = _changes(timeline, start)
-        if symbol.startswith(("module", "outside")) or (name.startswith(".") and text.startswith("=")):
+        if symbol.startswith(_GROUPED) or (name.startswith(".") and text.startswith("=")):
             groups.setdefault(text, []).append(name)
         else:
             singles.append((name, text))
