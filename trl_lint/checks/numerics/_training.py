@@ -123,6 +123,11 @@ def kind_of_launch(launch: Launch, project: Project) -> TrainingKind:
     return "preference" if _PREFERENCE_WORDS.search(text) else "other"
 
 
+def is_off(value: object) -> bool:
+    """Whether the trainers take a value for "no clipping": None, zero, negative (`max_grad_norm > 0` is their test)."""
+    return value is None or (isinstance(value, (int, float)) and not value > 0)
+
+
 def bool_flag(launch: Launch, *names: str) -> bool | None:
     """A boolean flag as HfArgumentParser reads it: absent is False, alone is True; None if nobody can tell."""
     for name in names:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._runs import after_flags, recipe_launches, runs_of
+from trl_lint.checks._runs import after_flags, recipe_launches
 from trl_lint.checks.numerics._training import (
     config_class,
+    is_off,
     is_policy_optimisation,
     kind_of_class,
     kind_of_launch,
@@ -18,22 +18,21 @@ from trl_lint.checks.numerics._training import (
     kind_of_recipe,
 )
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Edit, Finding, Fix, Severity
+from trl_lint.finding import Edit, Finding, Fix, Location, Severity
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.paths import is_test_file
-from trl_lint.python.guards import bindings, key_of, last_name
+from trl_lint.python.guards import key_of, last_name
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.knowledge.families import TrainingKind
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
+    from trl_lint.project.runs import Run
 
 # Any of these in the code of a module means that clipping was thought of, by whatever name.
 _CLIPS = regex(
@@ -45,10 +44,11 @@ _TITLE = "Clip to the usual norm: `{}`"
 
 class GradientClippingOff(Rule):
     code = "TRL601"
-    triggers = ("(max_grad_norm=)", ".backward", "deepspeed.initialize")
-    needles = (b"max_grad_norm=", b"max_grad_norm =", b".backward(", b"deepspeed.initialize")
+    triggers = ("(max_grad_norm=)", ".backward", "deepspeed.initialize", ".clip_grad_norm_")
+    needles = (b"max_grad_norm=", b"max_grad_norm =", b".backward(", b"deepspeed.initialize", b".clip_grad_norm_(")
     holding = ("clipping",)
     launches = True
+    runs = True
 
     def check_call(self, site: Site) -> Iterator[Finding]:
         name = last_name(site.call.func)
@@ -58,6 +58,8 @@ class GradientClippingOff(Rule):
             yield from self._check_loop(site)
         elif name == "initialize":
             yield from self._check_deepspeed(site)
+        elif name == "clip_grad_norm_":
+            yield from self._check_clip(site)
 
     # -- a config in Python ------------------------------------------------------------------------------------------
 
@@ -90,11 +92,12 @@ class GradientClippingOff(Rule):
             return
         if not is_policy_optimisation(module):
             return
+        from trl_lint.checks.numerics._deepspeed_clipping import deepspeed_clips
         from trl_lint.checks.numerics._scalars import moves_scalars
 
         if moves_scalars(step, module):
             return
-        if is_accelerate_backward(site.call) and deepspeed_clips(module.path, site.project):
+        if is_of_accelerator(site.call) and deepspeed_clips(module.path, site.project):
             return
         yield self.finding(
             site.location,
@@ -103,6 +106,23 @@ class GradientClippingOff(Rule):
             severity="warning",
             related=(module.location(step, "the step is taken here"),),
         )
+
+    def _check_clip(self, site: Site) -> Iterator[Finding]:
+        """`accelerator.clip_grad_norm_` of a loop whose steps DeepSpeed takes: it clips nothing."""
+        module = site.module
+        if not is_of_accelerator(site.call) or not is_policy_optimisation(module) or is_test_file(module.path):
+            return
+        from trl_lint.checks.numerics._deepspeed_clipping import deepspeed_leaves_unclipped
+
+        verdict = deepspeed_leaves_unclipped(module.path, site.project)
+        if verdict is not None:
+            yield self.finding(
+                site.location,
+                "this clips nothing under DeepSpeed, which clips by its own config alone, and that has no "
+                f"`gradient_clipping` ({verdict.scope})",
+                severity=verdict.severity,
+                related=verdict.related,
+            )
 
     # -- an inline DeepSpeed config ----------------------------------------------------------------------------------
 
@@ -116,25 +136,40 @@ class GradientClippingOff(Rule):
             or is_test_file(module.path)
         ):
             return
+        from trl_lint.checks.numerics._deepspeed_clipping import (
+            clips_dict,
+            constant_text,
+            edit_dict,
+            never_clips,
+            read_dict,
+        )
+
         found = read_dict(site)
         if found is None or clips_dict(*found, module):
             return
         place, config = found
-        given = next(
-            (v for k, v in zip(config.keys, config.values, strict=True) if _constant(k) == "gradient_clipping"), None
-        )
+        pairs = zip(config.keys, config.values, strict=True)
+        given = next((value for key, value in pairs if constant_text(key) == "gradient_clipping"), None)
+        severity: Severity = "warning"
+        scope = ""
+        related: tuple[Location, ...] = ()
         if given is not None:
             if not is_off(module.value(given)):
                 return
             edit: Edit | None = module.source.edit(*module.span(given), "1.0")
         else:
+            verdict = never_clips(site.project.environment(module.path), "warning")
+            if verdict is None:
+                return
+            severity, scope, related = verdict.severity, f" ({verdict.scope})", verdict.related
             edit = edit_dict(site, config)
         text = '"gradient_clipping": 1.0'
         yield self.finding(
             module.location(given if given is not None else place),
-            "this DeepSpeed config clips no gradients: without a positive `gradient_clipping` DeepSpeed does not clip",
-            severity="warning",
-            related=(module.location(call, "the engine that trains with it"),),
+            "this DeepSpeed config clips no gradients: DeepSpeed clips only where `gradient_clipping` is positive"
+            f"{scope}",
+            severity=severity,
+            related=(module.location(call, "the engine that trains with it"), *related),
             fix=Fix(_TITLE.format(text), "unsafe", (edit,)) if edit is not None else None,
         )
 
@@ -169,6 +204,22 @@ class GradientClippingOff(Rule):
             fix=fix,
         )
 
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        """A DeepSpeed config that does not clip as the arguments of the trainer say."""
+        from trl_lint.checks._trainers import is_compared
+
+        if not is_compared(run) or (run.deepspeed is None and run.accelerate is None):
+            return
+        from trl_lint.checks.numerics._deepspeed_clipping import unclipped
+
+        kind = kind_of_class(run.config.rpartition(".")[2])
+        kinds = (kind, kind_of_launch(run.launch, run.project))
+        highest = severity_of(*kinds, {run.config.partition(".")[0]})
+        for found in unclipped(run, highest, run.launch.is_documentation):
+            yield self.finding(
+                found.location, found.message, severity=found.severity, related=found.related, fix=found.fix
+            )
+
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         value = launch.flag("--max_grad_norm")
         if isinstance(value, Missing) or not is_off_text(value.text):
@@ -191,11 +242,6 @@ def is_refused(document: Document, project: Project) -> bool:
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
-
-
-def is_off(value: object) -> bool:
-    """Whether the trainers take a value for "no clipping": None, zero, negative (`max_grad_norm > 0` is their test)."""
-    return value is None or (isinstance(value, (int, float)) and not value > 0)
 
 
 def is_off_text(text: object) -> bool:
@@ -253,99 +299,13 @@ def takes_optimizer(call: ast.Call) -> bool:
     return any(re.search(r"opt(?:im|$|_)", last_name(arg), re.I) for arg in given)
 
 
-def is_accelerate_backward(call: ast.Call) -> bool:
+def is_of_accelerator(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and "accel" in last_name(call.func.value).lower()
 
 
 def clips(module: PythonModule) -> bool:
     """Whether the code of a module clips, by a call, a helper or an argument; comments do not count."""
     return _CLIPS.search(_COMMENT.sub("", module.text)) is not None
-
-
-def deepspeed_clips(path: str, project: Project) -> bool:
-    """Whether every known run of a file hands the backward pass to DeepSpeed with a config that clips."""
-    runs = runs_of(path, project)
-    return bool(runs) and all(_run_clips(run, project) for run in runs)
-
-
-def _run_clips(run: Launch, project: Project) -> bool:
-    from trl_lint.sources.nodes import find, value_of
-
-    config = project.run_of(run).accelerate
-    if config is None or config.value("distributed_type") != "DEEPSPEED":
-        return False
-    file = config.value("deepspeed_config.deepspeed_config_file")
-    if isinstance(file, str):  # what clips stands in that file, and the key here would be refused
-        names = {os.path.basename(file)}
-        roots = [d.root for d in project.documents("deepspeed") if os.path.basename(d.path) in names]
-        return any(
-            not is_off(value_of(node)) for root in roots if (node := find(root, "gradient_clipping")) is not None
-        )
-    node = find(config.root, "deepspeed_config.gradient_clipping")
-    return node is not None and not is_off(value_of(node))
-
-
-def read_dict(site: Site) -> tuple[ast.expr, ast.Dict] | None:
-    """The dict that a `deepspeed.initialize` is configured with, and the place it is best shown at."""
-    config = argument(site.call, "config", 7)
-    if config is ABSENT:
-        config = argument(site.call, "config_params", 8)
-    if isinstance(config, ast.Dict):
-        return config, config
-    if not isinstance(config, ast.Name):
-        return None
-    values = bindings(site.module).get(config.id, [])
-    if len(values) != 1 or not isinstance(values[0], ast.Dict) or not site.module.names.is_literal_only(config.id):
-        return None
-    target = site.module.parents.get(values[0])
-    shown = target.targets[0] if isinstance(target, ast.Assign) else config
-    return shown, values[0]
-
-
-def clips_dict(place: ast.expr, config: ast.Dict, module: PythonModule) -> bool:
-    """Whether a config dict may clip after all: it takes in other dicts, or is changed after it was written."""
-    if any(key is None or _constant(key) is None for key in config.keys):
-        return True
-    name = key_of(place)
-    if not name:
-        return False
-    if any("gradient_clipping" in ast.unparse(value) for value in bindings(module).get(f"{name}[]", ())):
-        return True
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and key_of(node.value) == name:
-            if _constant(node.slice) in (None, "gradient_clipping"):
-                return True
-        elif isinstance(node, ast.Call):
-            func = node.func
-            if isinstance(func, ast.Attribute) and key_of(func.value) == name and func.attr in ("update", "setdefault"):
-                return True
-            # Handed to a helper that may fill it in; `deepspeed.initialize` itself reads only.
-            if last_name(func) not in ("initialize", "print", "dumps", "dump", "len", "init") and any(
-                key_of(arg) == name for arg in node.args
-            ):
-                return True
-    return False
-
-
-def _constant(node: ast.expr | None) -> str | None:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
-
-
-def edit_dict(site: Site, config: ast.Dict) -> Edit | None:
-    """Put the key in front of the others, on a line of its own if they have one."""
-
-    def change(node: cst.Dict) -> cst.Dict:
-        import libcst as cst
-
-        space = node.lbrace.whitespace_after
-        if isinstance(space, cst.ParenthesizedWhitespace):
-            comma = cst.Comma(whitespace_after=space.with_changes(first_line=cst.TrailingWhitespace(), empty_lines=[]))
-        else:
-            comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-        key = cst.DictElement(cst.SimpleString('"gradient_clipping"'), cst.Float("1.0"), comma=comma)
-        return node.with_changes(elements=[key, *node.elements])
-
-    return rewrite(site, config, change) if config.keys else None
 
 
 def is_rl_project(path: str, project: Project) -> bool:
