@@ -138,7 +138,7 @@ def with_line(log: str, code: str) -> str:
     if not before:
         raise WrongError("CHANGELOG.md has no line of a rule to put this one behind")
     place = before[-1] + 1
-    while lines[place].startswith("  "):
+    while place < len(lines) and lines[place].startswith("  "):
         place += 1
     return "".join([*lines[:place], f"* {code}: FILL IN: what it finds\n", *lines[place:]])
 
