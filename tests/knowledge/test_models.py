@@ -4,8 +4,10 @@ import re
 
 import pytest
 
-from trl_lint.knowledge import architectures, models
-from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge import architectures, datasets, models
+from trl_lint.knowledge.columns import trainer_columns
+from trl_lint.knowledge.histories import positions, releases, text_of
+from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.refresher.history import merge
 from trl_lint.knowledge.refresher.modeling import family_of, read_modeling
 from trl_lint.knowledge.refresher.models import model_facts
@@ -241,3 +243,54 @@ def test_habits_are_those_of_the_id_itself():
     assert models.habit_of("meta-llama/Llama-3.2-11B-Vision-Instruct").pad == ""
     assert models.habit_of("Qwen/Qwen2.5-1.5B").turn_end == "<|im_end|>"
     assert models.habit_of("Qwen/Qwen2.5-1.5B-Instruct").turn_end == ""
+
+
+# -- datasets and columns ---------------------------------------------------------------------------------------------
+
+
+def test_each_dataset_has_one_row_and_columns():
+    rows = datasets._rows()
+    assert len({row.ids for row in rows.values()}) >= 50
+    assert sum(len(row.ids) for row in datasets.read_rows("models/datasets.toml", datasets._Table).dataset) == len(rows)
+    assert all(row.columns and row.source.startswith("https://github.com/") for row in rows.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "columns"),
+    [
+        ("openai/gsm8k", "main", {"question", "answer"}),
+        ("gsm8k", "", {"question", "answer"}),
+        ("trl-internal-testing/zen", "standard_preference", {"prompt", "chosen", "rejected"}),
+        ("trl-internal-testing/zen", "", None),
+        ("me/mine", "", None),
+    ],
+)
+def test_datasets_are_found_by_id_and_configuration(name, config, columns):
+    found = datasets.hub_dataset(name, config)
+    assert (set(found.columns) if found else None) == columns
+
+
+def test_rows_of_one_trainer_do_not_overlap():
+    table = trainer_columns()
+    for release in releases("trl"):
+        for name in {name for row in table.needs for name in row.trainers}:
+            assert sum(name in row.trainers and holds(row.releases, release) for row in table.needs) <= 1
+
+
+def test_what_a_trainer_keeps_is_what_it_needs():
+    """The columns that the newest releases name themselves are among those of the table."""
+    for name in ("GRPOTrainer", "RLOOTrainer"):
+        row = next(row for row in trainer_columns().needs if name in row.trainers)
+        assert set(row.one_of[0]) <= architectures.kept_columns(name, releases("trl")[-1])
+
+
+@pytest.mark.parametrize("trainer", ["GRPOTrainer", "RLOOTrainer"])
+def test_releases_that_refuse_streams_are_those_with_the_sentence(trainer):
+    """`rules/api` was read from the same archives, by other means."""
+    row = next(row for row in trainer_columns().streams if trainer in row.trainers)
+    refusing = [release for release in releases("trl") if holds(row.refused, release)]
+    sentence = f"Iterable datasets are not yet supported in {trainer}."
+    (said,) = [line for line in text_of("trl").split("\n") if sentence in line]
+    first, last = said.split("\t")[0].split(" | ")[1:]
+    assert refusing[0] == first.split()[0]
+    assert positions("trl")[refusing[-1]] + 1 == positions("trl")[last.split()[0]]
