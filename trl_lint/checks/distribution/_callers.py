@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from trl_lint.checks.distribution._device import resolver_of
 from trl_lint.finding import Location, Severity
-from trl_lint.memos import per_module, per_project
-from trl_lint.paths import is_test_file
+from trl_lint.memos import per_module
+from trl_lint.project.callers import files_calling, may_import
 from trl_lint.python.guards import call_sites, last_name
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.records import NamedTuple
@@ -27,11 +25,10 @@ if TYPE_CHECKING:
     from trl_lint.python.dataflow.places import Value
 
 _CALLERS_DEEP = 3
-# What is looked at for one finding: calls, names that are searched for in other files, files that are searched, files
-# with such a name that are asked for an import, and files that are parsed. What lies beyond is not known.
+# What is looked at for one finding: calls, names that are searched for in other files, files with such a name that are
+# asked for an import, and files that are parsed. What lies beyond is not known.
 _MOST_SITES = 12
 _MOST_NAMES = 3
-_MOST_FILES = 1_000
 _MOST_ASKED = 50
 _MOST_PARSED = 8
 # Methods that a framework calls with what it has moved to the accelerator before, by a word in a base of their class.
@@ -150,9 +147,9 @@ class _Callers:
     def _modules_calling(self, name: str, is_method: bool, module: PythonModule) -> Iterator[PythonModule]:
         """The other modules of the project, no tests, in which a function of a module may be called."""
         self.names -= 1
-        found = _files_calling(f"{'.' if is_method else ''}{name}(", self.project) if self.names >= 0 else []
+        found = files_calling(f"{'.' if is_method else ''}{name}(", self.project) if self.names >= 0 else []
         for path in found[:_MOST_ASKED]:
-            if path == module.path or (not is_method and not _may_import(path, module.path, self.project)):
+            if path == module.path or (not is_method and not may_import(path, module.path, self.project)):
                 continue
             self.parsed.add(path)
             if len(self.parsed) > _MOST_PARSED:
@@ -210,37 +207,3 @@ def _passed_in(module: PythonModule, caller: FunctionNode, project: Project) -> 
     from trl_lint.python.dataflow.device import passed_in
 
     return passed_in(module, caller, resolver_of(project))
-
-
-@per_project
-def _files_calling(needle: str, project: Project) -> list[str]:
-    """The Python files of the project, no tests, that hold the name of a function with its bracket."""
-    return [path for path in _python_files(project) if _holds(project, path, needle)]
-
-
-@per_project
-def _python_files(project: Project) -> list[str]:
-    """The first of the Python files of the project that are no tests."""
-    paths = (path for path in project.paths() if path.endswith(".py"))
-    own = (path for path in paths if not is_test_file(os.path.relpath(path, project.root)))
-    return list(islice(own, _MOST_FILES))
-
-
-def _holds(project: Project, path: str, needle: str) -> bool:
-    with suppress(OSError, SourceError):
-        return project.files.holds(path, needle.encode())
-    return False
-
-
-def _may_import(path: str, home: str, project: Project) -> bool:
-    """Whether a file imports from the module `home`, or from a package around it, which may offer its names."""
-    parts = [
-        part for part in os.path.relpath(home, project.root).removesuffix(".py").split(os.sep) if part != "__init__"
-    ]
-    words = "|".join(map(re.escape, parts[-3:]))
-    pattern = (
-        rf"(?m)^[ \t]*(?:from[ \t]+[\w.]*\b(?:{words})\b|from[ \t]+\.+[ \t]*import\b|import[ \t]+[\w.]*\b(?:{words})\b)"
-    )
-    with suppress(OSError, SourceError):
-        return project.files.fits(path, pattern.encode("utf-8", "replace"))
-    return False
