@@ -127,11 +127,12 @@ def _may_leave(statement: ast.stmt, atom: Atom, mentions: Callable[[ast.expr], b
 def call_sites(module: PythonModule, function: FunctionNode) -> list[ast.Call]:
     """The calls of a function in its own module: `name(…)`, or `self.name(…)` for a method."""
     kind = ast.Attribute if isinstance(module.parents.get(function), ast.ClassDef) else ast.Name
-    return _calls_by_name(module).get((kind, function.name), [])
+    return calls_by_name(module).get((kind, function.name), [])
 
 
 @per_module
-def _calls_by_name(module: PythonModule) -> dict[tuple[type[ast.expr], str], list[ast.Call]]:
+def calls_by_name(module: PythonModule) -> dict[tuple[type[ast.expr], str], list[ast.Call]]:
+    """The calls of a module by how their callee is written: a name, or an attribute, and its last part."""
     table: dict[tuple[type[ast.expr], str], list[ast.Call]] = {}
     for call in module.calls:
         func = call.func

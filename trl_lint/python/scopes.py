@@ -26,6 +26,7 @@ class Scopes:
         self._tree, self._parents = module.tree, module.parents
         self._sites: dict[str, list[ast.AST]] = {}  # by name; in which scope a site is, is asked for few of the names
         self._bound: dict[str, dict[ast.AST, list[ast.AST]]] = {}
+        self._ordered: set[str] = set()
         for name, site in _sites(module):
             self._sites.setdefault(name, []).append(site)
         # `global` and `nonlocal`: bound in more scopes than one
@@ -40,6 +41,17 @@ class Scopes:
             for site in self._sites.get(name, ()):
                 found.setdefault(self.scope(site), []).append(site)
         return found
+
+    def sites_of(self, name: str) -> dict[ast.AST, list[ast.AST]]:
+        """The places that bind a name, by their scope, in the order of the text; none for one shared by several."""
+        if name in self._shared:
+            return {}
+        bound = self._bound_in(name)
+        if name not in self._ordered:
+            self._ordered.add(name)
+            for sites in bound.values():
+                sites.sort(key=_place)
+        return bound
 
     def scope(self, node: ast.AST) -> ast.AST:
         """The function, class, comprehension or module whose names a node uses and binds."""
