@@ -164,6 +164,24 @@ def test_a_trainer_is_read_with_its_config() -> None:
     ]
 
 
+_SHIM = """
+from .trainer import MyTrainer as _MyTrainer
+
+class MyTrainer(_MyTrainer):
+    def __init__(self, *args, **kwargs):
+        warnings.warn("moved", FutureWarning)
+        super().__init__(*args, **kwargs)
+"""
+
+
+def test_a_class_that_moved_is_read_where_it_is_now() -> None:
+    files = {"pkg/base.py": _BASE, "pkg/config.py": _HEIR, "pkg/trainer.py": _TRAINER, "pkg/old.py": _SHIM}
+    assert {each.home for each in modules(files) if each.owner == "MyTrainer"} == {"pkg.trainer"}
+    own = _SHIM.replace("*args, **kwargs):", "model, **kwargs):")
+    homes = {each.home for each in modules({**files, "pkg/old.py": own}) if each.owner == "MyTrainer"}
+    assert homes == {"pkg.trainer", "pkg.old"}
+
+
 def test_what_is_broken_or_endless_ends() -> None:
     assert modules({"pkg/a.py": "class A(:"}) == []
     loop = "@dataclass\nclass A(A):\n    a: int = 1\n    def __post_init__(self):\n        self.__post_init__()\n"

@@ -65,7 +65,7 @@ def release_conditions(
         for cls in sources.modules[name].classes.values() if _is_asked(name, modules) else ():
             if _is_config(sources, cls):
                 found += _of_config(sources, cls)[0]
-            elif cls.name.endswith("Trainer") and "__init__" in cls.functions:
+            elif cls.name.endswith("Trainer") and "__init__" in cls.functions and not _is_second_name(sources, cls):
                 found += _of_trainer(sources, cls)
     return list(dict.fromkeys(found))
 
@@ -77,6 +77,14 @@ def _is_asked(name: str, modules: tuple[str, ...]) -> bool:
 def _is_config(sources: Sources, cls: ClassSource) -> bool:
     own = [each for each in sources.order(cls) if isinstance(each, ClassSource)]
     return any(each.is_dataclass for each in own) and any("__post_init__" in each.functions for each in own)
+
+
+def _is_second_name(sources: Sources, cls: ClassSource) -> bool:
+    """Whether a class stands in for one of the same name that has moved: it hands on whatever it is given."""
+    init = cls.functions["__init__"].args
+    is_open = len([*init.posonlyargs, *init.args]) == 1 and init.vararg is not None and init.kwarg is not None
+    bases = [each for each in sources.order(cls)[1:] if isinstance(each, ClassSource)]
+    return is_open and not init.kwonlyargs and any(each.name == cls.name for each in bases)
 
 
 @lru_cache(maxsize=256)

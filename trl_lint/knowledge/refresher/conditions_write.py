@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.refresher.conditions import Condition
 
 _LONGEST_SENTENCE = 160
-_LONGEST_PARTLY = 160
+_LONGEST_PARTLY = 320
 
 
 class Key(NamedTuple):
