@@ -6,6 +6,7 @@ import pytest
 
 from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, truth_of, value_of
 from trl_lint.knowledge.condition_names import deciding, names_in
+from trl_lint.knowledge.condition_things import Thing
 
 
 class World:
@@ -138,3 +139,50 @@ def test_the_work_is_linear_in_the_expression() -> None:
     text = " and ".join(["(a if b else c) > 1"] * 2000)
     assert truth_of(text, World(a=2, b=True)) is True
     assert truth_of("(" * 150 + "a" + ")" * 150, World(a=1)) is True
+
+
+MODEL = Thing(frozenset({"PreTrainedModel", "Module"}), is_whole=True, is_true=True)
+OTHER = Thing(frozenset({"PreTrainedModel"}), is_whole=True, is_true=True)
+OBJECT = Thing(frozenset())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("arg.model is None", False),
+        ("arg.model is not None and arg.ref_model is None", False),
+        ("arg.model is arg.model", True),
+        ("arg.model is arg.ref_model", UNKNOWN),
+        ("arg.none is arg.model", False),
+        ("arg.text is arg.text", UNKNOWN),
+        ("arg.text is arg.model", False),
+        ("isinstance(arg.model, str)", False),
+        ("isinstance(arg.object, str)", False),
+        ("isinstance(arg.model, PreTrainedModel)", True),
+        ("isinstance(arg.model, (str, PeftModel))", False),
+        ("isinstance(arg.object, PeftModel)", UNKNOWN),
+        ("arg.model and True", True),
+        ("arg.object and True", UNKNOWN),
+        ("arg.model == 'x'", UNKNOWN),
+        ("arg.model in ('x', 'y')", UNKNOWN),
+        ("arg.model.config.x == 1", UNKNOWN),
+        ("arg.model.lower() == 'x'", UNKNOWN),
+        ("arg.model < 1", UNKNOWN),
+        ("len(arg.models) != 2", False),
+        ("any(e1 is None for e1 in arg.models)", False),
+        ("any(isinstance(e1, str) for e1 in arg.models)", False),
+        ("(arg.text if isinstance(arg.object, PeftModel) else arg.model) is None", UNKNOWN),
+    ],
+)
+def test_objects_are_not_plain_values(text: str, expected: object) -> None:
+    given = {"model": MODEL, "ref_model": OTHER, "object": OBJECT, "none": None, "text": "x", "models": [MODEL, OTHER]}
+    world = World(**{f"arg_{name}": value for name, value in given.items()})
+    assert truth_of(text, world) is expected
+
+
+def test_what_two_objects_have_in_common() -> None:
+    common = MODEL.or_else(OTHER)
+    assert common.kinds == {"PreTrainedModel"}
+    assert common.is_instance(["PeftModel"]) is None
+    assert MODEL.or_else(MODEL) is MODEL
+    assert MODEL.or_else(OBJECT).is_true is None

@@ -30,6 +30,8 @@ from trl_lint.knowledge import (
     rules_dir,
     symptoms,
     told_elsewhere,
+    topics,
+    trainer_arguments,
     values,
     variables,
 )
@@ -55,8 +57,11 @@ READERS: dict[str, Callable[[], object]] = {
     "families/*.toml": families.families,
     "semantics/contradictions.toml": contradictions.every_contradiction,
     "semantics/groups.toml": arithmetic.group_rules,
+    "semantics/objects.toml": lambda: trainer_arguments.made_by("peft.LoraConfig"),
     "semantics/rewards.toml": rewards.reward_calls,
     "semantics/told_elsewhere.toml": told_elsewhere.owners,
+    "semantics/topics.toml": lambda: topics.topic_of(frozenset({"zero3()"})),
+    "semantics/trainer_positions.toml": trainer_arguments.orders,
     "semantics/values.toml": lambda: values.value_rules("trl.GRPOConfig"),
     "symptoms/*.toml": symptoms.causes,
 }

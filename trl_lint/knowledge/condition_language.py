@@ -15,6 +15,8 @@ import operator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from trl_lint.knowledge.condition_things import Thing, is_thing
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -37,7 +39,7 @@ _LARGEST_TEXT = 100_000
 
 
 class World(Protocol):
-    """What is known. Each answers a plain value (None, bool, number, text, list, tuple, dict) or UNKNOWN."""
+    """What is known. Each answers a plain value (None, bool, number, text, list, tuple, dict), a Thing or UNKNOWN."""
 
     def field(self, name: str) -> object: ...
 
@@ -118,8 +120,7 @@ class Evaluation:
             return found if isinstance(found, Mark) else not found
         if isinstance(node, ast.IfExp):
             return self._choose(node, self.truth)
-        found = self.value(node)
-        return found if isinstance(found, Mark) else bool(found)
+        return _truth(self.value(node))
 
     def value(self, node: ast.expr) -> object:
         """A plain value, UNKNOWN or CRASH."""
@@ -132,7 +133,10 @@ class Evaluation:
             found: object = UNKNOWN
             for part in node.values:
                 found = self.value(part)
-                if isinstance(found, Mark) or bool(found) is not is_and:
+                truth = _truth(found)
+                if isinstance(truth, Mark):
+                    return truth
+                if truth is not is_and:
                     return found
             return found
         if isinstance(node, ast.UnaryOp):
@@ -197,7 +201,7 @@ class Evaluation:
         for value in values:
             if isinstance(value, Mark):
                 return value
-        if any(_has_unknown(value) for value in values):
+        if any(_has_unknown(value) or is_thing(value) for value in values):
             return UNKNOWN
         try:
             result: object = function(*values)
@@ -214,9 +218,7 @@ class Evaluation:
             found = self._contains(left, right)
             return found if isinstance(found, Mark) or isinstance(kind, ast.In) else not found
         if isinstance(kind, (ast.Is, ast.IsNot)) and not isinstance(left, Mark) and not isinstance(right, Mark):
-            if right is not None and not isinstance(right, bool):
-                return UNKNOWN
-            return (left is right) is isinstance(kind, ast.Is)
+            return (left is right) is isinstance(kind, ast.Is) if _are_told_apart(left, right) else UNKNOWN
         return self._apply(_COMPARE[type(kind)], [left, right])
 
     def _contains(self, item: object, items: object) -> object:
@@ -301,6 +303,9 @@ class Evaluation:
         ]
         if isinstance(value, Mark):
             return value
+        if isinstance(value, Thing):
+            found = value.is_instance(names)
+            return UNKNOWN if found is None else found
         if value is None:
             return "object" in names
         if any(isinstance(value, _TYPES[name]) for name in names if name in _TYPES):
@@ -343,6 +348,22 @@ class Evaluation:
             elif item is (name == "any"):
                 return item
         return UNKNOWN if is_open else name == "all"
+
+
+def _are_told_apart(left: object, right: object) -> bool:
+    """Whether it is known if two values are one object: texts, numbers and two objects may be, or be equal only."""
+    if isinstance(left, Thing) and isinstance(right, Thing):
+        return left is right
+    return (
+        left is None or right is None or isinstance(right, bool) or isinstance(left, Thing) or isinstance(right, Thing)
+    )
+
+
+def _truth(value: object) -> object:
+    """Whether a value counts as true: True, False, UNKNOWN or CRASH."""
+    if isinstance(value, Thing):
+        return UNKNOWN if value.is_true is None else value.is_true
+    return value if isinstance(value, Mark) else bool(value)
 
 
 def _has_unknown(value: object) -> bool:

@@ -105,15 +105,40 @@ def statements(package: str, name: str, versions: Mapping[str, str], world: Worl
     `world` answers for fields as they are given or by default, for arguments and facts. A release that was not read
     says nothing.
     """
-    own = conditions_of(package, name, versions.get(package, ""))
-    before = {each.sentence: each.condition for each in own if each.kind == "before"}
-    bases = [each.sentence.split(":") for each in own if each.kind == "base"]
-    known = [base for base in bases if is_recorded(base[0], versions.get(base[0], ""))]
-    theirs = {tuple(base): conditions_of(base[0], base[1], versions[base[0]]) for base in known}
-    after: dict[str, str] | None = None
-    if len(known) == len(bases) == 1:
-        after = {each.sentence: each.condition for found in theirs.values() for each in found if each.kind == "after"}
-    joined = Joined(world, before, after)
+    own, theirs = _own_and_base(package, name, versions)
+    joined = _joined(own, theirs, world)
     for (owner, _), found in theirs.items():
         yield from (Statement(owner, each, joined.given()) for each in found if each.kind in _SPEAKING)
     yield from (Statement(package, each, joined) for each in own if each.kind in _SPEAKING)
+
+
+def trainer_statements(
+    package: str, name: str, config: str, versions: Mapping[str, str], world: World
+) -> Iterator[Statement]:
+    """Everything that a trainer says of its arguments and of a config of this class, which was made before.
+
+    `world` answers for the fields as the config was given them.
+    """
+    joined = _joined(*_own_and_base(package, config, versions), world)
+    for each in conditions_of(package, name, versions.get(package, "")):
+        if each.kind in _SPEAKING:
+            yield Statement(package, each, joined)
+
+
+_Theirs = dict[tuple[str, str], tuple[Condition, ...]]
+
+
+def _own_and_base(package: str, name: str, versions: Mapping[str, str]) -> tuple[tuple[Condition, ...], _Theirs]:
+    """What a class says, and what its bases from other packages do, by package and name, as far as they were read."""
+    own = conditions_of(package, name, versions.get(package, ""))
+    bases = [each.sentence.split(":") for each in own if each.kind == "base"]
+    known = [(owner, base) for owner, base in bases if is_recorded(owner, versions.get(owner, ""))]
+    return own, {(owner, base): conditions_of(owner, base, versions[owner]) for owner, base in known}
+
+
+def _joined(own: tuple[Condition, ...], theirs: _Theirs, world: World) -> Joined:
+    before = {each.sentence: each.condition for each in own if each.kind == "before"}
+    after: dict[str, str] | None = None
+    if len(theirs) == 1 == sum(each.kind == "base" for each in own):
+        after = {each.sentence: each.condition for found in theirs.values() for each in found if each.kind == "after"}
+    return Joined(world, before, after)

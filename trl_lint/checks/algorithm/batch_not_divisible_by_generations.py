@@ -44,6 +44,14 @@ class BatchNotDivisibleByGenerations(Rule):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 
     def check_run(self, run: Run) -> Iterator[Finding]:
+        from trl_lint.checks.configs._release_refusals import refusals_in
+
+        for found in refusals_in(run, self):
+            yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
+        yield from self._check_groups(run)
+
+    def _check_groups(self, run: Run) -> Iterator[Finding]:
+        """Whole groups of generations, with the commands of TRL that check twice."""
         if run.config not in ("trl.GRPOConfig", "trl.RLOOConfig") or "trl" not in run.choices:
             return
         chosen = run.choices["trl"]

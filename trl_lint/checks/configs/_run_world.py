@@ -1,16 +1,24 @@
-"""The values of a run as the config class gets them: what conditions of releases are read with."""
+"""The values of a run as the config class or the trainer gets them: what conditions of releases are read with."""
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._trainer_contradictions import reader
+from trl_lint.knowledge.api import OPEN, Signature, resolve, signature
 from trl_lint.knowledge.condition_language import UNKNOWN
-from trl_lint.project.effective import Setting, as_bool, as_number
+from trl_lint.knowledge.condition_things import Thing
+from trl_lint.knowledge.signatures import Parameter
+from trl_lint.knowledge.trainer_arguments import positions_of
+from trl_lint.missing import ABSENT, Missing
+from trl_lint.project.effective import Setting, as_bool, as_number, of_default
+from trl_lint.python.values import argument
+from trl_lint.sources.nodes import Mapping, Scalar, Sequence
 from trl_lint.sources.placeholders import is_blank
 
 if TYPE_CHECKING:
-    from trl_lint.missing import Missing
+    from trl_lint.checks.configs._trainer_given import Given, Value
     from trl_lint.project.runs import Run
 
 # Whoever trains with these has them: without torch or accelerate there are no training arguments.
@@ -19,18 +27,23 @@ _NO_VALUE = frozenset({"none", "null", ""})
 
 
 class RunWorld:
-    """A world (`trl_lint.knowledge.condition_language`) for one run and the releases of its packages."""
+    """A world (`trl_lint.knowledge.condition_language`) for one run and the releases of its packages.
 
-    def __init__(self, run: Run, config: str, versions: dict[str, str]) -> None:
+    `config` is the class whose fields are asked for, `given` what the trainer gets that says something.
+    """
+
+    def __init__(self, run: Run, config: str, versions: dict[str, str], given: Given | None = None) -> None:
         self.run = run
         self.config = config
         self.versions = versions
-        self._read = reader(run, versions)
+        self.given = given
+        self._read = reader(run, versions, with_defaults=False)
         self._changed = frozenset(run.script.changed) if run.script is not None else frozenset()
 
     def setting(self, name: str) -> Setting | Missing:
         """What a field is and who said so."""
-        return self._read(name)
+        said = self._read(name)
+        return self._default_of(name) if said is ABSENT else said
 
     def is_doubtful(self, name: str) -> bool:
         """Whether the class may get another value than the run ends up with: the script assigns to it afterwards."""
@@ -39,10 +52,10 @@ class RunWorld:
     def field(self, name: str) -> object:
         if self.is_doubtful(name):
             return UNKNOWN
-        said = self._read(name)
-        if not isinstance(said, Setting) or not said.is_known:
+        said = self.setting(name)
+        if not isinstance(said, Setting):
             return UNKNOWN
-        return self._typed(name, said)
+        return self._typed(name, said) if said.is_known else self._structured(name, said)
 
     def _typed(self, name: str, said: Setting) -> object:
         """The value as the parser hands it on: text from a command line or a file gets the type of the field."""
@@ -65,23 +78,120 @@ class RunWorld:
             return number if isinstance(kind, (int, float)) else UNKNOWN
         return UNKNOWN if isinstance(kind, (int, float)) or as_bool(value) is not None else value
 
+    def _structured(self, name: str, said: Setting) -> object:
+        """A list or a dict that the script or the recipe writes out."""
+        script, recipe = self.run.script, self.run.recipe
+        if said.origin == "script" and script is not None and script.call is not None:
+            node = argument(script.call, name)
+            # What a name stands for may have been changed after it was made.
+            value = script.module.value(node) if isinstance(node, (ast.List, ast.Tuple, ast.Dict)) else UNKNOWN
+            return value if isinstance(value, (list, tuple, dict)) else UNKNOWN
+        if said.origin == "recipe" and recipe is not None and isinstance(recipe.root, Mapping):
+            entry = recipe.root.entry(name)
+            return _plain(entry.value) if entry is not None else UNKNOWN
+        return UNKNOWN
+
     def _default(self, name: str) -> object:
-        default = self.run.default(name, self.versions)
+        default = self._default_of(name)
         return default.value if isinstance(default, Setting) else None
+
+    def _default_of(self, name: str) -> Setting | Missing:
+        if self.config == self.run.config:
+            return self.run.default(name, self.versions)
+        found = _signature(self.config, self.versions).parameters.get(name)
+        return of_default(found.default) if found is not None else ABSENT
 
     def base(self, name: str) -> object:
         return UNKNOWN
 
     def arg(self, name: str) -> object:
-        return UNKNOWN
+        value = self.argument(name)
+        return UNKNOWN if isinstance(value, Missing) else _worldly(value.value)
+
+    def argument(self, name: str) -> Value | Missing:
+        """An argument of the trainer: as it is given, or by default, and then at the call."""
+        from trl_lint.checks.configs._trainer_given import Value
+
+        given = self.given
+        if given is None:
+            return Missing.UNKNOWN
+        known = _signature(given.trainer, self.versions)
+        parameter = known.parameters.get(name)
+        if parameter is None:
+            return Missing.UNKNOWN
+        names = positions_of(given.trainer, self.versions.get(given.trainer.partition(".")[0], ""))
+        found = given.argument(name, names.index(name) if name in names else None)
+        if found is not ABSENT:
+            return found
+        # What has no name, or another one, may stand for it.
+        is_clear = given.positional <= len(names) and all(
+            _is_plain(known.parameters.get(each)) for each in given.keywords()
+        )
+        if parameter.required or not is_clear:
+            return Missing.UNKNOWN
+        default = of_default(parameter.default)
+        return Value(default.value, given.location) if isinstance(default, Setting) else Missing.UNKNOWN
 
     def fact(self, name: str, arguments: tuple[object, ...]) -> object:
-        if name == "installed" and arguments and arguments[0] in _NEEDED:
-            return True
+        if name == "installed" and arguments:
+            return arguments[0] in _NEEDED or self._imports(str(arguments[0])) or UNKNOWN
         if name == "version" and arguments:
             return self.versions.get(str(arguments[0]), UNKNOWN)
         if name == "num_processes":
             said = self.run.processes
             if isinstance(said, Setting) and said.integer is not None:
                 return said.integer
+        if name == "zero3":
+            return self._zero_stage()
+        if name == "is_peft_model" and arguments and isinstance(arguments[0], Thing):
+            found = arguments[0].is_instance(["PeftModel"])
+            return UNKNOWN if found is None else found
         return UNKNOWN
+
+    def _imports(self, package: str) -> bool:
+        """Whether the script certainly imports a package: at its top, where nothing catches an error."""
+        script = self.run.script
+        tops = script.module.tree.body if script is not None else []
+        return any(package == name for node in tops for name in _imported(node))
+
+    def _zero_stage(self) -> object:
+        """Whether the run is at stage 3 of ZeRO, as its DeepSpeed or accelerate config says."""
+        for key in ("deepspeed:zero_optimization.stage", "accelerate:deepspeed_config.zero_stage"):
+            said, backend = self._read(key), self._read("backend")
+            if isinstance(said, Setting) and isinstance(backend, Setting) and backend.value == "DEEPSPEED":
+                return UNKNOWN if said.integer is None else said.integer == 3
+        return UNKNOWN
+
+
+def _imported(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name.partition(".")[0] for alias in node.names]
+    return [(node.module or "").partition(".")[0]] if isinstance(node, ast.ImportFrom) and not node.level else []
+
+
+def _signature(dotted: str, versions: dict[str, str]) -> Signature:
+    found = resolve(dotted, versions)
+    return signature(found, versions) if isinstance(found, str) and not found.endswith(":") else OPEN
+
+
+def _is_plain(parameter: Parameter | None) -> bool:
+    """Whether an argument is known to a release, and stands for no other one."""
+    return parameter is not None and not parameter.deprecated
+
+
+def _plain(node: object) -> object:
+    """A list or mapping of a file as a list or dict; UNKNOWN where something in it is filled in later."""
+    if isinstance(node, Scalar):
+        return UNKNOWN if node.tag or "${" in str(node.value) else node.value
+    if isinstance(node, Sequence):
+        return [_plain(item) for item in node.items]
+    return UNKNOWN
+
+
+def _worldly(value: object) -> object:
+    """A value in the words of conditions: what is not known is UNKNOWN there, too, wherever it stands."""
+    if isinstance(value, Missing):
+        return UNKNOWN
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_worldly, value))
+    return value

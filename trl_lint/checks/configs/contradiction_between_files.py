@@ -47,8 +47,12 @@ class ContradictionBetweenFiles(Rule):
             )
 
     def check_run(self, run: Run) -> Iterator[Finding]:
+        from trl_lint.checks.configs._release_refusals import refusals_in
+
         for found in contradictions_in(run, self):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
+        for one in refusals_in(run, self):
+            yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
         if not is_compared(run):
             return
         chosen = run.choices[run.config.partition(".")[0]]

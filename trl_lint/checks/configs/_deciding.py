@@ -1,0 +1,86 @@
+"""The values of a run that decide what a release says of it: who wrote them, and what they are, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trl_lint.checks._phrases import places
+from trl_lint.knowledge.condition_names import deciding
+from trl_lint.knowledge.condition_things import Thing
+from trl_lint.missing import Missing
+from trl_lint.project.effective import Setting
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+
+if TYPE_CHECKING:
+    from trl_lint.checks.configs._run_world import RunWorld
+    from trl_lint.finding import Location
+    from trl_lint.knowledge.conditions_join import Statement
+
+_NAMES = regex(r"[A-Za-z_]\w*")
+
+
+class Deciding(NamedTuple):
+    """What decides. `names`: of fields, `arg.x` of arguments of a trainer, `fact()` of facts of the run; `location`:
+    where the value stands that says most; `related`: where the others stand; `told`: all of them, in words; `texts`:
+    the values of the fields, by name.
+    """
+
+    names: frozenset[str]
+    location: Location
+    related: tuple[Location, ...]
+    told: str
+    texts: tuple[tuple[str, str], ...]
+
+
+def deciding_values(world: RunWorld, statement: Statement) -> Deciding | None:
+    """The values that decide a statement; None where nobody wrote one of them, or one may be another by then."""
+    condition = statement.condition.condition
+    names = statement.world.rests_on(deciding(condition, statement.world))
+    order = {name: number for number, name in enumerate(_NAMES.findall(condition))}
+    fields = sorted((name for name in names if "." not in name and "(" not in name), key=lambda n: (order.get(n, 0), n))
+    settings = [(field, said) for field in fields if isinstance(said := world.setting(field), Setting)]
+    if any(world.is_doubtful(field) for field in fields):
+        return None
+    arguments = [
+        (name.removeprefix("arg."), found)
+        for name in sorted(names, key=lambda n: order.get(n.removeprefix("arg."), 0))
+        if name.startswith("arg.") and not isinstance(found := world.argument(name.removeprefix("arg.")), Missing)
+    ]
+    written = [(field, said) for field, said in settings if said.location is not None]
+    call = world.given.location if world.given is not None else None
+    # A switch says less about what is wrong than the value that it makes count, or the object that does not fit it.
+    telling: list[Location | None] = [said.location for _, said in written if not isinstance(said.value, bool)]
+    telling += [value.location for _, value in arguments if value.location != call]
+    telling += [said.location for _, said in written]
+    place = next((each for each in telling if each is not None), None)
+    if place is None:
+        return None
+    told = [
+        f"`{field}` is {_shown(world, field, said)}" + (" by default" if said.location is None else "")
+        for field, said in settings
+    ]
+    told += [_told(name, value.value, value.location == call) for name, value in arguments]
+    given = tuple(value.location._replace(message=f"`{name}`") for name, value in arguments if value.location != place)
+    return Deciding(
+        names,
+        place,
+        (*places((field, said) for field, said in written if said.location != place), *dict.fromkeys(given)),
+        ", ".join(told),
+        tuple((field, _shown(world, field, said)) for field, said in settings),
+    )
+
+
+def _shown(world: RunWorld, field: str, said: Setting) -> str:
+    """The value of a field, as it is written; a list or dict as it is read."""
+    return f"{said.value if said.is_known else world.field(field)}"
+
+
+def _told(name: str, value: object, is_default: bool) -> str:
+    """What an argument of a trainer is, in words."""
+    if is_default and value is None:
+        return f"`{name}` is not given"
+    if isinstance(value, (bool, int, float, str)) or value is None:
+        return f"`{name}` is {value!r}" + (" by default" if is_default else "")
+    kinds = sorted(value.kinds - {"Module"}) if isinstance(value, Thing) else []
+    return f"`{name}` is a {kinds[0]}" if len(kinds) == 1 else f"`{name}` is given"

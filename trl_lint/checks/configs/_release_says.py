@@ -1,0 +1,228 @@
+"""What the releases in use say of a run in their own code (`rules/conditions`): which of it is true of its values.
+
+Who speaks: the config class of the run, classes beside it that its parser fills, and the trainers that it certainly
+builds.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.configs._run_world import RunWorld
+from trl_lint.knowledge.condition_language import truth_of
+from trl_lint.knowledge.conditions import has_conditions
+from trl_lint.knowledge.conditions_join import Statement, statements, trainer_statements
+from trl_lint.memos import per_project
+from trl_lint.missing import ABSENT
+from trl_lint.project.effective import Setting
+from trl_lint.project.parsers import fields_of
+from trl_lint.python.guards import last_name
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+
+if TYPE_CHECKING:
+    from trl_lint.checks.configs._trainer_given import Given
+    from trl_lint.project import Project
+    from trl_lint.project.runs import Run
+    from trl_lint.project.stack import Choice
+    from trl_lint.python.module import PythonModule
+
+PACKAGES = ("trl", "transformers")
+REFUSING = frozenset({"refuse", "trainer-refuse"})
+WARNING = frozenset({"warn", "trainer-warn"})
+_NAMES = regex(r"[A-Za-z_]\w*")
+_MOST_RELEASES = 200  # of a package; there are not that many
+# Those of transformers that a `Trainer` is built with whatever config they get.
+_ANY_CONFIG = frozenset({"Trainer", "Seq2SeqTrainer"})
+# What holds a call whose failure is expected: `with pytest.raises(ValueError):`, `with self.assertRaises(…)`.
+_EXPECTING = ("raises", "assertRaises", "assertRaisesRegex", "assertWarns", "warns")
+# Classes beside that of the training arguments whose constructors speak.
+_BESIDE = frozenset({"trl.ModelConfig", "trl.ScriptArguments"})
+
+ByRelease = dict[str, Statement]
+"""One thing that is said, by release: the statement that holds there."""
+
+
+class Speaker(NamedTuple):
+    """A class that speaks of a run: its dotted name, and the trainer's arguments where it is one."""
+
+    dotted: str
+    given: Given | None = None
+    is_trainer: bool = False
+
+    @property
+    def package(self) -> str:
+        return self.dotted.partition(".")[0]
+
+    @property
+    def name(self) -> str:
+        return self.dotted.rpartition(".")[2]
+
+
+class Said(NamedTuple):
+    """A statement that is true of a run in some of the releases in use of `chosen`."""
+
+    speaker: Speaker
+    chosen: Choice
+    releases: ByRelease
+
+    def world(self, run: Run, version: str) -> RunWorld:
+        """The values of the run with a release; the other packages are at their newest."""
+        versions = {**run.choices.newest(PACKAGES), self.chosen.package.name: version}
+        return world_of(run, self.speaker, versions)
+
+
+def world_of(run: Run, speaker: Speaker, versions: dict[str, str]) -> RunWorld:
+    """The values of a run as a class gets them."""
+    return RunWorld(run, run.config if speaker.is_trainer else speaker.dotted, versions, speaker.given)
+
+
+def said_of(run: Run) -> list[Said]:
+    """All that the releases in use say of a run and that is true of its values."""
+    return _said(run, run.project)
+
+
+@per_project
+def _said(run: Run, project: Project) -> list[Said]:
+    """The statements, worked out once for the rules that tell of them.
+
+    They refer to the run: kept with it, they would keep each other.
+    """
+    return list(_read(run))
+
+
+def _read(run: Run) -> Iterator[Said]:
+    if _is_changed(run):
+        return
+    for speaker in _speakers(run):
+        for asked in PACKAGES:
+            if asked in run.choices and (asked == speaker.package or speaker.package in run.choices):
+                for found in _of_package(run, speaker, asked):
+                    yield Said(speaker, run.choices[asked], found)
+
+
+def _speakers(run: Run) -> Iterator[Speaker]:
+    """The classes that certainly look at the values of the run, and of which something is recorded."""
+    others = run.parser.fields.bases if run.parser is not None else ()
+    for dotted in dict.fromkeys((run.config, *(each for each in others if each in _BESIDE))):
+        if _is_known(dotted):
+            yield Speaker(dotted)
+    if run.parser is not None and run.parser.kind == "trl-command":
+        dotted = run.config.removesuffix("Config") + "Trainer"
+        if _is_known(dotted):
+            yield Speaker(dotted, is_trainer=True)
+    elif run.script is not None:
+        yield from _trainers(run, run.script.module)
+
+
+def _is_known(dotted: str) -> bool:
+    package, _, name = dotted.rpartition(".")
+    return package.partition(".")[0] in PACKAGES and has_conditions(package.partition(".")[0], name)
+
+
+def _trainers(run: Run, module: PythonModule) -> Iterator[Speaker]:
+    """The trainers of the libraries that the script builds with the arguments of the run."""
+    from trl_lint.checks.configs._trainer_given import CallGiven
+    from trl_lint.checks.drift._calls import is_patched, is_unsloth
+
+    if is_unsloth(module) or is_patched(module):
+        return
+    for call in module.calls:
+        if not last_name(call.func).endswith("Trainer") or not module.names.is_certain(call.func):
+            continue
+        origins = module.names.origins(call.func)
+        dotted = next(iter(origins)) if len(origins) == 1 else ""
+        if not _is_known(dotted) or not _is_for(dotted, run.config) or is_expected_to_fail(module, call):
+            continue
+        given = CallGiven(dotted, call, module)
+        if call.args or any(given.argument(name, None) is not ABSENT for name in ("args", "config")):
+            yield Speaker(dotted, given, is_trainer=True)
+
+
+def _is_for(trainer: str, config: str) -> bool:
+    """Whether a trainer is built with configs of a class: `trl.DPOTrainer` with `trl.DPOConfig`."""
+    name = trainer.rpartition(".")[2]
+    same = name.removesuffix("Trainer") == config.rpartition(".")[2].removesuffix("Config")
+    return same or (name in _ANY_CONFIG and config.startswith("transformers."))
+
+
+def is_expected_to_fail(module: PythonModule, node: ast.AST) -> bool:
+    """Whether a test expects a place to fail, or the same is called in another way where it does."""
+    for parent in module.ancestors(node):
+        if isinstance(parent, (ast.With, ast.AsyncWith)):
+            if any(last_name(item.context_expr) in _EXPECTING for item in parent.items):
+                return True
+        elif isinstance(parent, ast.Try) and isinstance(node, ast.Call):
+            inner = (each for handler in parent.handlers for each in ast.walk(handler) if isinstance(each, ast.Call))
+            if any(last_name(each.func) == last_name(node.func) for each in inner):
+                return True
+    return False
+
+
+def _is_changed(run: Run) -> bool:
+    """Whether a class of the project stands between, which may repair what the library's would refuse."""
+    if run.parser is not None:
+        return run.parser.fields.is_changed
+    script = run.script
+    if script is None or script.call is None or is_expected_to_fail(script.module, script.call):
+        return True
+    fields = fields_of(script.call.func, script.module, run.project)
+    return fields is None or fields.is_changed
+
+
+def _of_package(run: Run, speaker: Speaker, asked: str) -> Iterator[ByRelease]:
+    """What one package says, whose releases vary while the others are at their newest."""
+    chosen = run.choices[asked]
+    if chosen.is_tip or len(chosen.releases) > _MOST_RELEASES:
+        return  # the main branch may have changed its mind
+    others = run.choices.newest(PACKAGES)
+    found: dict[tuple[str, str], ByRelease] = {}
+    is_about = _asker(run, speaker)
+    for version in chosen.releases:
+        versions = {**others, asked: version}
+        for statement in _statements(run, speaker, versions):
+            said = statement.condition
+            if statement.package != asked or not is_about(said.condition):
+                continue
+            if truth_of(said.condition, statement.world) is True:
+                found.setdefault((said.holder, said.sentence), {}).setdefault(version, statement)
+    yield from found.values()
+
+
+def _statements(run: Run, speaker: Speaker, versions: dict[str, str]) -> Iterator[Statement]:
+    world = world_of(run, speaker, versions)
+    if not speaker.is_trainer:
+        return statements(speaker.package, speaker.name, versions, world)
+    config = run.config.rpartition(".")[2]
+    return trainer_statements(speaker.package, speaker.name, config, versions, world)
+
+
+def _asker(run: Run, speaker: Speaker) -> Callable[[str], bool]:
+    """Whether a condition mentions something that somebody wrote: asked of the same few hundred for every release.
+
+    The call that builds a trainer is written, so that it says something about each of the arguments.
+    """
+    written: dict[str, bool] = {}
+    known: dict[str, bool] = {}
+
+    def is_written(name: str) -> bool:
+        if name not in written:
+            said = run.field(name)
+            written[name] = isinstance(said, Setting) and said.location is not None
+        return written[name]
+
+    def is_about(condition: str) -> bool:
+        if condition not in known:
+            of_call = speaker.given is not None and "arg." in condition
+            known[condition] = of_call or any(map(is_written, _names_of(condition)))
+        return known[condition]
+
+    return is_about
+
+
+@lru_cache(maxsize=4096)
+def _names_of(condition: str) -> frozenset[str]:
+    return frozenset(_NAMES.findall(condition))

@@ -1,0 +1,97 @@
+"""What is known of the arguments of trainers: what calls of libraries give, and which arguments need no name.
+
+`rules/semantics/objects.toml` and `rules/semantics/trainer_positions.toml`.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+
+from trl_lint.knowledge.condition_things import Thing
+from trl_lint.knowledge.ranges import holds
+from trl_lint.knowledge.rows import Range, read_rows
+from trl_lint.records import NamedTuple
+
+
+class Made(NamedTuple):
+    """Calls that give an object of these classes, and of none beside them."""
+
+    calls: tuple[str, ...]
+    gives: frozenset[str]
+    is_true: bool = False
+
+
+class _Objects(NamedTuple):
+    evidence: tuple[str, ...]
+    keeps_kind: frozenset[str]
+    object: tuple[Made, ...]
+
+
+def keeps_kind(method: str) -> bool:
+    """Whether a method of a data set gives one of the same kind. Raises KnowledgeError if the table is malformed."""
+    return method in _objects().keeps_kind
+
+
+@lru_cache(maxsize=1024)
+def made_by(dotted: str) -> Made | None:
+    """What a call of a dotted name gives; None where that is not known."""
+    rows = _objects().object
+    return next((row for row in rows if any(_is_like(dotted, each) for each in row.calls)), None)
+
+
+def thing_of(made: Made) -> Thing:
+    """A new object of the kind."""
+    return Thing(made.gives, is_whole=True, is_true=made.is_true or None)
+
+
+def _is_like(dotted: str, pattern: str) -> bool:
+    """Whether a name is what a pattern says: part for part, a star for the rest of a part. Libraries export their
+    classes from submodules too: what stands between the package and the last parts does not count.
+    """
+    parts, wanted = dotted.split("."), pattern.split(".")
+    if parts[0] != wanted[0] or len(parts) < len(wanted):
+        return False
+    return all(map(_is_word, parts[len(parts) - len(wanted) + 1 :], wanted[1:]))
+
+
+def _is_word(word: str, pattern: str) -> bool:
+    begin, star, end = pattern.partition("*")
+    if not star:
+        return word == pattern
+    return word.startswith(begin) and word.endswith(end) and len(word) > len(begin) + len(end)
+
+
+@cache
+def _objects() -> _Objects:
+    return read_rows("semantics/objects.toml", _Objects)
+
+
+class Order(NamedTuple):
+    """The first arguments of trainers (class names) in some releases of a package."""
+
+    trainers: frozenset[str]
+    package: str
+    releases: Range
+    names: tuple[str, ...]
+
+
+class _Orders(NamedTuple):
+    evidence: tuple[str, ...]
+    order: tuple[Order, ...]
+
+
+@lru_cache(maxsize=1024)
+def positions_of(trainer: str, version: str) -> tuple[str, ...]:
+    """The first arguments of a trainer (its dotted name) in a release of its package, as far as they are known.
+
+    Raises KnowledgeError if the table is malformed.
+    """
+    package, name = trainer.partition(".")[0], trainer.rpartition(".")[2]
+    rows = (row for row in orders() if row.package == package and name in row.trainers)
+    return next((row.names for row in rows if version and holds(row.releases, version)), ())
+
+
+@cache
+def orders() -> tuple[Order, ...]:
+    """Every row. Raises KnowledgeError if the table is malformed."""
+    return read_rows("semantics/trainer_positions.toml", _Orders).order
