@@ -235,10 +235,11 @@ class Checker:
         return document.kind != "other"
 
     def _check_manifest(self, file: SourceFile, explicit: bool) -> bool:
-        from trl_lint.project.pins import is_manifest
+        from trl_lint.project.pins import is_manifest, kind_of
 
-        rules = [rule for rule in self._rules if rule.manifests]
-        if not rules or not is_manifest(file.path):
+        pins = is_manifest(file.path)
+        rules = [rule for rule in self._rules if rule.manifests and (pins or rule.workflows)]
+        if not rules or not kind_of(file.path):
             return False
         project = self.project(file.path)
         manifest = project.manifest_in(file.path)
@@ -248,7 +249,7 @@ class Checker:
             self._report_unparsed(location.path, message, location.start, location.end)
         for rule in rules:
             self._guarded(rule, file.path, partial(rule.check_manifest, manifest, project))
-        return True
+        return pins
 
     def _check_launches(self, file: SourceFile, explicit: bool) -> bool:
         from trl_lint.project.launches import holds_launches

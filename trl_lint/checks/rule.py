@@ -43,7 +43,8 @@ class Rule:
     `launches`   True to see every launch command            -> `check_launch`
     `runs`       True to see every run, the launch with all that it reads -> `check_run`; with `launched`, only those
                  that some command starts, and no script by itself
-    `manifests`  True to see every file that pins packages   -> `check_manifest`
+    `manifests`  True to see every file that pins packages   -> `check_manifest`; with `workflows` also what the
+                 workflows of a repository install, which is no pin
 
     What spares it Python files that cannot concern it, before they are parsed:
 
@@ -66,6 +67,7 @@ class Rule:
     runs: ClassVar[bool] = False
     launched: ClassVar[bool] = False
     manifests: ClassVar[bool] = False
+    workflows: ClassVar[bool] = False
 
     @property
     def page(self) -> Page:

@@ -9,7 +9,7 @@ import os
 import re
 from typing import Literal
 
-from trl_lint.finding import Location
+from trl_lint.finding import Fix, Location
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
@@ -106,6 +106,22 @@ class Clone(NamedTuple):
     folder: str
 
 
+class CutOff(NamedTuple):
+    """A requirement of an install command whose versions the shell takes for a redirection.
+
+    `text` is what is written and `name` what is installed; the shell writes to `file`, or, if it `stops`, reads it and
+    stops because there is none. `fix` quotes the requirement, where that is a plain edit.
+    """
+
+    package: str
+    text: str
+    name: str
+    file: str
+    stops: bool
+    location: Location
+    fix: Fix | None
+
+
 def is_pin_place(location: Location) -> bool:
     """Whether a related place is one that `Pin.place` made: its message tells what is written there."""
     return location.message.endswith(_PINNED)
@@ -116,7 +132,8 @@ class Manifest(NamedTuple):
 
     `python` is its `requires-python`; `problems` are requirements pip would refuse. `project` is the normalised name of
     the package the file builds, "" if none, and `version` that package's version where the source tells it. `links` are
-    the projects and requirements files on the disk that it installs beside its pins.
+    the projects and requirements files on the disk that it installs beside its pins, `cut_off` the requirements that a
+    shell cuts off.
     """
 
     path: str
@@ -127,6 +144,7 @@ class Manifest(NamedTuple):
     project: str = ""
     version: str = ""
     links: tuple[Link, ...] = ()
+    cut_off: tuple[CutOff, ...] = ()
 
     @property
     def is_lock(self) -> bool:

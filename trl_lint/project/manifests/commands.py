@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from trl_lint.project.manifests.activations import activated
 from trl_lint.project.manifests.clones import Clones
 from trl_lint.project.manifests.install_commands import read_installation
-from trl_lint.project.pins import Link, Manifest, Pin, Step
+from trl_lint.project.pins import CutOff, Link, Manifest, Pin, Step
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.shell import Command
 
@@ -32,7 +32,7 @@ def read(file: SourceFile, kind: str) -> Manifest | None:
     links = document.links if kind != "dockerfile" else list(_on_the_host(document.links, copies))
     if not document.pins and not links:
         return None
-    return Manifest(file.path, kind, tuple(document.pins), links=tuple(links))
+    return Manifest(file.path, kind, tuple(document.pins), links=tuple(links), cut_off=tuple(document.cut_off))
 
 
 class _Part:
@@ -118,6 +118,7 @@ class _Document:
         self.path = path
         self.pins: list[Pin] = []
         self.links: list[Link] = []
+        self.cut_off: list[CutOff] = []
         self._environment = ""
         self._clones = Clones()
         self._number = 0
@@ -140,6 +141,10 @@ class _Document:
         step = Step(self.path, self._number, environment, (*part.branch, *command.branch), self._block)
         pins, links = read_installation(command, directory, part.source, step)
         if pins or links:
+            if command.redirects:
+                from trl_lint.project.manifests.redirections import cut_off
+
+                self.cut_off += cut_off(command, part.source)
             self._number += 1
             self.pins += pins
             self.links += [link._replace(clone=self._clones.around(link)) for link in links]
