@@ -201,11 +201,12 @@ def use_mutant(versions: dict[str, str]) -> None:
 
     conditions_statements.store = forgetful
     texts = {}
-    for name, (_, modules) in RECORDED.items():
+    for name in ("trl", "transformers"):
+        recorded = RECORDED[name]
         archive = next(each for each in index.archives(name) if str(each.version) == versions[name])
         history = History([versions[name]], {}, {})
         contents = index.read(archive, PACKAGES[name].is_wanted)
-        add_release(history, versions[name], release_conditions(name, contents.members, {}, modules))
+        add_release(history, versions[name], release_conditions(name, contents.members, {}, recorded.modules))
         texts[name] = render(name, history)
     conditions_statements.store = store
     conditions._text = texts.get  # type: ignore[assignment]

@@ -7,6 +7,7 @@ import textwrap
 import pytest
 
 from trl_lint.knowledge.refresher.conditions import Condition, release_conditions
+from trl_lint.knowledge.refresher.conditions_programs import Program
 
 
 def read(body: str, fields: str = "a: int = 1\nb: int = 2\nc: str = None\n", extra: str = "") -> list[Condition]:
@@ -189,3 +190,65 @@ def test_what_is_broken_or_endless_ends() -> None:
     body = "".join(f"if self.a == {n}:\n    self.b = self.b + self.a\n" for n in range(200))
     (found,) = read(f"{body}if self.b > 1:\n    raise ValueError('x')")
     assert found.reason == "an expression that is too large"
+
+
+def of_program(files: dict[str, str], place: str, **assumed: str) -> list[Condition]:
+    members = {name: (0, textwrap.dedent(source).encode()) for name, source in files.items()}
+    return release_conditions("pkg", members, {}, (), (Program(place, assumed=tuple(assumed.items())),))
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("assert args.train.batch % args.n == 0", "train.batch % n != 0"),
+        ("assert not args.sleep, 'x'", "sleep"),
+        ("args.train.mode = 'a'\nassert args.train.mode == 'b'", "True"),
+        ("if args.x is None:\n    args.x = args.train.y\nassert args.x", "not (train.y if x is None else x)"),
+        ("args = hierarchize(args)\nassert args.a.b > 1", "not a.b > 1"),
+        ("assert getattr(args.a, 'b', 1) == 1", "a.get('b', 1) != 1"),
+        ("assert args.a.get('b') is None", "a.get('b') is not None"),
+        ("assert hasattr(args, 'b')", "'b' not in root"),
+        ("check(args)", "train.batch < 1"),
+    ],
+)
+def test_what_a_program_checks_once_it_has_parsed_its_arguments(body: str, expected: str) -> None:
+    source = "def check(a):\n    if a.train.batch < 1:\n        raise ValueError('x')\n"
+    source += "if __name__ == '__main__':\n    assert False\n    args = parser.parse_args()\n"
+    found = of_program({"pkg/cli.py": source + textwrap.indent(body, "    ")}, "pkg.*:")
+    assert [(each.owner, each.condition) for each in found] == [("pkg.cli", expected)]
+
+
+def test_a_function_that_validates_a_config_and_the_objects_it_makes_of_blocks() -> None:
+    source = """
+        from dataclasses import dataclass
+
+        @dataclass
+        class Actor:
+            size: int = 1
+            strategy: str = "a"
+            def __post_init__(self):
+                assert self.size, "told of the class"
+            def validate(self, n):
+                if self.size > n:
+                    raise ValueError(f"{self.size} on {n * 2} GPUs")
+
+        @dataclass
+        class OtherActor(Actor):
+            def validate(self, n):
+                super().validate(n)
+                assert getattr(self, "ulysses", 1) == 2, "other"
+
+        def validate_config(config, use_critic):
+            if use_critic:
+                assert config.critic.x
+            omega_conf_to_dataclass(config.actor).validate(config.trainer.gpus)
+    """
+    found = of_program({"pkg/config.py": source}, "pkg.config:validate_config", use_critic="config.adv == 'gae'")
+    assert [(each.condition, each.sentence) for each in found] == [
+        ("adv == 'gae' and not critic.x", "AssertionError:"),
+        (
+            "actor._target_.endswith(('.Actor', '.OtherActor')) and actor.size > trainer.gpus",
+            "ValueError: {actor.size} on {trainer.gpus * 2} GPUs",
+        ),
+        ("actor._target_.endswith(('.OtherActor',))", "AssertionError: other"),
+    ]

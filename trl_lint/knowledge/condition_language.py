@@ -38,6 +38,14 @@ _LONGEST = 10_000  # items of a range or a list that are walked
 _LARGEST_TEXT = 100_000
 
 
+class Block(dict[str, object]):
+    """A block of settings: those in it are read as attributes. `path`: its dotted name, "" for the whole config."""
+
+    def __init__(self, path: str, items: dict[str, object]) -> None:
+        super().__init__(items)
+        self.path = path
+
+
 class World(Protocol):
     """What is known. Each answers a plain value (None, bool, number, text, list, tuple, dict), a Thing or UNKNOWN."""
 
@@ -192,6 +200,8 @@ class Evaluation:
         owner = self.value(node.value)
         if isinstance(owner, Mark):
             return owner
+        if isinstance(owner, Block):
+            return owner.get(node.attr, UNKNOWN)
         if owner is None or isinstance(owner, (str, int, float, list, tuple, dict, set, range)):
             return CRASH  # plain values have no such attributes
         return str(owner) if node.attr == "base_version" else UNKNOWN  # of a release
@@ -222,6 +232,8 @@ class Evaluation:
         return self._apply(_COMPARE[type(kind)], [left, right])
 
     def _contains(self, item: object, items: object) -> object:
+        if isinstance(items, Block) and isinstance(item, str):
+            return item in items
         if isinstance(items, (list, tuple)) and _has_unknown(items) and not isinstance(item, Mark):
             known = [each for each in items if each is not UNKNOWN]
             return True if self._apply(operator.contains, [known, item]) is True else UNKNOWN
@@ -306,6 +318,8 @@ class Evaluation:
         if isinstance(value, Thing):
             found = value.is_instance(names)
             return UNKNOWN if found is None else found
+        if isinstance(value, Block):
+            return UNKNOWN  # a dict, or what was made of it
         if value is None:
             return "object" in names
         if any(isinstance(value, _TYPES[name]) for name in names if name in _TYPES):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from trl_lint.knowledge.condition_language import PLAIN, Evaluation, Mark, parse
+from trl_lint.knowledge.condition_language import CRASH, PLAIN, Block, Evaluation, Mark, parse
 
 if TYPE_CHECKING:
     from trl_lint.knowledge.condition_language import World
@@ -14,9 +14,11 @@ _BUILT_IN = frozenset({*PLAIN, "any", "all", "isinstance", "ver", "getattr", "ha
 
 
 def deciding(text: str, world: World) -> frozenset[str]:
-    """The names (`x`, `base.x`, `arg.x`, `fact()`) on which it rests that a condition is what it is.
+    """The names (`x`, `base.x`, `arg.x`, `fact()`; `block.x` where a block has it) on which it rests that a condition
+    is what it is.
 
-    Of what is true because one of several is, the first that is; of what is true because all are, all.
+    Of what is true because one of several is, the first that is; of what is true because all are, all; of a crash,
+    those of the part that raises and of what leads there.
     """
     tree = parse(text)
     return frozenset() if tree is None else frozenset(_deciding(tree, Evaluation(world)))
@@ -31,14 +33,19 @@ def names_in(text: str) -> frozenset[str]:
 def _deciding(node: ast.expr, evaluation: Evaluation) -> set[str]:
     if isinstance(node, ast.BoolOp):
         decides = isinstance(node.op, ast.Or)
-        first = next((part for part in node.values if evaluation.truth(part) is decides), None)
-        if first is not None:
-            return _deciding(first, evaluation)
+        for number, part in enumerate(node.values):
+            truth = evaluation.truth(part)
+            if truth is CRASH:
+                return {name for each in node.values[: number + 1] for name in _deciding(each, evaluation)}
+            if truth is decides:
+                return _deciding(part, evaluation)
         return {name for part in node.values for name in _deciding(part, evaluation)}
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return _deciding(node.operand, evaluation)
     if isinstance(node, ast.IfExp):
         condition = evaluation.truth(node.test)
+        if condition is CRASH:
+            return _deciding(node.test, evaluation)
         if isinstance(condition, Mark):
             return _deciding(node.body, evaluation) | _deciding(node.orelse, evaluation)
         return _deciding(node.test, evaluation) | _deciding(node.body if condition else node.orelse, evaluation)
@@ -46,7 +53,29 @@ def _deciding(node: ast.expr, evaluation: Evaluation) -> set[str]:
         return _deciding(node.left, evaluation) | _deciding(node.comparators[0], evaluation)
     if isinstance(node, ast.BinOp):
         return _deciding(node.left, evaluation) | _deciding(node.right, evaluation)
+    if isinstance(node, (ast.Attribute, ast.Call)):
+        found = _in_block(node, evaluation)
+        if found is not None:
+            return found
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PLAIN:
+            return {name for part in node.args for name in _deciding(part, evaluation)}
     return _mentioned(node)
+
+
+def _in_block(node: ast.Attribute | ast.Call, evaluation: Evaluation) -> set[str] | None:
+    """The dotted name of `block.x` or `block.get("x", …)`, None for other expressions."""
+    if isinstance(node, ast.Attribute):
+        name, owner = node.attr, node.value
+    elif isinstance(node.func, ast.Attribute) and node.args and isinstance(node.args[0], ast.Constant):
+        name, owner = str(node.args[0].value), node.func.value
+        if node.func.attr != "get":
+            return _in_block(owner, evaluation) if isinstance(owner, (ast.Attribute, ast.Call)) else None
+    elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, (ast.Attribute, ast.Call)):
+        return _in_block(node.func.value, evaluation)
+    else:
+        return None
+    block = evaluation.value(owner)
+    return {f"{block.path}.{name}".lstrip(".")} if isinstance(block, Block) else None
 
 
 def _mentioned(node: ast.AST) -> set[str]:

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from trl_lint.knowledge import rules_dir
 from trl_lint.records import NamedTuple
 
-PACKAGES = ("trl", "transformers")
+PACKAGES = ("trl", "transformers", "verl", "openrlhf")
 
 
 class Condition(NamedTuple):

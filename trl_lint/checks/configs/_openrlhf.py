@@ -7,21 +7,13 @@ import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any
 
 from trl_lint import budget, tracked
 from trl_lint.checks._own_copy import has_own_copy
 from trl_lint.checks._phrases import either
 from trl_lint.checks.configs._argparse import Arguments, Fault, FaultKind, Flag, read_arguments, read_flag
 from trl_lint.checks.configs._asserts import (
-    AbsentSettingError,
-    Assertion,
     Problem,
-    UnknownValueError,
-    Values,
-    broken,
-    is_release,
-    places,
 )
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
@@ -30,7 +22,7 @@ from trl_lint.knowledge.api import facts
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.programs import programs, successors
 from trl_lint.memos import per_project
-from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.missing import ABSENT, Missing
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.project.modules import holds_module
@@ -131,7 +123,7 @@ def flags_in_release(module: str, version: str) -> Flags | None:
 
 def arguments_in(run: OpenRLHFRun, version: str) -> Arguments | None:
     """What a release makes of the command line; None if its flags are not known."""
-    flags = _flags(run, version)
+    flags = flags_of(run, version)
     return read_arguments(run.launch.args, flags) if flags else None
 
 
@@ -243,58 +235,18 @@ def _program_gone(run: OpenRLHFRun, level: Level, project: Project) -> Problem |
     return Problem(run.launch.location, message, verdict.severity, verdict.related)
 
 
-# -- TRL403 ---------------------------------------------------------------------------------------------------------
+def refused_together(launch: Launch, rule: Rule, project: Project) -> Iterator[Problem]:
+    """TRL402 and TRL403: what the program refuses once argparse has taken its flags."""
+    from trl_lint.checks.configs._openrlhf_refusals import refusals
 
-_ASSERTING = "openrlhf.cli.train_ppo_ray"
-
-
-def contradictions(launch: Launch, assertions: Sequence[Assertion], rule: Rule, project: Project) -> Iterator[Problem]:
-    """The assertions of the Ray trainer that a command cannot pass in the releases in use."""
     run = read_run(launch, project)
-    if run is None or run.module != _ASSERTING or (run.own is not None and not is_release(run.choices, "openrlhf")):
-        return
-    level = Level(rule, launch.is_mild, of_code=False)
-    for found in broken(assertions, "openrlhf", run.choices, lambda version: _values(run, version), level):
-        newest = run.choices["openrlhf"].newest
-        arguments = arguments_in(run, newest)
-        words = arguments.words if arguments is not None else {}
-        keys = [_spelling(key, _flags(run, newest) or {}) for key in found.keys]
-        location, beside = places(keys, words, launch)
-        message = f"OpenRLHF stops at start: {found.message} ({found.verdict.scope})"
-        yield Problem(location, message, found.verdict.severity, (*beside, *found.verdict.related))
+    if run is not None:
+        yield from refusals(run, rule.code, Level(rule, launch.is_mild, of_code=False))
 
 
-def _flags(run: OpenRLHFRun, version: str) -> Flags | None:
+def flags_of(run: OpenRLHFRun, version: str) -> Flags | None:
+    """The flags of the project's own file, or those of a release."""
     return run.own if run.own is not None else flags_in_release(run.module, version)
-
-
-def _spelling(name: str, flags: Flags) -> str:
-    """How a release spells a flag, "" if it has none of that meaning."""
-    return name if name in flags else next((new for new in successors("openrlhf", name) if new in flags), "")
-
-
-def _values(run: OpenRLHFRun, version: str) -> Values | None:
-    """The arguments of a run in a release, None where they are not known or argparse refuses the command."""
-    flags = _flags(run, version)
-    arguments = arguments_in(run, version)
-    if not flags or arguments is None or arguments.faults:
-        return None
-
-    def read(key: str) -> Any:
-        name = _spelling(key, flags)
-        if not name:
-            raise AbsentSettingError
-        if name in arguments.values:
-            value = arguments.values[name]
-        elif arguments.hidden:
-            raise UnknownValueError
-        else:
-            value = flags[name].default
-        if value is UNKNOWN:
-            raise UnknownValueError
-        return value
-
-    return Values(read)
 
 
 # -- words ----------------------------------------------------------------------------------------------------------

@@ -41,12 +41,16 @@ class Groups(NamedTuple):
     keys: tuple[str, ...]
 
 
-def contradictions(launch: Launch, assertions: Sequence[Assertion], rule: Rule, project: Project) -> Iterator[Problem]:
-    """The assertions of verl that a command cannot pass in the releases in use."""
+def contradictions(launch: Launch, rows: Sequence[Assertion], rule: Rule, project: Project) -> Iterator[Problem]:
+    """What a command cannot pass in the releases in use: what they refuse, and `rows` that no release states so."""
+    from trl_lint.checks.configs._verl_refusals import refusals
+
     run = _validated(launch, project)
     if run is None or (run.own is not None and not is_release(run.choices, "verl")):
         return
-    for location, found, related in _failing(run, assertions, Level(rule, _is_mild(run), of_code=False)):
+    level = Level(rule, _is_mild(run), of_code=False)
+    yield from refusals(run, rule.code, level, _is_mild(run))
+    for location, found, related in _failing(run, rows, level):
         message = f"verl stops at start: {found.message} ({found.verdict.scope})"
         yield Problem(location, message, found.verdict.severity, related)
 

@@ -51,6 +51,7 @@ class ValueNotAllowed(Rule):
         for wrong in (
             *_verl_validation.contradictions(launch, _verl_asserts.VALUES, self, project),
             *_openrlhf.wrong_values(launch, self, project),
+            *_openrlhf.refused_together(launch, self, project),
         ):
             yield self.finding(wrong.location, wrong.message, severity=wrong.severity, related=wrong.related)
 

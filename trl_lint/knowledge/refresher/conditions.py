@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.histories import block as history_block
+from trl_lint.knowledge.refresher.conditions_programs import Program, facts_of_program
 from trl_lint.knowledge.refresher.conditions_source import ClassSource, Sources, Trees, read_sources
 from trl_lint.knowledge.refresher.conditions_state import CONFIG, TRAINER, Closure, Found, Frame, Machine
 from trl_lint.knowledge.refresher.conditions_statements import call_function
@@ -26,6 +27,13 @@ _LONGEST_VALUE = 700  # characters of what a field becomes; longer ones are chai
 _CONFIG_NAMES = ("args", "config")
 # Packages whose configs are bases of those of other packages: what they leave of their fields is written down.
 _WITH_HEIRS = frozenset({"transformers"})
+
+
+class Owner(NamedTuple):
+    """Who says something: a class, or a program under the name by which it is asked, and its module."""
+
+    name: str
+    module: str
 
 
 class Condition(NamedTuple):
@@ -53,18 +61,26 @@ class Condition(NamedTuple):
 
 
 def release_conditions(
-    package: str, members: Mapping[str, tuple[int, bytes]], known: Trees, modules: tuple[str, ...] = ("*",)
+    package: str,
+    members: Mapping[str, tuple[int, bytes]],
+    known: Trees,
+    modules: tuple[str, ...] = ("*",),
+    programs: tuple[Program, ...] = (),
 ) -> list[Condition]:
     """The conditions of one release, by class in the order of the modules, statements in the order of execution.
 
-    Only the classes of `modules` are asked: names, or beginnings of names with a star.
+    Only the classes of `modules` are asked: names, or beginnings of names with a star; and the `programs`.
     """
     sources = read_sources(package, members, known)
     found: list[Condition] = []
+    for program in programs:
+        for name, module, facts in facts_of_program(sources, program):
+            owner = Owner(name, module)
+            found += [_condition(owner, "construct", fact) for fact in facts if fact.condition != FALSE]
     for name in sorted(sources.modules):
         for cls in sources.modules[name].classes.values() if _is_asked(name, modules) else ():
             if _is_config(sources, cls):
-                found += _of_config(sources, cls)[0]
+                found += _of_config(sources, cls, has_blocks=bool(programs))[0]
             elif cls.name.endswith("Trainer") and "__init__" in cls.functions and not _is_second_name(sources, cls):
                 found += _of_trainer(sources, cls)
     return list(dict.fromkeys(found))
@@ -104,8 +120,8 @@ def _may_change(reference: str, field: str) -> bool:
     return not names or field in names
 
 
-def _of_config(sources: Sources, cls: ClassSource) -> tuple[list[Condition], Machine]:
-    machine = Machine(sources, _may_change)
+def _of_config(sources: Sources, cls: ClassSource, has_blocks: bool = False) -> tuple[list[Condition], Machine]:
+    machine = Machine(sources, _may_change, has_blocks)
     machine.classes[CONFIG] = cls
     this = Term("object", CONFIG)
     for each in sources.order(cls):
@@ -172,7 +188,7 @@ def _annotated(sources: Sources, cls: ClassSource, parameter: ast.arg) -> ClassS
     return None
 
 
-def _condition(cls: ClassSource, when: str, fact: Found) -> Condition:
+def _condition(cls: ClassSource | Owner, when: str, fact: Found) -> Condition:
     why = reasons(fact.condition)
     # A condition that needs what is not known can never be told to hold.
     condition = render(fact.condition) if can_be(fact.condition, True) else ""

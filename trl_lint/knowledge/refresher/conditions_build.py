@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tarfile
 import zipfile
+from functools import partial
 
 from packaging.version import Version
 
@@ -13,14 +15,51 @@ from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.refresher import index
 from trl_lint.knowledge.refresher.build import show
 from trl_lint.knowledge.refresher.conditions import release_conditions
+from trl_lint.knowledge.refresher.conditions_programs import Program
 from trl_lint.knowledge.refresher.conditions_source import Trees
 from trl_lint.knowledge.refresher.conditions_write import History, add_release, parse, render
 from trl_lint.knowledge.refresher.packages import PACKAGES
+from trl_lint.records import NamedTuple
 
-# The oldest release read, and the modules whose classes are asked.
+
+class Recorded(NamedTuple):
+    """The oldest release read, the modules whose classes are asked, the programs, and files that are read beside those
+    of the API histories (a regular expression).
+    """
+
+    since: str
+    modules: tuple[str, ...]
+    programs: tuple[Program, ...] = ()
+    beside: str = "$^"
+
+    def is_wanted(self, package: str, path: str) -> bool:
+        return PACKAGES[package].is_wanted(path) or re.fullmatch(self.beside, path) is not None
+
+
+# verl starts a reference model where the KL divergence counts (`add_ref_policy_worker` of main_ppo.py, 0.3 to 0.6.1;
+# `need_reference_policy` since), and a critic as `need_critic` says (trainer/ppo/utils.py since 0.6.0).
+_REFERENCE = (
+    "use_reference_policy",
+    "config.algorithm.get('use_kl_in_reward', False) or config.actor_rollout_ref.actor.use_kl_loss",
+)
+_CRITIC = (
+    "use_critic",
+    "bool(config.critic.enable) if config.critic.enable is not None else config.algorithm.adv_estimator == 'gae'",
+)
+
 RECORDED = {
-    "trl": ("0.7", ("trl.*",)),
-    "transformers": ("4.40", ("transformers.training_args*", "transformers.trainer")),
+    "trl": Recorded("0.7", ("trl.*",)),
+    "transformers": Recorded("4.40", ("transformers.training_args*", "transformers.trainer")),
+    "verl": Recorded(
+        "0.2",
+        ("verl.workers.config*", "verl.trainer.config*", "verl.utils.profiler*", "verl.utils.qat*"),
+        (
+            Program("verl.trainer.ppo.ray_trainer:RayPPOTrainer", "RayPPOTrainer", (_REFERENCE,)),
+            Program("verl.utils.config:validate_config", "validate_config", (_REFERENCE, _CRITIC)),
+        ),
+        r"verl/(base_config|utils/(qat|profiler)/(__init__|config|core)|workers/config/.*)\.py",
+    ),
+    "openrlhf": Recorded("0.3", (), (Program("openrlhf.cli.*:"),)),
 }
 
 
@@ -52,15 +91,14 @@ def conditions_path(name: str) -> str:
 
 
 def _add_new(name: str, history: History) -> None:
-    package, known = PACKAGES[name], Trees()
-    since, modules = RECORDED[name]
-    archives = index.archives(name, Version(since))
+    recorded, known = RECORDED[name], Trees()
+    archives = index.archives(name, Version(recorded.since))
     for number, archive in enumerate(archives, 1):
         version = str(archive.version)
         if version not in history.releases:
             show(name, number, len(archives), version)
-            contents = index.read(archive, package.is_wanted)
-            found = release_conditions(name, contents.members, known, modules)
+            contents = index.read(archive, partial(recorded.is_wanted, name))
+            found = release_conditions(name, contents.members, known, recorded.modules, recorded.programs)
             history.releases.append(version)
             add_release(history, version, found)
     history.releases.sort(key=Version)

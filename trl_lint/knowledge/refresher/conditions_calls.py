@@ -6,8 +6,10 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from trl_lint.knowledge.refresher.conditions_blocks import ask_block, call_made, is_block, is_made, make
 from trl_lint.knowledge.refresher.conditions_objects import call, read_attribute
 from trl_lint.knowledge.refresher.conditions_terms import (
+    FALSE,
     NONE,
     TRUE,
     Term,
@@ -59,6 +61,8 @@ def evaluate_call(node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term:
     known = _test_of_run(name, node, frame, evaluate)
     if known is not None:
         return known
+    if name == "object.__setattr__" and len(node.args) == 3 and not node.keywords:
+        return _setattr([evaluate(item, frame) for item in node.args], frame)
     if isinstance(node.func, ast.Name) and node.func.id not in frame.names:
         found = _builtin(node, frame, evaluate)
         if found is not None:
@@ -88,7 +92,7 @@ def _tell_warning(node: ast.Call, frame: Frame, evaluate: Evaluate) -> None:
 
     if not node.args:
         return
-    text = sentence_of(evaluate(node.args[0], frame))
+    text = sentence_of(evaluate(node.args[0], frame), frame.machine.has_blocks)
     category = (
         node.args[1] if len(node.args) > 1 else next((k.value for k in node.keywords if k.arg == "category"), None)
     )
@@ -213,7 +217,7 @@ def _isinstance(value: Term, kinds: Term) -> Term:
         return value
     if value.operator in ("object", "class", "function", "module"):
         return unknown("the class of an object")
-    classes = kinds.parts if kinds.operator in ("tuple", "list") else (kinds,)
+    classes = kinds.parts if kinds.operator in ("tuple", "list", "union") else (kinds,)
     names = []
     for cls in classes:
         if cls == NONE:
@@ -229,18 +233,36 @@ def _isinstance(value: Term, kinds: Term) -> Term:
 def _getattr(name: str, terms: list[Term], frame: Frame) -> Term:
     if len(terms) < 2 or not is_const(terms[1]) or not isinstance(terms[1].parts[0], str):
         return unknown("a dynamic getattr")
+    if is_block(terms[0], frame):
+        return ask_block(terms[0], terms[1], None if name == "hasattr" else terms[2] if len(terms) > 2 else NONE, frame)
     if terms[0].operator == "arg" or (terms[0].operator == "attribute"):
         return operation("call", *terms, names=(name,))
     if terms[0].operator != "object":
         return unknown("getattr on an object")
     found = read_attribute(terms[0], terms[1].parts[0], frame)
+    if found.operator == "unknown" and _is_certainly_without(terms[0].parts[0], terms[1].parts[0], frame):
+        return FALSE if name == "hasattr" else terms[2] if len(terms) > 2 else found
     if name == "hasattr":
         return TRUE if found.operator != "unknown" else found
     return found
 
 
+def _is_certainly_without(owner: str, name: str, frame: Frame) -> bool:
+    """Whether nothing ever gives an object that is made of a block such an attribute."""
+    machine = frame.machine
+    if owner not in machine.made or (owner, name) in machine.heap:
+        return False
+    cls = machine.classes[owner]
+    order = machine.sources.order(cls)
+    return not machine.sources.external_bases(cls) and not any(
+        isinstance(each, str) or name in each.fields or name in each.values or name in each.functions for each in order
+    )
+
+
 def _setattr(terms: list[Term], frame: Frame) -> Term:
-    if len(terms) == 3 and terms[0].operator == "object" and is_const(terms[1]):
+    if len(terms) == 3 and is_block(terms[0], frame) and terms[0].operator == "field" and is_const(terms[1]):
+        frame.machine.heap["config", f"{terms[0].parts[0]}.{terms[1].parts[0]}"] = terms[2]
+    elif len(terms) == 3 and terms[0].operator == "object" and is_const(terms[1]):
         frame.machine.heap[terms[0].parts[0], str(terms[1].parts[0])] = terms[2]
     elif terms and terms[0].operator == "object":
         for key in list(frame.machine.heap):
@@ -261,22 +283,31 @@ def enum_members(cls: Term, frame: Frame) -> list[Term]:
 
 def _call_value(node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term:
     function = evaluate(node.func, frame) if not isinstance(node.func, ast.Attribute) else None
+    given = None
     if isinstance(node.func, ast.Attribute):
         owner = evaluate(node.func.value, frame)
         name = node.func.attr
+        given = arguments_of(node, frame, evaluate)
+        if given is not None and is_made(owner, frame):
+            return call_made(owner, name, *given, frame)
+        if name == "get" and is_block(owner, frame) and given is not None and given[0] and not given[1]:
+            return ask_block(owner, given[0][0], given[0][1] if len(given[0]) > 1 else NONE, frame)
         if owner.operator in ("object", "module", "class"):
             function = read_attribute(owner, name, frame)
             if owner.operator == "class" and function.operator == "unknown" and name == "__post_init__":
                 return run_base(owner.parts[0], name, "config", frame)
         else:
-            given = arguments_of(node, frame, evaluate)
             if name in _METHODS and given is not None and not given[1]:
                 return _method(name, owner, given[0])
             if name == "format" and (owner.operator == "text" or is_const(owner)):
                 return Term("text", owner)
             return unknown("a method of a value or an object")
+    else:
+        given = arguments_of(node, frame, evaluate)
     assert function is not None
-    given = arguments_of(node, frame, evaluate)
+    made = make(dotted(node.func).rpartition(".")[2], given[0], frame) if given is not None else None
+    if made is not None:
+        return made
     if function.operator == "function":
         return call(function, *(given or ([], {"**": TRUE})), frame)
     if function.operator == "class":

@@ -9,6 +9,7 @@ from trl_lint.knowledge.refresher.conditions_calls import evaluate_call
 from trl_lint.knowledge.refresher.conditions_objects import global_value, read_attribute
 from trl_lint.knowledge.refresher.conditions_terms import (
     FALSE,
+    NO_VALUES,
     NONE,
     TRUE,
     Term,
@@ -24,6 +25,8 @@ from trl_lint.knowledge.refresher.conditions_terms import (
     literal,
     negation,
     operation,
+    reasons,
+    render,
     unknown,
 )
 
@@ -38,6 +41,7 @@ _OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.BitXor: "^", ast.BitOr: "|", ast.BitAnd: "&",
 }  # fmt: skip
+_LARGEST_HOLE = 40  # nodes of an expression in a sentence
 _DISPLAYS = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}
 
 
@@ -152,6 +156,8 @@ def _binary(node: ast.BinOp, frame: Frame) -> Term:
     operator = _OPERATORS.get(type(node.op))
     if operator is None:
         return unknown("an operator")
+    if operator == "|" and {left.operator, right.operator} <= {"class", "union"}:
+        return Term("union", *(left.parts if left.operator == "union" else [left]), right)
     if "text" in (left.operator, right.operator) and operator == "+":
         return Term("text", left, right)
     if operator == "%" and is_const(left) and isinstance(left.parts[0], str):
@@ -238,10 +244,18 @@ def text_of(node: ast.JoinedStr, frame: Frame) -> Term:
     return Term("text", *parts)
 
 
-def sentence_of(term: Term) -> str:
-    """A text with `{field}` for what a field gives and `{}` for other values; braces of its own are doubled."""
+def sentence_of(term: Term, computes: bool = False) -> str:
+    """A text with `{field}` for what a field gives and `{}` for other values; braces of its own are doubled.
+
+    `computes`: short expressions stand in it, too, for whoever knows the fields.
+    """
     if is_const(term):
         return str(term.parts[0]).replace("{", "{{").replace("}", "}}")
     if term.operator == "text":
-        return "".join(sentence_of(part) for part in term.parts)
-    return f"{{{term.parts[0]}}}" if term.operator in ("field", "base") else "{}"
+        return "".join(sentence_of(part, computes) for part in term.parts)
+    if term.operator in ("field", "base"):
+        return f"{{{term.parts[0]}}}"
+    if computes and term.size <= _LARGEST_HOLE and term.operator not in NO_VALUES and not reasons(term):
+        text = render(term)
+        return f"{{{text}}}" if "{" not in text else "{}"
+    return "{}"

@@ -32,6 +32,8 @@ def read_attribute(value: Term, name: str, frame: Frame) -> Term:
         return global_value(machine, value.parts[0], name)
     if value.operator == "class":
         return _class_attribute(machine, value, name)
+    if machine.has_blocks and value.operator == "field":
+        return read_setting(machine, f"{value.parts[0]}.{name}")
     if name in _RUN_OBJECTS:
         return Term("fact", _RUN_FACTS[name])
     if is_const(value) and name == "value":
@@ -39,14 +41,26 @@ def read_attribute(value: Term, name: str, frame: Frame) -> Term:
     return operation("attribute", value, names=(name,))
 
 
+def read_setting(machine: Machine, name: str) -> Term:
+    """A setting of a block, by its dotted name."""
+    found = machine.heap.get((CONFIG, name))
+    return found if found is not None else Term("field", name)
+
+
 def initial(machine: Machine, owner: str, name: str, frame: Frame | None = None) -> Term:
     """What an attribute of the config or the trainer is before anything was assigned to it."""
+    if owner == CONFIG and (owner not in machine.classes or "." in name):
+        return Term("field", name)  # the settings of a program, which are no class
+    if owner not in machine.classes:
+        return unknown("an object that depends on values")
     cls = machine.classes[owner]
     this = Term("object", owner)
     sources = machine.sources
     for each in sources.order(cls):
         if not isinstance(each, ClassSource):
             continue
+        if name in each.fields and owner in machine.made:
+            return read_setting(machine, f"{machine.made[owner]}.{name}")
         if name in each.fields and owner == CONFIG:
             return _field(machine, owner, name, sources.external_bases(cls))
         if name in each.values:
@@ -134,6 +148,8 @@ def _foreign(home: str, name: str) -> Term:
         return Term("fact", "environment")
     if name == "__version__":
         return Term("fact", "version", const(home.partition(".")[0]))
+    if home == "omegaconf" and name == "MISSING":
+        return const("???")
     if name[:1].isupper():
         return Term("class", f"{home}:{name}")
     return Term("module", f"{home}.{name}")

@@ -42,13 +42,16 @@ class ClassSource(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A module: classes and functions defined in it, `imports` (name -> `module:name`), and names assigned once."""
+    """A module: classes and functions defined in it, `imports` (name -> `module:name`), names assigned once, and what
+    it does when it is started as a program (`if __name__ == "__main__"`).
+    """
 
     name: str
     classes: dict[str, ClassSource]
     functions: dict[str, Function]
     imports: dict[str, str]
     values: dict[str, ast.expr]
+    main: list[ast.stmt]
 
 
 def read_source(path: str, content: bytes) -> Source | None:
@@ -61,7 +64,10 @@ def read_source(path: str, content: bytes) -> Source | None:
         return None
     name = module_name(path)
     package = name if path.endswith("/__init__.py") else name.rpartition(".")[0]
-    found = Source(name, {}, {}, {}, {})
+    found = Source(name, {}, {}, {}, {}, [])
+    for node in tree.body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'":
+            found.main.extend(node.body)
     assigned: dict[str, int] = {}
     for node in walk_block(tree.body):
         if isinstance(node, ast.ClassDef):

@@ -46,9 +46,12 @@ Heap = dict[tuple[str, str], Term]
 class Machine:
     """One class of one release being read. `facts` are in the order of execution."""
 
-    def __init__(self, sources: Sources, may_change: Callable[[str, str], bool]) -> None:
+    def __init__(self, sources: Sources, may_change: Callable[[str, str], bool], has_blocks: bool = False) -> None:
         self.sources = sources
         self.may_change = may_change  # (class of another package, field): whether the class may have that field
+        self.has_blocks = has_blocks  # a field may hold fields of its own, which are written `block.field`
+        self.made: dict[str, str] = {}  # objects that are made of a block: the name of the block
+        self.assumed: dict[str, Term] = {}  # what attributes are that no source of the package tells
         self.classes: dict[str, ClassSource] = {}
         self.functions: dict[str, Closure] = {}
         self.heap: Heap = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from trl_lint.knowledge.refresher.conditions_expressions import evaluate, sentence_of, truth
 from trl_lint.knowledge.refresher.conditions_loops import attempt, catch, loop, written
 from trl_lint.knowledge.refresher.conditions_objects import initial
-from trl_lint.knowledge.refresher.conditions_state import DEEPEST, Frame, merge_heaps, merge_names
+from trl_lint.knowledge.refresher.conditions_state import CONFIG, DEEPEST, Frame, merge_heaps, merge_names
 from trl_lint.knowledge.refresher.conditions_terms import (
     FALSE,
     NONE,
@@ -21,6 +21,7 @@ from trl_lint.knowledge.refresher.conditions_terms import (
     negation,
     operation,
     unknown,
+    untrue,
 )
 from trl_lint.python.default_text import dotted, last_name
 
@@ -109,8 +110,8 @@ def _statement(node: ast.stmt, frame: Frame) -> End:
         _refuse(node.exc, TRUE, frame, node)
         return "raises"
     if isinstance(node, ast.Assert):
-        condition = negation(truth(node.test, frame))
-        text = sentence_of(evaluate(node.msg, frame)) if node.msg is not None else ""
+        condition = untrue(truth(node.test, frame))
+        text = sentence_of(evaluate(node.msg, frame), machine.has_blocks) if node.msg is not None else ""
         machine.tell("refuse", condition, f"AssertionError: {text}", frame, node)
     elif isinstance(node, ast.Return):
         value = evaluate(node.value, frame) if node.value is not None else NONE
@@ -170,7 +171,7 @@ def _refuse(exception: ast.expr | None, condition: Term, frame: Frame, node: ast
     text = ""
     name = last_name(exception.func if isinstance(exception, ast.Call) else exception)
     if isinstance(exception, ast.Call) and exception.args:
-        text = sentence_of(evaluate(exception.args[0], frame))
+        text = sentence_of(evaluate(exception.args[0], frame), frame.machine.has_blocks)
     if name == "NotImplementedError" and not text and condition == TRUE and not frame.machine.path:
         return
     frame.machine.tell("refuse", condition, f"{name}: {text}", frame, node)
@@ -231,7 +232,11 @@ def store(target: ast.expr, value: Term, frame: Frame) -> None:
     elif isinstance(target, ast.Attribute):
         owner = evaluate(target.value, frame)
         if owner.operator == "object":
+            if value.operator == "unknown":
+                value = frame.machine.assumed.get(target.attr, value)
             frame.machine.heap[owner.parts[0], target.attr] = value
+        elif owner.operator == "field" and frame.machine.has_blocks:
+            frame.machine.heap[CONFIG, f"{owner.parts[0]}.{target.attr}"] = value
         else:
             _spoil(target.value, "an object changed in place", frame)
     elif isinstance(target, ast.Subscript):

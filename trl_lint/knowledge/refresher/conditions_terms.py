@@ -53,7 +53,7 @@ def unknown(reason: str) -> Term:
 
 TRUE, FALSE, NONE = const(True), const(False), const(None)
 # Values that are no expression: they can be called or looked into, and nothing else can be said with them.
-OBJECTS = frozenset({"object", "class", "function", "module"})
+OBJECTS = frozenset({"object", "class", "union", "function", "module"})
 NO_VALUES = OBJECTS | {"text"}  # nor is a text that is made of values compared
 _BOOLEAN_CALLS = frozenset({"isinstance", "hasattr", "any", "all", "bool"})
 _NEVER_NONE = frozenset({"binary", "list", "tuple", "set", "dict", "object", "class", "function", "len", "int", "float",
@@ -102,6 +102,11 @@ def negation(term: Term) -> Term:
     if term.operator == "compare" and term.parts[0] in _NEGATED:
         return compare(_NEGATED[term.parts[0]], term.parts[1], term.parts[2])
     return Term("not", term)
+
+
+def untrue(term: Term) -> Term:
+    """That a condition does not hold: of `not x` only the truth of x matters."""
+    return term.parts[0] if term.operator == "not" else negation(term)
 
 
 def conjunction(terms: list[Term]) -> Term:
@@ -175,6 +180,8 @@ def compare(operator: str, left: Term, right: Term) -> Term:
         if left.operator == "if":
             condition, first, second = left.parts
             return choice_of_truth(condition, compare(operator, first, right), compare(operator, second, right))
+    if operator in ("in", "not in") and right.operator == "dict" and all(map(is_const, (left, *right.parts[::2]))):
+        return const((left in right.parts[::2]) is (operator == "in"))
     if left.operator in NO_VALUES or right.operator in NO_VALUES:
         return unknown("a comparison of objects")
     if is_const(left) and is_const(right):

@@ -19,6 +19,7 @@ Below that, one line is one fact: the condition, and the classes with the stretc
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from trl_lint.records import NamedTuple
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _LONGEST_SENTENCE = 160
 _LONGEST_PARTLY = 320
+_COMPUTED = re.compile(r"(?<!\{)\{[^{}]*[^{}\w][^{}]*\}")  # more than a name stands in the hole
 
 
 class Key(NamedTuple):
@@ -61,7 +63,7 @@ def add_release(history: History, version: str, found: Iterable[Condition]) -> N
         if fact.reason and fact.when == "trainer" and len(condition) > _LONGEST_PARTLY:
             continue  # many, long, and nearly never decided
         sentence = fact.sentence
-        if len(sentence) > _LONGEST_SENTENCE:
+        if len(_COMPUTED.sub("{}", sentence)) > _LONGEST_SENTENCE:
             sentence = _closed(sentence[:_LONGEST_SENTENCE].rsplit(" ", 1)[0]) + " …"
         key = Key(fact.holder, kind, condition, sentence.replace("\t", " "))
         history.facts.setdefault(key, {}).setdefault(fact.owner, set()).add(version)

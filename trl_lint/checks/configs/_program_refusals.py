@@ -1,0 +1,207 @@
+"""What the releases of a program refuse of its settings (`rules/conditions`), read for one command.
+
+The settings are a tree (`Block`): keys of a composed config, or flags. A release's statements are read in the world of
+the tree; those of a class that is made of a block, in the world of that block.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from trl_lint.checks.verdict import Level, Verdict, judge
+from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, Block, parse, truth_of, value_of
+from trl_lint.knowledge.condition_names import deciding
+from trl_lint.knowledge.conditions import Condition, conditions_of
+from trl_lint.knowledge.histories import releases
+from trl_lint.project.stack import Choices
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+
+_HOLE = regex(r"\{([^{}]*)\}")
+# Which class a block is made of: chosen with the strategy, and written by nobody.
+_CHOSEN = "_target_"
+
+
+class BlockWorld:
+    """A world of settings in blocks. Facts about machines and installations are not known."""
+
+    def __init__(self, block: Block, whole: Block) -> None:
+        self.block = block
+        self.whole = whole
+
+    def field(self, name: str) -> object:
+        return self.whole if name == "root" else self.block.get(name, UNKNOWN)
+
+    def base(self, name: str) -> object:
+        return UNKNOWN
+
+    def arg(self, name: str) -> object:
+        return UNKNOWN
+
+    def fact(self, name: str, arguments: tuple[object, ...]) -> object:
+        return UNKNOWN
+
+
+class Reading(NamedTuple):
+    """A class or a program of a package (`owner`) and the block of settings that it gets, `because` of settings."""
+
+    owner: str
+    block: Block
+    because: tuple[str, ...] = ()
+
+
+class Settings(NamedTuple):
+    """The settings of a command in one release, who reads which of them, and the names by which they are written.
+
+    `readings` are in the order in which they happen. `same`: a setting that nobody gave, and the one whose value it
+    takes.
+    """
+
+    whole: Block
+    readings: tuple[Reading, ...]
+    same: Mapping[str, str] = {}
+
+
+class Refused(NamedTuple):
+    """A statement that refuses the settings: `keys` are those that decide, in the order in which it names them."""
+
+    condition: Condition
+    world: BlockWorld
+    keys: tuple[str, ...]
+    crashes: bool
+
+
+class Broken(NamedTuple):
+    """A refusal with the judgement over the releases in use, and its words."""
+
+    message: str
+    verdict: Verdict
+    keys: tuple[str, ...]
+
+
+def refused_in(package: str, version: str, settings: Settings) -> list[Refused]:
+    """Every statement of a release that refuses the settings."""
+    found: list[Refused] = []
+    for reading in settings.readings:
+        world = BlockWorld(reading.block, settings.whole)
+        for condition in conditions_of(package, reading.owner, version):
+            if condition.kind != "refuse":
+                continue
+            truth = truth_of(condition.condition, world)
+            if truth is True or truth is CRASH:
+                keys = _keys(condition.condition, reading, world, settings)
+                found.append(Refused(condition, world, keys, truth is CRASH))
+    return found
+
+
+def _told_anyway(refused: Refused, settings: Settings, given: frozenset[str]) -> Refused | None:
+    """What is refused by the rest of a condition, of which a part raises for want of a setting that nobody gave."""
+    tree = parse(refused.condition.condition)
+    if not isinstance(tree, ast.BoolOp) or not isinstance(tree.op, ast.And):
+        return None
+    texts = [ast.unparse(part) for part in tree.values]
+    rest = " and ".join(f"({text})" for text in texts if truth_of(text, refused.world) is not CRASH)
+    if truth_of(texts[-1], refused.world) is CRASH or truth_of(rest, refused.world) is not True:
+        return None
+    keys = _keys(rest, Reading("", refused.world.block), refused.world, settings)
+    return refused._replace(keys=keys, crashes=False) if given & set(keys) else None
+
+
+def _keys(text: str, reading: Reading, world: BlockWorld, settings: Settings) -> tuple[str, ...]:
+    """The dotted names of the settings that decide; of one that follows another, the other."""
+    order: dict[str, None] = {}
+    names = deciding(text, world)
+    for name in sorted(names, key=lambda each: (text.find(each.rpartition(".")[2]), each)):
+        if "(" in name or name == "_":
+            continue
+        key = name if "." in name or not reading.block.path else f"{reading.block.path}.{name}"
+        order[settings.same.get(key, key)] = None
+    order.update(dict.fromkeys(reading.because))
+    return tuple(key for key in order if key.rpartition(".")[2] != _CHOSEN)
+
+
+def broken(
+    package: str,
+    choices: Choices,
+    settings_in: Callable[[str], Settings | None],
+    written: Iterable[str],
+    level: Level,
+    shown: str,
+) -> Iterator[Broken]:
+    """The refusals that hold for a command in the releases in use; of those about the same settings the first.
+
+    `written`: the settings that the command gives. `shown`: the package's name as people write it.
+    """
+    if package not in choices:
+        return
+    newest = choices[package].newest
+    settings = settings_in(newest)
+    given = frozenset(written)
+    told: set[frozenset[str]] = set()
+    points = {package: frozenset(range(len(releases(package))))}
+    for found in refused_in(package, newest, settings) if settings is not None else ():
+        refused: Refused | None = found
+        if found.crashes and settings is not None and not given & set(found.keys):
+            refused = _told_anyway(found, settings, given)
+        if refused is None or (about := given & set(refused.keys) or frozenset(refused.keys)) in told:
+            continue
+        told.add(about)
+
+        def ask(versions: dict[str, str], about: frozenset[str] = about, refused: Refused = refused) -> bool | None:
+            known = settings_in(versions[package])
+            if known is None:
+                return None
+            return not any(
+                about <= set(each.keys) or each.condition.sentence == refused.condition.sentence
+                for each in refused_in(package, versions[package], known)
+            )
+
+        verdict = judge(choices, points, ask, level, package)
+        if verdict is not None:
+            yield Broken(_worded(f"{shown} {newest}", refused, given, settings, verdict), verdict, refused.keys)
+
+
+def _worded(who: str, refused: Refused, given: frozenset[str], settings: Settings | None, verdict: Verdict) -> str:
+    whole = settings.whole if settings is not None else Block("", {})
+    told = []
+    for key in refused.keys:
+        value = _at(whole, key)
+        if value is not UNKNOWN and not isinstance(value, Block):
+            told.append(f"`{key}` is {value}" + ("" if key in given else " by default"))
+    kind, _, text = refused.condition.sentence.partition(": ")
+    kind = kind.rstrip(":")
+    if refused.crashes:
+        kind, text = "its check of them raises a TypeError or the like", ""
+    quoted = f'{kind}: "{filled(text, refused.world).rstrip(".")}"' if text else kind
+    if not text and not refused.crashes:
+        quoted = f"{kind} where `{_own(refused.condition.condition)}`"
+    return f"{who} refuses this: {', '.join(told)} ({quoted}; {verdict.scope})"
+
+
+def _own(condition: str) -> str:
+    """What an assertion without words asserts, negated: the last part of its condition."""
+    tree = parse(condition)
+    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
+        tree = tree.values[-1]
+    return ast.unparse(tree) if tree is not None else condition
+
+
+def _at(whole: Block, key: str) -> object:
+    value: object = whole
+    for part in key.split("."):
+        value = value.get(part, UNKNOWN) if isinstance(value, Block) else UNKNOWN
+    return value
+
+
+def filled(text: str, world: BlockWorld) -> str:
+    """A sentence with what its holes are in a world; `…` for what is not known."""
+
+    def fill(match: re.Match[str]) -> str:
+        hole = match[1]
+        value = value_of(hole, world) if hole else UNKNOWN
+        return "…" if value is UNKNOWN or value is CRASH or isinstance(value, Block) else f"{value}"
+
+    plain = text.replace("{{", "\x01").replace("}}", "\x02")
+    return _HOLE.sub(fill, plain).replace("\x01", "{").replace("\x02", "}")

@@ -1,0 +1,81 @@
+"""What a program refuses of its settings: a function of the package is executed with the whole config."""
+
+from __future__ import annotations
+
+import ast
+
+from trl_lint.knowledge.refresher.conditions_expressions import evaluate
+from trl_lint.knowledge.refresher.conditions_source import Source, Sources
+from trl_lint.knowledge.refresher.conditions_state import CONFIG, TRAINER, Closure, Found, Frame, Machine
+from trl_lint.knowledge.refresher.conditions_statements import block, call_function
+from trl_lint.knowledge.refresher.conditions_terms import Term
+from trl_lint.python.default_text import last_name
+from trl_lint.records import NamedTuple
+
+_PARSERS = frozenset({"parse_args"})
+
+
+class Program(NamedTuple):
+    """Where a program checks its settings.
+
+    `place` is `module:function`, `module:Class` (its constructor) or `module:` (what the module does when it is
+    started, from the line on that parses the arguments); a star at the end of the module for all that begin so.
+    `owner` is the name by which it is asked, "" for that of the module. `assumed`: parameters and attributes that the
+    caller decides, as expressions over `config`.
+    """
+
+    place: str
+    owner: str = ""
+    assumed: tuple[tuple[str, str], ...] = ()
+
+
+def facts_of_program(sources: Sources, program: Program) -> list[tuple[str, str, list[Found]]]:
+    """What a program says: its name, its module and its statements; for each module that the program names."""
+    module, _, name = program.place.partition(":")
+    found = []
+    for each in sorted(sources.modules):
+        if each == module or (module.endswith("*") and each.startswith(module[:-1])):
+            facts = _facts(sources, sources.modules[each], name, dict(program.assumed))
+            if facts:
+                found.append((program.owner or each, each, facts))
+    return found
+
+
+def _facts(sources: Sources, source: Source, name: str, assumed: dict[str, str]) -> list[Found]:
+    machine = Machine(sources, lambda reference, field: False, has_blocks=True)
+    root = Term("object", CONFIG)
+    closure = Closure(source.name, _empty("__main__"), None, None)
+    frame = Frame(machine, closure, {"config": root})
+    terms = {each: evaluate(ast.parse(text, mode="eval").body, frame) for each, text in assumed.items()}
+    machine.facts = []
+    machine.assumed = terms
+    if not name:
+        _run_main(source, frame, root)
+    elif name in source.functions:
+        given = {"config": root, **terms}
+        call_function(
+            machine.function(Closure(source.name, source.functions[name], None, None), None), [], given, frame
+        )
+    elif name in source.classes:
+        cls = source.classes[name]
+        machine.classes[TRAINER] = cls
+        init = machine.function(Closure(source.name, cls.functions["__init__"], cls, None), Term("object", TRAINER))
+        call_function(init, [], {"config": root}, frame)
+    return machine.facts
+
+
+def _run_main(source: Source, frame: Frame, root: Term) -> None:
+    """What a module does after it has parsed its arguments."""
+    for number, node in enumerate(source.main):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and last_name(node.value.func) in _PARSERS:
+            target = node.targets[0]
+            if isinstance(target, ast.Name):
+                frame.names = {target.id: root}
+                block(source.main[number + 1 :], frame)
+            return
+
+
+def _empty(name: str) -> ast.FunctionDef:
+    holder = ast.parse(f"def {name}(): pass").body[0]
+    assert isinstance(holder, ast.FunctionDef)
+    return holder
