@@ -132,7 +132,7 @@ def _notebook_commands(source: Source) -> list[Command]:
     """The commands of a `!` line. IPython fills in `{name}` before the shell starts, so that is a hole."""
     from trl_lint.sources.pieces import Pieces
     from trl_lint.sources.shell import commands, read_commands
-    from trl_lint.sources.shell_state import HOLE
+    from trl_lint.sources.shell_values import HOLE
 
     holes = list(re.finditer(r"(?<!\$)\{[A-Za-z_][^{}\n,]*\}", source.text))
     if not holes:

@@ -7,7 +7,7 @@ import os
 from trl_lint import tracked
 from trl_lint.sources import Source
 from trl_lint.sources.shell import Word
-from trl_lint.sources.shell_state import HOLE
+from trl_lint.sources.shell_values import HOLE
 
 _MOST_CANDIDATES = 50
 

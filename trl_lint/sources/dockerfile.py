@@ -15,7 +15,8 @@ from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Command, read_commands, read_once
-from trl_lint.sources.shell_state import State, Word
+from trl_lint.sources.shell_state import State
+from trl_lint.sources.shell_values import Word
 
 _LINE = regex(r"[^\n]*(?:\n|\Z)")
 _INSTRUCTION = regex(r"[ \t]*([A-Za-z]+)(?=[ \t\r\n\\]|\Z)")

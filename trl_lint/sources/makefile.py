@@ -11,7 +11,8 @@ from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Command, read_commands, read_once
-from trl_lint.sources.shell_state import HOLE, LONGEST_VALUE, State, Word
+from trl_lint.sources.shell_state import State
+from trl_lint.sources.shell_values import HOLE, LONGEST_VALUE, Word
 
 _LOGICAL_LINE = regex(r"(?:[^\n]*\\\r?\n)*[^\n]*(?:\n|\Z)")
 _ASSIGNMENT = regex(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os.path
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.pieces import Pieces
-from trl_lint.sources.shell import Command, Cut, Heredoc, Redirect
-from trl_lint.sources.shell_state import HOLE, Array, State, Word
-from trl_lint.sources.shell_syntax import NAME, Offsets, appended, is_fed_to_shell, script_word
-from trl_lint.sources.shell_words import WordReader, inner_script
+from trl_lint.sources.shell_fragments import inner_script
+from trl_lint.sources.shell_state import State
+from trl_lint.sources.shell_syntax import NAME, appended, is_fed_to_shell, script_word
+from trl_lint.sources.shell_values import HOLE, Array, Word
+from trl_lint.sources.shell_words import Words
+from trl_lint.sources.simple_commands import Command, Cut, Heredoc, Redirect
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -43,38 +46,46 @@ class Tail(NamedTuple):
     errors: bool = False
 
 
-class CommandReader(WordReader):
-    """What the simple commands of one shell text do; `commands` collects them."""
+class Around:
+    """What holds where the walk over a script stands.
 
-    def __init__(
-        self, text: str, original: str, pieces: Pieces | None, state: State, script: str | None, depth: int = 0
-    ) -> None:
-        super().__init__(text, original, pieces, state, script)
-        self.commands: list[Command] = []
-        self.offsets = Offsets(text)
+    `depth`: how deep the statement is nested. `branch`, `background` and `errors` are as in `Command`; `functions` are
+    the names of those that the script has defined so far.
+    """
+
+    __slots__ = ("background", "branch", "depth", "errors", "functions")
+
+    def __init__(self, depth: int, branch: tuple[tuple[int, int], ...]) -> None:
         self.depth = depth
+        self.branch = branch
         self.background = False
         self.errors = False
-        self.branch: tuple[tuple[int, int], ...] = ()
         self.functions: set[str] = set()
 
-    def span(self, node: Node) -> tuple[int, int]:
-        if self.offsets.is_plain:
-            return node.start_byte, node.end_byte
-        start, end = self.offsets(node.start_byte), self.offsets(node.end_byte)
-        # The place behind a node at the end of a Windows line is in front of both characters of the line end.
-        return start, end - 1 if end > start and self.text[end - 1 : end + 1] == "\r\n" else end
 
-    def read(self) -> None:
-        raise NotImplementedError
+class Commands:
+    """What the simple commands of one shell text do; `found` collects them.
 
-    def nested(self, pieces: Pieces, state: State) -> CommandReader:
-        """A reader for a script inside a word of this one."""
-        raise NotImplementedError
+    `read_inner` reads a script inside a word of this one, with a state of its own. `called` is told when a function of
+    the script, or a command nobody knows, has run.
+    """
 
-    def called(self) -> None:
-        """A function of the script, or a command nobody knows, has run."""
-        raise NotImplementedError
+    __slots__ = ("around", "called", "found", "read_inner", "shell", "state", "words")
+
+    def __init__(
+        self,
+        words: Words,
+        around: Around,
+        read_inner: Callable[[Pieces, State], list[Command]],
+        called: Callable[[], None],
+    ) -> None:
+        self.words = words
+        self.shell = words.shell
+        self.state = words.fragments.state
+        self.around = around
+        self.read_inner = read_inner
+        self.called = called
+        self.found: list[Command] = []
 
     def assignments(self, node: Node, tail: Tail) -> None:
         for child in node.named_children:
@@ -94,31 +105,32 @@ class CommandReader(WordReader):
         value = node.child_by_field_name("value")
         operator = "+=" if any(child.type == "+=" for child in node.children) else "="
         if name is None or name.type != "variable_name":
-            self.state.forget(NAME.findall(self.slice(name))[:1] if name is not None else ())
-            return None, self.hole(node), operator
+            self.state.forget(NAME.findall(self.shell.slice(name))[:1] if name is not None else ())
+            return None, self.shell.hole(node), operator
         if value is None:
-            _, end = self.span(node)
-            return self.slice(name), Word("", "", *self.place(end, end)), operator
+            _, end = self.shell.span(node)
+            return self.shell.slice(name), Word("", "", *self.shell.place(end, end)), operator
         if value.type == "array":
             items = [child for child in value.named_children if child.type != "comment"]
-            return self.slice(name), Array(tuple(word for item in items for word in self.words(item))), operator
-        return self.slice(name), self.one_word(value), operator
+            words = tuple(word for item in items for word in self.words.of(item))
+            return self.shell.slice(name), Array(words), operator
+        return self.shell.slice(name), self.words.one_word(value), operator
 
     def declaration(self, node: Node, tail: Tail) -> None:
         keyword = node.children[0].type
-        flags = "".join(self.slice(child) for child in node.named_children if child.type == "word")
+        flags = "".join(self.shell.slice(child) for child in node.named_children if child.type == "word")
         exported = True if keyword == "export" or "x" in flags else None
         for child in node.named_children:
             if child.type == "variable_assignment":
                 self.assignment(child, tail, exported)
             elif child.type == "variable_name":
                 if "-n" in flags:
-                    self.state.export(self.slice(child), False)
+                    self.state.export(self.shell.slice(child), False)
                 elif exported:
-                    self.state.export(self.slice(child))
+                    self.state.export(self.shell.slice(child))
             elif child.type != "word":
                 # `export "NAME=value"`: the grammar sees one string.
-                word = self.one_word(child)
+                word = self.words.one_word(child)
                 name, equals, text = (word.text or "").partition("=")
                 if equals and NAME.fullmatch(name):
                     self.state.set(name, word._replace(text=text), exported)
@@ -128,7 +140,7 @@ class CommandReader(WordReader):
     def unset(self, node: Node, tail: Tail) -> None:
         for child in node.named_children:
             if child.type == "variable_name":
-                self.state.set(self.slice(child), None, False)
+                self.state.set(self.shell.slice(child), None, False)
 
     def command(self, node: Node, tail: Tail) -> None:
         assignments: list[tuple[str, Word]] = []
@@ -141,7 +153,7 @@ class CommandReader(WordReader):
             if child.type == "variable_assignment" and not words:
                 name, value, _ = self._read_assignment(child)
                 if name is not None:
-                    assignments.append((name, value if isinstance(value, Word) else self.hole(child)))
+                    assignments.append((name, value if isinstance(value, Word) else self.shell.hole(child)))
             elif child.type in ("file_redirect", "herestring_redirect"):
                 self.redirect(child, extra, redirects)
             elif child.type == "command_name":
@@ -156,41 +168,43 @@ class CommandReader(WordReader):
             self._add_words(part, words, nodes)
         if not words:
             return
-        start = min(self.span(node)[0], *(self.span(n)[0] for n in nodes[:1]))
-        end = max(self.span(n)[1] for n in nodes)
-        command = Command(tuple(words), self.state.view(), self.state.directory, *self.place(start, end))
+        start = min(self.shell.span(node)[0], *(self.shell.span(n)[0] for n in nodes[:1]))
+        end = max(self.shell.span(n)[1] for n in nodes)
+        command = Command(tuple(words), self.state.view(), self.state.directory, *self.shell.place(start, end))
         command.assignments = tuple(assignments)
         command.redirects = tuple(redirects)
         command.heredocs = tail.heredocs
-        command.background = self.background
-        command.branch = self.branch
-        command.errors = self.errors or tail.errors or node.has_error or self._has_placeholder(node, redirects)
+        command.background = self.around.background
+        command.branch = self.around.branch
+        command.errors = self.around.errors or tail.errors or node.has_error or self._has_placeholder(node, redirects)
         command.cut = self._cut(end)
-        self.commands.append(command)
+        self.found.append(command)
         self._inner(command, nodes)
         self._fed(command, tail.bodies)
         self._builtin(command)
 
     def _cut(self, end: int) -> Cut | None:
         """The failed continuation behind a command whose last word ends at `end`."""
-        match = _CUT.match(self.text, end)
+        match = _CUT.match(self.shell.text, end)
         if match is None:
             return None
-        rest = _NOTHING.match(self.text, match.end())
+        rest = _NOTHING.match(self.shell.text, match.end())
         after = rest.end() if rest else match.end()
-        if not match["blanks"] and not match["before"] and self.text.startswith("#", match.end()):
+        if not match["blanks"] and not match["before"] and self.shell.text.startswith("#", match.end()):
             return None  # `name\` and `#` below it are one word
-        return Cut(self.place(match.end("before"), after)[0], self.place(end, after)[1], bool(match["blanks"]))
+        first, last = self.shell.place(match.end("before"), after)[0], self.shell.place(end, after)[1]
+        return Cut(first, last, bool(match["blanks"]))
 
     def _has_placeholder(self, node: Node, redirects: list[Redirect]) -> bool:
         """`--model <your model> --lr 1` is a redirection for a shell, and a blank to fill in for whoever wrote it."""
         if not any(redirect.operator == "<" for redirect in redirects):
             return False
-        start, end = self.span(node)
-        return _PLACEHOLDER.search(self.text, start, self.text.find("\n", end) + 1 or len(self.text)) is not None
+        start, end = self.shell.span(node)
+        text = self.shell.text
+        return _PLACEHOLDER.search(text, start, text.find("\n", end) + 1 or len(text)) is not None
 
     def _add_words(self, node: Node, words: list[Word], nodes: list[Node]) -> None:
-        for word in self.words(node):
+        for word in self.words.of(node):
             words.append(word)
             nodes.append(node)
 
@@ -199,36 +213,34 @@ class CommandReader(WordReader):
         index = script_word(command.words)
         if index is None:
             return
-        pieces = inner_script(self, nodes[index])
-        if pieces is None or self.depth >= MAXIMUM_DEPTH // 2:
+        pieces = inner_script(self.words.fragments, nodes[index])
+        if pieces is None or self.around.depth >= MAXIMUM_DEPTH // 2:
             return
-        inner = self.nested(pieces, self._inner_state(command))
-        inner.read()
-        for found in inner.commands:
+        inner = self.read_inner(pieces, self._inner_state(command))
+        for found in inner:
             found.outer = (*command.words[:index], *found.outer)
             found.background = found.background or command.background
             found.errors = found.errors or command.errors
-        self.commands.extend(inner.commands)
+        self.found.extend(inner)
 
     def _fed(self, command: Command, bodies: tuple[tuple[int, int], ...]) -> None:
         """The commands of a here-document that a shell or the scheduler gets, or that is written into a script."""
-        if not bodies or self.depth >= MAXIMUM_DEPTH // 2 or not is_fed_to_shell(command):
+        if not bodies or self.around.depth >= MAXIMUM_DEPTH // 2 or not is_fed_to_shell(command):
             return
         (start, end), quoted = bodies[-1], command.heredocs[-1].quoted
-        pieces = Pieces(self.pieces)
+        pieces = Pieces(self.shell.pieces)
         position = start
-        for match in _ESCAPED_IN_HEREDOC.finditer(self.text, start, end) if not quoted else ():
-            pieces.copy(self.text, position, match.start())
+        for match in _ESCAPED_IN_HEREDOC.finditer(self.shell.text, start, end) if not quoted else ():
+            pieces.copy(self.shell.text, position, match.start())
             # What the outer shell does not expand belongs to a script whose variables nobody knows here.
             pieces.put(HOLE if match[1] else match[0][1:], match.start(), match.end())
             position = match.end()
-        pieces.copy(self.text, position, end)
-        inner = self.nested(pieces, self._fed_state(command, quoted))
-        inner.read()
-        for found in inner.commands:
+        pieces.copy(self.shell.text, position, end)
+        inner = self.read_inner(pieces, self._fed_state(command, quoted))
+        for found in inner:
             found.outer = (*command.words, *found.outer)
             found.errors = found.errors or command.errors
-        self.commands.extend(inner.commands)
+        self.found.extend(inner)
 
     def _fed_state(self, command: Command, quoted: bool) -> State:
         state = self._inner_state(command)
@@ -257,7 +269,7 @@ class CommandReader(WordReader):
         """What a command does to the variables and the working directory of the script itself."""
         words = command.words
         name = words[0].text
-        if name is None or name in self.functions:
+        if name is None or name in self.around.functions:
             self.called()
         elif name in ("cd", "pushd"):
             self._change_directory([word for word in words[1:] if word.text not in ("--", "-P", "-L")])
@@ -309,8 +321,8 @@ class CommandReader(WordReader):
         operator = next((child.type for child in node.children if not child.is_named), ">")
         targets = [child for child in node.named_children if child.type != "file_descriptor"]
         if targets:
-            found = self.words(targets[0])
-            redirects.append(Redirect(operator, found[0] if found else self.hole(targets[0])))
+            found = self.words.of(targets[0])
+            redirects.append(Redirect(operator, found[0] if found else self.shell.hole(targets[0])))
             words.extend(targets[1:])
 
     def heredoc(
@@ -327,11 +339,11 @@ class CommandReader(WordReader):
         for child in node.children:
             field = child.type
             if field == "heredoc_start":
-                quoted = self.slice(child)[:1] in ("'", '"', "\\")
+                quoted = self.shell.slice(child)[:1] in ("'", '"', "\\")
             elif field == "heredoc_body":
-                start, end = self.span(child)
+                start, end = self.shell.span(child)
                 bodies.append((start, end))
-                heredocs.append(Heredoc(self.text[start:end], *self.place(start, end), quoted))
+                heredocs.append(Heredoc(self.shell.text[start:end], *self.shell.place(start, end), quoted))
             elif field in ("file_redirect", "herestring_redirect"):
                 self.redirect(child, words, redirects)
             elif field == "pipeline":

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, product
 
-from trl_lint.sources.shell_state import LONGEST_VALUE, Array, Option, Value, Word
+from trl_lint.sources.shell_values import LONGEST_VALUE, Array, Option, Value, Word
 
 MOST_OPTIONS = 20  # a value of more than these stays unknown
 # Every step of `A+=(x)` is remembered whole: ten thousand of them would fill the memory.

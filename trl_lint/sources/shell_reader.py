@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import proxy
 
 from trl_lint.sources.pieces import Pieces
-from trl_lint.sources.shell import Heredoc, Redirect
-from trl_lint.sources.shell_commands import MAXIMUM_DEPTH, CommandReader, Tail
+from trl_lint.sources.shell_commands import MAXIMUM_DEPTH, Around, Commands, Tail
+from trl_lint.sources.shell_fragments import Fragments
 from trl_lint.sources.shell_options import joined, new_decision, one_of
-from trl_lint.sources.shell_state import WORKING_DIRECTORY, State, Value, Word
+from trl_lint.sources.shell_state import WORKING_DIRECTORY, State
 from trl_lint.sources.shell_syntax import (
     CHANGES_DIRECTORY,
     OPENS_ANYTHING,
@@ -21,6 +22,10 @@ from trl_lint.sources.shell_syntax import (
     parse,
     printed_path,
 )
+from trl_lint.sources.shell_text import ShellText
+from trl_lint.sources.shell_values import Value, Word
+from trl_lint.sources.shell_words import Words
+from trl_lint.sources.simple_commands import Command, Heredoc, Redirect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,21 +36,40 @@ if TYPE_CHECKING:
 _LONGEST_PIPE = 50  # programs remembered behind a command
 
 
-class Reader(CommandReader):
-    """Reads one shell text. `commands` holds the result after `read`; the state is left as the script leaves it."""
+class Reader:
+    """Reads one shell text. `commands` holds the result after `read`; the state is left as the script leaves it.
+
+    Its parts: `words` says what the words are, `simple` what simple commands do, `around` what holds where they stand.
+    """
 
     def __init__(
-        self, text: str, original: str, pieces: Pieces | None, state: State, script: str | None, depth: int = 0
+        self,
+        shell: ShellText,
+        state: State,
+        script: str | None,
+        depth: int = 0,
+        branch: tuple[tuple[int, int], ...] = (),
     ) -> None:
-        super().__init__(text, original, pieces, state, script, depth)
+        self.shell = shell
+        self.state = state
+        self.around = Around(depth, branch)
+        # The parts call back while it reads. A reference would keep all of it in memory after that.
+        me = proxy(self)
+        self.words = Words(shell, Fragments(shell, state, script, lambda node: me.substitute(node)))
+        self.simple = Commands(self.words, self.around, lambda *inner: me.read_inner(*inner), lambda: me.called())
         self._assigned_in_functions: set[str] = set()
         self._assigned_again: set[str] = set()
         self._functions_open_anything = False
         self._opens_anything = False
         self._printed: dict[tuple[int, int], str | None] = {}
 
+    @property
+    def commands(self) -> list[Command]:
+        """The commands read so far."""
+        return self.simple.found
+
     def read(self) -> None:
-        self._block(parse(self.offsets.data).children)
+        self._block(parse(self.shell.offsets.data).children)
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -53,29 +77,29 @@ class Reader(CommandReader):
         for index, node in enumerate(nodes):
             if not node.is_named:
                 continue
-            background, errors = self.background, self.errors
-            self.background = background or is_ampersand(nodes, index + 1)
-            self.errors = errors or is_broken(nodes, index - 1) or is_broken(nodes, index + 1)
+            background, errors = self.around.background, self.around.errors
+            self.around.background = background or is_ampersand(nodes, index + 1)
+            self.around.errors = errors or is_broken(nodes, index - 1) or is_broken(nodes, index + 1)
             self._statement(node)
             if node.has_error:
                 # It may hold more than what was read of it.
-                self._forget_assigned(self.slice(node))
-            self.background, self.errors = background, errors
+                self._forget_assigned(self.shell.slice(node))
+            self.around.background, self.around.errors = background, errors
 
     def _statement(self, node: Node, tail: Tail | None = None) -> None:
         method = _STATEMENTS.get(node.type)
         if method is None:
             return
-        if self.depth >= MAXIMUM_DEPTH:
+        if self.around.depth >= MAXIMUM_DEPTH:
             self.state.forget_all()
             return
-        self.depth += 1
+        self.around.depth += 1
         method(self, node, tail or Tail())
-        self.depth -= 1
+        self.around.depth -= 1
 
     def _compound(self, node: Node, tail: Tail) -> None:
         if node.children and node.children[0].type == "((":
-            self.state.forget(assigned_in(self.slice(node)))
+            self.state.forget(assigned_in(self.shell.slice(node)))
         else:
             self._block(node.children)
 
@@ -129,12 +153,12 @@ class Reader(CommandReader):
         """Read branches of which one is taken, or perhaps none where they are not complete."""
         changes = []
         ways: list[dict[str, tuple[Value | None, bool]]] = [] if is_complete else [{}]
-        around, place = self.branch, new_decision()
+        around, place = self.around.branch, new_decision()
         for number, branch in enumerate(branches):
             mark = self.state.mark()
-            self.branch = (*around, (place, number))
+            self.around.branch = (*around, (place, number))
             self._block(branch)
-            self.branch = around
+            self.around.branch = around
             left = {name: self._left(name) for name in self.state.changed_since(mark).names}
             changes.append(self.state.undo(mark))
             if not leaves(branch):
@@ -181,26 +205,26 @@ class Reader(CommandReader):
 
     def _case(self, node: Node, tail: Tail) -> None:
         items = [child for child in node.children if child.type == "case_item"]
-        patterns = [self.slice(value) for item in items for value in item.children_by_field_name("value")]
+        patterns = [self.shell.slice(value) for item in items for value in item.children_by_field_name("value")]
         # Behind `;;&` and `;&` the next branch runs too.
         falls = any(child.type in (";&", ";;&") for item in items for child in item.children)
         bodies = [[child for child in item.children if child.type not in (";;", ")")] for item in items]
         self._branches(bodies, is_complete="*" in patterns)
         if falls:
-            self._forget_assigned(self.slice(node))
+            self._forget_assigned(self.shell.slice(node))
 
     def _loop(self, node: Node, tail: Tail) -> None:
         variable = node.child_by_field_name("variable")
-        values = [word for value in node.children_by_field_name("value") for word in self.words(value)]
+        values = [word for value in node.children_by_field_name("value") for word in self.words.of(value)]
         # A later round sees what an earlier one assigned.
-        self._forget_assigned(self.slice(node))
+        self._forget_assigned(self.shell.slice(node))
         mark = self.state.mark()
         if variable is not None:
             chosen = one_of(values) if node.children[0].type == "for" else None
             if chosen is None:
-                self.state.forget([self.slice(variable)])
+                self.state.forget([self.shell.slice(variable)])
             else:
-                self.state.set(self.slice(variable), chosen)
+                self.state.set(self.shell.slice(variable), chosen)
         self._block([child for child in node.children if child.type != "variable_name"])
         changes = self.state.undo(mark)
         # It may end in the middle of any round.
@@ -211,8 +235,8 @@ class Reader(CommandReader):
         if name is None or body is None:
             return
         self._count_assignments()
-        text = self.slice(body)
-        self.functions.add(self.slice(name))
+        text = self.shell.slice(body)
+        self.around.functions.add(self.shell.slice(name))
         assigned = assigned_in(text)
         if CHANGES_DIRECTORY.search(text):
             assigned.add(WORKING_DIRECTORY)
@@ -229,6 +253,7 @@ class Reader(CommandReader):
         self.state.forget(n for n in assigned if self.state.get(n) is None)
 
     def called(self) -> None:
+        """A function of the script, or a command nobody knows, has run."""
         if self._functions_open_anything:
             self.state.forget_all()
         self.state.forget_known(self._assigned_in_functions)
@@ -236,13 +261,13 @@ class Reader(CommandReader):
     def _count_assignments(self) -> None:
         if self._assigned_again:
             return
-        self._assigned_again = assigned_again(self.text) | {WORKING_DIRECTORY}
-        self._opens_anything = OPENS_ANYTHING.search(self.text) is not None
+        self._assigned_again = assigned_again(self.shell.text) | {WORKING_DIRECTORY}
+        self._opens_anything = OPENS_ANYTHING.search(self.shell.text) is not None
 
     def _error(self, node: Node, tail: Tail) -> None:
-        errors, self.errors = self.errors, True
+        errors, self.around.errors = self.around.errors, True
         self._block(node.children)
-        self.errors = errors
+        self.around.errors = errors
         # The unreadable part may have assigned anything.
         self.state.forget_all()
 
@@ -256,9 +281,9 @@ class Reader(CommandReader):
         errors = False
         for child in node.children:
             if child.type == "heredoc_redirect":
-                self.heredoc(child, words, redirects, heredocs, bodies, following)
+                self.simple.heredoc(child, words, redirects, heredocs, bodies, following)
             elif child.type in ("file_redirect", "herestring_redirect"):
-                self.redirect(child, words, redirects)
+                self.simple.redirect(child, words, redirects)
             elif child.is_named and body is None:
                 body = child
             errors = errors or (child is not body and child.has_error)
@@ -298,6 +323,7 @@ class Reader(CommandReader):
     # -- substitutions --------------------------------------------------------------------------------------------
 
     def substitute(self, node: Node) -> str | None:
+        """Read the commands of a `$(…)`; what it prints, where that is known."""
         # A word that is a script of its own is read twice; what is nested in it must not be read twice at each level.
         place = (node.start_byte, node.end_byte)
         if place not in self._printed:
@@ -305,14 +331,14 @@ class Reader(CommandReader):
         return self._printed[place]
 
     def _substitute(self, node: Node) -> str | None:
-        if self.depth >= MAXIMUM_DEPTH:
+        if self.around.depth >= MAXIMUM_DEPTH:
             return None
-        self.depth += 1
+        self.around.depth += 1
         mark, count = self.state.mark(), len(self.commands)
         self._block(node.children)
         directory = self.state.directory
         self.state.undo(mark)
-        self.depth -= 1
+        self.around.depth -= 1
         parts = node.named_children
         found = self.commands[count:]
         if len(parts) != 1 or not found or parts[0].type not in ("command", "list"):
@@ -322,10 +348,12 @@ class Reader(CommandReader):
             return None
         return printed_path(last, directory)
 
-    def nested(self, pieces: Pieces, state: State) -> Reader:
-        inner = Reader(pieces.text, self.original, pieces, state, None, self.depth + 10)
-        inner.branch = self.branch
-        return inner
+    def read_inner(self, pieces: Pieces, state: State) -> list[Command]:
+        """The commands of a script inside a word of this one."""
+        shell = ShellText(pieces.text, self.shell.original, pieces)
+        inner = Reader(shell, state, None, self.around.depth + 10, self.around.branch)
+        inner.read()
+        return inner.commands
 
     def _forget_assigned(self, text: str) -> None:
         if OPENS_ANYTHING.search(text):
@@ -341,9 +369,9 @@ _STATEMENTS = {
     "ERROR": Reader._error,
     "c_style_for_statement": Reader._loop,
     "case_statement": Reader._case,
-    "command": Reader.command,
+    "command": lambda reader, node, tail: reader.simple.command(node, tail),
     "compound_statement": Reader._compound,
-    "declaration_command": Reader.declaration,
+    "declaration_command": lambda reader, node, tail: reader.simple.declaration(node, tail),
     "do_group": Reader._compound,
     "elif_clause": Reader._compound,
     "else_clause": Reader._compound,
@@ -355,8 +383,8 @@ _STATEMENTS = {
     "pipeline": Reader._pipeline,
     "redirected_statement": Reader._redirected,
     "subshell": Reader._subshell,
-    "unset_command": Reader.unset,
-    "variable_assignment": Reader.assignment,
-    "variable_assignments": Reader.assignments,
+    "unset_command": lambda reader, node, tail: reader.simple.unset(node, tail),
+    "variable_assignment": lambda reader, node, tail: reader.simple.assignment(node, tail),
+    "variable_assignments": lambda reader, node, tail: reader.simple.assignments(node, tail),
     "while_statement": Reader._loop,
 }

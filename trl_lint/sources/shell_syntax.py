@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os.path
-import re
-from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from trl_lint.regexes import regex
 from trl_lint.sources.shell_options import LONGEST_ARRAY, appended_options
-from trl_lint.sources.shell_state import Array, Word
+from trl_lint.sources.shell_values import Array, Word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tree_sitter import Node
 
-    from trl_lint.sources.shell import Command
+    from trl_lint.sources.simple_commands import Command
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 _LEAVING = (b"exit", b"return", b"break", b"continue")
@@ -40,47 +38,6 @@ _NAMING = regex(
 _KEEPING = frozenset({"export", "declare", "local", "typeset"})
 OPENS_ANYTHING = regex(r"(?:^|[\n;&|({]|\bthen|\bdo|\belse)[ \t]*(?:source|\.|eval)\s")
 CHANGES_DIRECTORY = regex(r"\b(?:cd|pushd|popd)\b")
-
-# Errors for the grammar, not for a shell: a backslash that continues into nothing, and a comment in backquotes, which
-# people put between continued lines.
-_FINE_FOR_A_SHELL = regex(r"(?<!\\)\\(?=[ \t\r\n]*\Z)|(?<=[ \t])`#[^`\n]*`")
-
-
-def _blank(match: re.Match[str]) -> str:
-    return " " * len(match[0])
-
-
-class Offsets:
-    """What tree-sitter parses (UTF-8, line ends LF) and the way back to characters."""
-
-    def __init__(self, text: str) -> None:
-        self._places: list[int] = []
-        self._shifts: list[int] = []
-        self.is_plain = False  # every byte is a character
-        if "`#" in text or text.rstrip(" \t\r\n").endswith("\\"):
-            text = _FINE_FOR_A_SHELL.sub(_blank, text)
-        if text.isascii() and "\r" not in text:
-            self.data = text.encode()
-            self.is_plain = True
-            return
-        shift = length = 0
-        for match in re.finditer(r"\r(?=\n)|[^\x00-\x7f]+", text):
-            run = match[0]
-            if run == "\r":  # a shell reads it as a character; people mean a line end
-                shift += 1
-                self._places.append(match.end() - shift)
-                self._shifts.append(shift)
-                continue
-            for index, char in enumerate(run):
-                length = len(char.encode("utf-8", "surrogatepass"))
-                shift -= length - 1
-                self._places.append(match.start() + index + 1 - shift)
-                self._shifts.append(shift)
-        self.data = text.replace("\r\n", "\n").encode("utf-8", "surrogatepass")
-
-    def __call__(self, byte: int) -> int:
-        index = bisect_right(self._places, byte)
-        return byte + (self._shifts[index - 1] if index else 0)
 
 
 def parse(data: bytes) -> Node:

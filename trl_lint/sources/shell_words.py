@@ -1,128 +1,81 @@
-"""What the words of a command are: quotes, escapes and expansions of known values."""
+"""What the words of a command are, put together from their parts."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from trl_lint.records import NamedTuple
-from trl_lint.regexes import regex
-from trl_lint.sources.pieces import Pieces
-from trl_lint.sources.shell_options import NO_KEY, Texts, concatenated, new_guess, texts_of
-from trl_lint.sources.shell_state import HOLE as UNKNOWN_TEXT
-from trl_lint.sources.shell_state import LONGEST_VALUE, Array, Option, State, Word
+from trl_lint.sources.shell_fragments import (
+    Fragment,
+    Fragments,
+    is_known,
+    options_of_parts,
+    subscript,
+    template_of,
+)
+from trl_lint.sources.shell_text import ShellText
+from trl_lint.sources.shell_values import HOLE as UNKNOWN_TEXT
+from trl_lint.sources.shell_values import Array, Option, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_ESCAPE = regex(r"\\(\n|.)", re.DOTALL)
-_ESCAPE_IN_STRING = regex(r"\\([$`\"\\\n])")
-_ANSI_ESCAPE = regex(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|[0-7]{1,3}|.)", re.DOTALL)
-_ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
-_GLOB = regex(r"(?<!\\)[*?]")
-_BRACES = regex(r"(?<!\\)(?<!\$)\{([^{}\s]*)\}")
-# `${V:-d}` and its like are the value of V where it has one.
-_KEEPS_VALUE = (":-", "-", ":=", "=", ":?", "?")
-_EXPANSIONS = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})
-
-
-class Fragment(NamedTuple):
-    """A part of a word. `text` is None for a hole; `splits`: white space in it separates words.
-
-    `template` and `options` are what is known of a hole, as in `Word`.
-    """
-
-    text: str | None
-    splits: bool = False
-    template: str = ""
-    options: Texts = ()
-
-
-_LONGEST_WORD = 1_000_000
 _MOST_PIECES = 300  # words of a variable that is only known in part
-_LARGEST = 1 << 31
-HOLE = Fragment(None)
-SPLITTING_HOLE = Fragment(None, True)
 
 
-class WordReader:
-    """Turns the nodes of words into `Word`s, with the variables of a state."""
+class Words:
+    """Turns the nodes of words into `Word`s, by their fragments."""
 
-    def __init__(self, text: str, original: str, pieces: Pieces | None, state: State, script: str | None) -> None:
-        self.text = text
-        self.original = original
-        self.pieces = pieces
-        self.state = state
-        self.script = script
+    __slots__ = ("fragments", "shell")
 
-    def span(self, node: Node) -> tuple[int, int]:
-        raise NotImplementedError
-
-    def substitute(self, node: Node) -> str | None:
-        """Read the commands of a `$(…)`; what it prints, where that is known."""
-        raise NotImplementedError
-
-    def slice(self, node: Node) -> str:
-        start, end = self.span(node)
-        return self.text[start:end]
-
-    def place(self, start: int, end: int) -> tuple[int, int]:
-        """Offsets in this text as offsets in the text of the source."""
-        if self.pieces is None:
-            return start, end
-        return self.pieces.start(start), self.pieces.end(end)
-
-    def hole(self, node: Node) -> Word:
-        return self._word(node, None, True)
-
-    def _word(self, node: Node, text: str | None, several: bool = False, template: str = "") -> Word:
-        start, end = self.place(*self.span(node))
-        return Word(text, self.original[start:end], start, end, several, template)
+    def __init__(self, shell: ShellText, fragments: Fragments) -> None:
+        self.shell = shell
+        self.fragments = fragments
 
     def one_word(self, node: Node) -> Word:
         """The value of an assignment: no splitting there."""
-        parts = self.fragments(node)
-        if not _is_known(parts):
-            options = tuple(Option(key, (self._word(node, text),)) for key, text in _options(parts))
-            return self._word(node, None, False, _template(parts))._replace(options=options)
-        return self._word(node, "".join(part.text or "" for part in parts))
+        parts = self.fragments.of(node)
+        if not is_known(parts):
+            options = tuple(Option(key, (self.shell.word(node, text),)) for key, text in options_of_parts(parts))
+            return self.shell.word(node, None, False, template_of(parts))._replace(options=options)
+        return self.shell.word(node, "".join(part.text or "" for part in parts))
 
-    def words(self, node: Node) -> list[Word]:
+    def of(self, node: Node) -> list[Word]:
         """The words a node stands for: one, or none or several where an unquoted value is split."""
         if not node.is_named:
             return []
         items = self._array(node)
         if items is not None:
             return list(items)
-        parts = self.fragments(node)
-        if not _is_known(parts):
+        parts = self.fragments.of(node)
+        if not is_known(parts):
             return self._unknown(node, parts)
         if not any(part.splits and (part.text == "" or _has_space(part.text)) for part in parts):
-            return [self._word(node, "".join(part.text or "" for part in parts))]
-        return [self._word(node, text) for text in _split(parts)]
+            return [self.shell.word(node, "".join(part.text or "" for part in parts))]
+        return [self.shell.word(node, text) for text in _split(parts)]
 
     def _unknown(self, node: Node, parts: list[Fragment]) -> list[Word]:
         """The words of a node of which a part is not known; those that are known where a variable holds several."""
-        template = _template(parts)
+        template = template_of(parts)
         pieces = template.split() if len(parts) == 1 and parts[0].splits else []
         if 1 < len(pieces) <= _MOST_PIECES:
             return [self._piece(node, piece) for piece in pieces]
-        word = self._word(node, None, all(part.splits for part in parts), template)
+        word = self.shell.word(node, None, all(part.splits for part in parts), template)
         return [word._replace(options=self._split_options(node, parts))]
 
     def _split_options(self, node: Node, parts: list[Fragment]) -> tuple[Option, ...]:
         """The words for each option of an unknown word."""
-        options = _options(parts)
+        options = options_of_parts(parts)
         splits = any(part.splits for part in parts)
         if splits and len(parts) > 1 and any(text == "" or _has_space(text) for _, text in options):
             return ()  # which part the blanks come from decides where it is split
         pieces = ((key, text.split() if splits else [text]) for key, text in options)
-        return tuple(Option(key, tuple(self._word(node, piece) for piece in words)) for key, words in pieces)
+        return tuple(Option(key, tuple(self.shell.word(node, piece) for piece in words)) for key, words in pieces)
 
     def _piece(self, node: Node, piece: str) -> Word:
         if piece == UNKNOWN_TEXT:
-            return self._word(node, None, True)
-        return self._word(node, None, False, piece) if UNKNOWN_TEXT in piece else self._word(node, piece)
+            return self.shell.word(node, None, True)
+        return self.shell.word(node, None, False, piece) if UNKNOWN_TEXT in piece else self.shell.word(node, piece)
 
     def _array(self, node: Node) -> tuple[Word, ...] | None:
         """The items that `"${A[@]}"` or `${A[@]}` stands for, if the array is known."""
@@ -130,255 +83,13 @@ class WordReader:
             node = node.named_children[0]
             if node.parent is None or node.start_byte != node.parent.start_byte + 1:
                 return None
-        name, index = _subscript(node)
-        if name is None or index is None or self.slice(index) != "@":
+        name, index = subscript(node)
+        if name is None or index is None or self.shell.slice(index) != "@":
             return None
-        value = self.state.get(self.slice(name))
+        value = self.fragments.state.get(self.shell.slice(name))
         if isinstance(value, Word) and value.options:
-            return (self._word(node, None, True)._replace(options=value.options),)
+            return (self.shell.word(node, None, True)._replace(options=value.options),)
         return value.items if isinstance(value, Array) else None
-
-    # -- parts of words -------------------------------------------------------------------------------------------
-
-    def fragments(self, node: Node) -> list[Fragment]:
-        kind = node.type
-        if kind == "string":
-            return self._string(node)
-        if kind == "raw_string":
-            return [Fragment(self.slice(node)[1:-1])]
-        if kind == "ansi_c_string":
-            return [Fragment(_ANSI_ESCAPE.sub(_ansi, self.slice(node)[2:-1]))]
-        if kind == "concatenation":
-            if _expands_braces(_without_quotes(self, node)):
-                self._visit(node)
-                return [SPLITTING_HOLE]
-            return [part for child in node.children for part in self.fragments(child)]
-        if kind in _EXPANSIONS:
-            return self.expansion(node, quoted=False)
-        if kind in ("ERROR", "process_substitution", "brace_expression", "translated_string") or node.child_count:
-            self._visit(node)
-            return [SPLITTING_HOLE]
-        text = self.slice(node)
-        if text.startswith("~"):
-            return [HOLE]
-        if ("*" in text or "?" in text) and _GLOB.search(text):
-            return [Fragment(None, True, _GLOB.sub(UNKNOWN_TEXT, text))]
-        return [Fragment(_ESCAPE.sub(_unescaped, text) if "\\" in text else text)]
-
-    def _visit(self, node: Node) -> None:
-        """Read the commands inside a node whose value nobody knows."""
-        for child in node.named_children:
-            if child.type in ("command_substitution", "process_substitution"):
-                self.substitute(child)
-            elif child.child_count:
-                self._visit(child)
-        if node.type == "process_substitution":
-            self.substitute(node)
-
-    def _string(self, node: Node) -> list[Fragment]:
-        parts: list[Fragment] = []
-        start, end = self.span(node)
-        position = start + 1
-        for child in node.named_children:
-            if child.type not in _EXPANSIONS:
-                continue
-            first, last = self.expansion_span(child)
-            if first > position:
-                parts.append(Fragment(_ESCAPE_IN_STRING.sub(_unescaped, self.text[position:first])))
-            parts.extend(self.expansion(child, quoted=True))
-            position = last
-        if end - 1 > position or not parts:
-            parts.append(Fragment(_ESCAPE_IN_STRING.sub(_unescaped, self.text[position : max(position, end - 1)])))
-        return parts
-
-    def expansion_span(self, node: Node) -> tuple[int, int]:
-        """The grammar counts the blanks before `$X` inside a string to the expansion."""
-        start, end = self.span(node)
-        text = self.text[start:end]
-        return start + len(text) - len(text.lstrip()), end
-
-    def expansion(self, node: Node, quoted: bool) -> list[Fragment]:
-        if node.type == "command_substitution":
-            return [Fragment(self.substitute(node), not quoted)]
-        if node.type == "arithmetic_expansion":
-            number = self._arithmetic(node.named_children[0]) if node.named_child_count == 1 else None
-            return [Fragment(None if number is None else str(number))]
-        return [part._replace(splits=part.splits or not quoted) for part in self._parameter(node)]
-
-    def _parameter(self, node: Node) -> list[Fragment]:
-        name = node.named_children[0] if node.named_child_count else None
-        array, _ = _subscript(node)
-        if array is not None:
-            is_script = self.slice(array) == "BASH_SOURCE" and self.script is not None
-            return [Fragment(self.script) if is_script else SPLITTING_HOLE]
-        if name is None or name.type not in ("variable_name", "special_variable_name"):
-            self._visit(node)
-            return [HOLE]
-        text = self._variable(self.slice(name))
-        if self.slice(name) in ("@", "*"):
-            return [SPLITTING_HOLE]
-        rest = [child for child in node.children if child.end_byte > name.end_byte and child.type != "}"]
-        if node.type == "simple_expansion" or not rest:
-            before = [child.type for child in node.children if child.end_byte <= name.start_byte]
-            if before not in (["$"], ["${"]) and node.type != "simple_expansion":
-                return [HOLE]
-            if text is not None:
-                return [Fragment(text)]
-            return [Fragment(None, False, self._known_part(self.slice(name)), self._texts(self.slice(name)))]
-        options = self._texts(self.slice(name))
-        if text is None and rest[0].type in _KEEPS_VALUE and options and all(option for _, option in options):
-            return [Fragment(None, options=options)]
-        if text is None and rest[0].type in (":-", "-", ":=", "=") and self._comes_from_outside(self.slice(name)):
-            return [Fragment(None, options=self._guessed(rest[1:]))]
-        return self._with_default(text, rest[0].type, rest[1:])
-
-    def _comes_from_outside(self, name: str) -> bool:
-        """Whether only a caller can have set a variable: the script has not assigned it."""
-        return self.state.get(name) is None and (name.isdecimal() or name.isidentifier())
-
-    def _guessed(self, operands: list[Node]) -> Texts:
-        """What `${V:-default}` is while nobody sets V."""
-        parts = [part for child in operands for part in self.fragments(child)]
-        guess = new_guess()
-        return tuple((key | {(guess, 0)}, text) for key, text in _options(parts))
-
-    def _with_default(self, text: str | None, operator: str, operands: list[Node]) -> list[Fragment]:
-        """`${V:-d}`, `${V:+d}`, `${V:?message}`, and those without the colon."""
-        if text is None:
-            self._visit_all(operands)
-            return [HOLE]
-        is_set = bool(text) or not operator.startswith(":")
-        if operator in _KEEPS_VALUE and is_set:
-            return [Fragment(text)]
-        if operator in (":+", "+") and not is_set:
-            return [Fragment("")]
-        if operator in (":-", ":+", "+"):
-            return [part for child in operands for part in self.fragments(child)]
-        self._visit_all(operands)
-        return [HOLE]
-
-    def _visit_all(self, nodes: list[Node]) -> None:
-        for node in nodes:
-            self._visit(node)
-
-    def _variable(self, name: str) -> str | None:
-        """The value of a variable, None if it is not known."""
-        if name in ("0", "BASH_SOURCE"):
-            return self.script
-        if name == "PWD":
-            here = self.state.directory
-            return here if here is not None and here.startswith("/") else None
-        value = self.state.get(name)
-        if isinstance(value, Array):
-            return value.items[0].text if value.items else None
-        return value.text if value is not None else None
-
-    def _texts(self, name: str) -> Texts:
-        """The options of a variable whose value is not known."""
-        value = self.state.get(name)
-        return texts_of(value) if isinstance(value, Word) else ()
-
-    def _known_part(self, name: str) -> str:
-        """The template of a variable whose value is not known."""
-        value = self.state.get(name)
-        return value.template if isinstance(value, Word) else ""
-
-    def _arithmetic(self, node: Node) -> int | None:
-        if node.type == "number":
-            text = self.slice(node)
-            return int(text) if text.isdecimal() and len(text) < 16 and (text == "0" or text[0] != "0") else None
-        if node.type == "variable_name" or node.type == "simple_expansion":
-            text = self._variable(self.slice(node).lstrip(" $")) or ""
-            return int(text) if text.isdecimal() and len(text) < 16 else None
-        if node.type == "parenthesized_expression" and node.named_child_count == 1:
-            return self._arithmetic(node.named_children[0])
-        if node.type == "binary_expression" and node.child_count == 3:
-            left, operator, right = node.children
-            return _computed(self._arithmetic(left), operator.type, self._arithmetic(right))
-        return None
-
-
-def inner_script(reader: WordReader, node: Node) -> Pieces | None:
-    """The text of a word that is a script (`bash -c "…"`), with the places of its characters; None if unreadable."""
-    pieces = Pieces(reader.pieces)
-    start, end = reader.span(node)
-    if node.type == "raw_string":
-        pieces.copy(reader.text, start + 1, end - 1)
-        return pieces
-    if node.type != "string":
-        return None
-    position = start + 1
-    for child in node.named_children:
-        if child.type not in _EXPANSIONS:
-            continue
-        first, last = reader.expansion_span(child)
-        _copy_unescaped(pieces, reader.text, position, first)
-        value = reader.expansion(child, quoted=True)
-        # A name that nothing assigns stays a hole in the inner script.
-        known = "".join(part.text or "" for part in value) if _is_known(value) else _template(value) or UNKNOWN_TEXT
-        pieces.put(known, first, last)
-        position = last
-    _copy_unescaped(pieces, reader.text, position, max(position, end - 1))
-    return pieces
-
-
-def _copy_unescaped(pieces: Pieces, text: str, start: int, end: int) -> None:
-    for match in _ESCAPE_IN_STRING.finditer(text, start, end):
-        pieces.copy(text, start, match.start())
-        pieces.put(match[1] if match[1] != "\n" else "", match.start(), match.end())
-        start = match.end()
-    pieces.copy(text, start, end)
-
-
-def _subscript(node: Node) -> tuple[Node | None, Node | None]:
-    """Array name and index of `${A[i]}` if there is nothing else in the braces."""
-    if node.type != "expansion" or node.child_count != 3 or node.children[1].type != "subscript":
-        return None, None
-    inner = node.children[1]
-    return inner.child_by_field_name("name"), inner.child_by_field_name("index")
-
-
-def _without_quotes(reader: WordReader, node: Node) -> str:
-    """The unquoted parts of a concatenation, quoted ones and expansions blanked: braces count only outside of them."""
-    hidden = [child.type in _EXPANSIONS or child.type.endswith("string") for child in node.children]
-    return "".join("_" if hide else reader.slice(child) for hide, child in zip(hidden, node.children, strict=True))
-
-
-def _expands_braces(text: str) -> bool:
-    """Whether a shell would make several words of `a{b,c}` or `a{1..3}`. In time linear in the text."""
-    return any("," in match[1] or ".." in match[1] for match in _BRACES.finditer(text))
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    return "" if match[1] == "\n" else match[1]
-
-
-def _ansi(match: re.Match[str]) -> str:
-    code = match[1]
-    if code[0] in "xu" and len(code) > 1:
-        return chr(int(code[1:], 16))
-    if code[0] in "01234567":
-        return chr(int(code, 8) & 0xFF)
-    return _ANSI.get(code, code)
-
-
-def _is_known(parts: list[Fragment]) -> bool:
-    """Whether all parts are known, and not too long to be worth it."""
-    return all(part.text is not None for part in parts) and sum(len(part.text or "") for part in parts) < _LONGEST_WORD
-
-
-def _options(parts: list[Fragment]) -> Texts:
-    """All the texts that parts of which some are not known can make; empty where that is not known either."""
-    if any(part.text is None and not part.options for part in parts):
-        return ()
-    return concatenated(((NO_KEY, part.text),) if part.text is not None else part.options for part in parts)
-
-
-def _template(parts: list[Fragment]) -> str:
-    """What is known of the text of these parts; "" where that is nothing, or too much to be worth it."""
-    texts = [part.template or UNKNOWN_TEXT if part.text is None else part.text for part in parts]
-    known = any(text != UNKNOWN_TEXT for text in texts) and sum(map(len, texts)) <= LONGEST_VALUE
-    return "".join(texts) if known else ""
 
 
 def _has_space(text: str | None) -> bool:
@@ -403,17 +114,3 @@ def _split(parts: list[Fragment]) -> list[str]:
     if current is not None:
         words.append("".join(current))
     return words
-
-
-def _computed(left: int | None, operator: str, right: int | None) -> int | None:
-    if left is None or right is None or max(abs(left), abs(right)) >= _LARGEST:
-        return None  # the shell's numbers overflow
-    if operator == "+":
-        return left + right
-    if operator == "-":
-        return left - right
-    if operator == "*":
-        return left * right
-    if operator in ("/", "%") and right and left >= 0:
-        return left // right if operator == "/" else left % right
-    return None

@@ -10,7 +10,8 @@ from trl_lint.sources import Source
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, find, value_of
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell import Command, read_commands
-from trl_lint.sources.shell_state import HOLE, State, Word
+from trl_lint.sources.shell_state import State
+from trl_lint.sources.shell_values import HOLE, Word
 
 _EXPRESSION = regex(r"\$\{\{.*?(?:\}\}|\Z)", re.DOTALL)
 _LINE = regex(r"[^\n]*(?:\n|\Z)")

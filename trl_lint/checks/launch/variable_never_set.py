@@ -83,7 +83,8 @@ def plain_expansions(source: Source) -> Iterator[tuple[str, int, int]]:
 
     `${name:-default}` and its like are prepared for a missing value.
     """
-    from trl_lint.sources.shell_syntax import Offsets, parse
+    from trl_lint.sources.shell_syntax import parse
+    from trl_lint.sources.shell_text import Offsets
 
     offsets = Offsets(source.text)
     waiting = [parse(offsets.data)]
