@@ -10,7 +10,8 @@ from typing import NamedTuple
 import pytest
 
 from trl_lint import tracked
-from trl_lint.cache.replay import NAME, replay
+from trl_lint.cache.replay import replay
+from trl_lint.cache.shelf import NAME
 from trl_lint.cli import main
 from trl_lint.project import discovery
 

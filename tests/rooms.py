@@ -91,9 +91,22 @@ def floors() -> list[list[str]]:
 
 def arrows_back() -> list[tuple[str, str]]:
     """The arrows between rooms that lead back up, as they are explained."""
-    table = ARCHITECTURE.read_text("utf-8").partition("lead back up")[2].partition("\n## ")[0]
+    table = ARCHITECTURE.read_text("utf-8").partition("lead back up")[2].partition("import each other")[0]
     lines = (line.split(" | ")[:2] for line in table.splitlines() if line.startswith("| `"))
     return [(_QUOTED.findall(start)[0], _QUOTED.findall(end)[0]) for start, end in lines]
+
+
+def circles() -> list[tuple[str, str]]:
+    """Every two modules that import each other, at the top, in a function or for types alone."""
+    found = {(one.importer, one.imported) for one in imports()}
+    return sorted((start, end) for start, end in found if start < end and (end, start) in found)
+
+
+def explained_circles() -> list[tuple[str, str]]:
+    """The circles of two modules that stay, as they are explained."""
+    table = ARCHITECTURE.read_text("utf-8").partition("import each other")[2].partition("\n## ")[0]
+    rows = (_QUOTED.findall(line.split(" | ")[0]) for line in table.splitlines() if line.startswith("| `"))
+    return sorted((module_name(start), module_name(end)) for start, *ends in rows for end in ends)
 
 
 def picture() -> tuple[dict[str, str], set[tuple[str, str]]]:

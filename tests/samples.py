@@ -12,7 +12,7 @@ from documents import ROOT
 
 from trl_lint.finding import Finding, Location, Severity
 from trl_lint.reports import Report, write
-from trl_lint.sources.text import Files
+from trl_lint.sources.files import Files
 
 
 class Project:

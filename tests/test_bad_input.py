@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from trl_lint.cli import main
-from trl_lint.sources import text
+from trl_lint.sources import files
 
 RECIPE = "model_name_or_path: model\noutput_dir: out\nlearning_rate: 1.0e-6\nnum_generations: 8\nmax_grad_norm: 0\n"
 
@@ -125,14 +125,14 @@ def unreadable(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file that the operating system refuses to open; tests that run as root cannot make a real one."""
     path = project / "secret.py"
     path.write_text("prepare_model(m, evaluation_mode=True)\n", "utf-8")
-    real = text.open_file
+    real = files.open_file
 
     def refusing(name: str, data: bytes | None = None) -> Any:
         if os.path.basename(name) == path.name and data is None:
             raise PermissionError(13, "Permission denied", name)
         return real(name, data)
 
-    monkeypatch.setattr(text, "open_file", refusing)
+    monkeypatch.setattr(files, "open_file", refusing)
     return path
 
 
@@ -381,7 +381,7 @@ def test_what_is_no_file_is_not_waited_for(project: Path, capsys: pytest.Capture
 def test_a_data_set_is_not_read(project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     (project / "data.json").write_text('[{"zero_optimization": 1}' + " " * 2_000_000 + "]", "utf-8")
     opened: list[str] = []
-    real = text.open_file
-    monkeypatch.setattr(text, "open_file", lambda path, data=None: (opened.append(path), real(path, data))[1])
+    real = files.open_file
+    monkeypatch.setattr(files, "open_file", lambda path, data=None: (opened.append(path), real(path, data))[1])
     assert check(capsys).findings == [RECIPE_FINDING]
     assert str(project / "data.json") not in opened and opened

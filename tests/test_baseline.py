@@ -9,7 +9,7 @@ import pytest
 
 from trl_lint.baseline import BaselineError, baseline_text, read_baseline
 from trl_lint.finding import Finding, Location
-from trl_lint.sources.text import Files
+from trl_lint.sources.files import Files
 
 
 def findings(path: Path, text: str, needle: str = "bad", code: str = "TRL103") -> tuple[list[Finding], Files]:

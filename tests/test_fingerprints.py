@@ -9,7 +9,7 @@ import pytest
 
 from trl_lint.finding import Finding, Location
 from trl_lint.fingerprints import fingerprints
-from trl_lint.sources.text import Files
+from trl_lint.sources.files import Files
 
 
 def prints(path: Path, text: str, code: str = "TRL103") -> list[str]:

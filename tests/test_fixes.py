@@ -19,7 +19,8 @@ from trl_lint.fixes.repair import Repair, repair
 from trl_lint.fixes.verify import objection
 from trl_lint.fixes.write import WriteError, unwritable, write_file
 from trl_lint.reports.colors import Palette
-from trl_lint.sources.text import Files, SourceFile, open_file
+from trl_lint.sources.files import Files, open_file
+from trl_lint.sources.text import SourceFile
 
 
 def edit(start: int, end: int, content: str, path: str = "a") -> Edit:

@@ -15,7 +15,7 @@ from samples import Project, finding, text_of
 from trl_lint.finding import Edit, Fix, Location, Severity
 from trl_lint.reports import FORMATS, Report, char_width, summary, visible
 from trl_lint.reports.colors import wants_color
-from trl_lint.sources.text import Files
+from trl_lint.sources.files import Files
 
 
 def excerpt(text: str, needle: str, **options: object) -> list[str]:

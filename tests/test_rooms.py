@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from documents import ROOT
-from rooms import arrows_back, floors, imports, module_name, modules, picture, room_of, rooms
+from rooms import (
+    arrows_back,
+    circles,
+    explained_circles,
+    floors,
+    imports,
+    module_name,
+    modules,
+    picture,
+    room_of,
+    rooms,
+)
 
 REFRESHER = "trl_lint.knowledge.refresh"
 
@@ -37,6 +48,11 @@ def test_no_room_imports_from_a_higher_floor_but_those_that_are_explained():
         if start and end and start != end and height[start] <= height[end]:
             rising.setdefault((start, end), []).append(f"{one.importer}:{one.line}")
     assert sorted(rising) == sorted(arrows_back()), rising
+
+
+def test_no_two_modules_import_each_other_but_those_that_are_explained():
+    """An import in a function or one for types alone hides a circle from Python, and not from a reader."""
+    assert circles() == sorted(tuple(sorted(pair)) for pair in explained_circles())
 
 
 # -- the picture ------------------------------------------------------------------------------------------------------

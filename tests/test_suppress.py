@@ -16,7 +16,8 @@ from trl_lint.finding import Finding, Location
 from trl_lint.fixes.apply import edited
 from trl_lint.selection import Selection
 from trl_lint.settings import Settings
-from trl_lint.sources.text import SourceFile, open_file
+from trl_lint.sources.files import open_file
+from trl_lint.sources.text import SourceFile
 from trl_lint.suppress import Noqas, apply, mentions
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.paths import ANYTHING, FOLDERS, NAME, Glob, as_regex, is_quick, matcher
+from trl_lint.paths import Glob, as_regex, is_quick, matcher
 from trl_lint.project.discovery import collect
 from trl_lint.settings import Settings
+from trl_lint.wildcards import ANYTHING, FOLDERS, NAME
 
 PIECES = (NAME, ANYTHING, FOLDERS, "a", "b", "/", "[^/]", "(?!/)[^b]", "(?!/)[ab]")
 

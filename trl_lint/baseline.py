@@ -13,7 +13,7 @@ from typing import Any
 from trl_lint import tracked
 from trl_lint.finding import Finding
 from trl_lint.fingerprints import Key, Keys
-from trl_lint.sources.text import Files
+from trl_lint.sources.files import Files
 
 VERSION = 1
 

@@ -16,7 +16,7 @@ from trl_lint.paths import relative_to
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError, SourceFile
-from trl_lint.sources.text import Files
+from trl_lint.sources.files import Files
 
 _NOQA = regex(r"(?<!\s)\s*# noqa.*$", re.IGNORECASE)
 

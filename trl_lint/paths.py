@@ -9,20 +9,16 @@ from functools import lru_cache
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.wildcards import ANYTHING, FOLDERS, MANY
 
 _TEST_FILE = regex(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^/]*_test)\.py$")
 
 # Folders of what nobody works on any more.
 _RETIRED = frozenset(("archive", "archived", "attic", "deprecated", "legacy", "obsolete", "old"))
 
-# The pieces that stand for any number of characters; all others are regular expressions for one character.
-NAME = "[^/]*"
-ANYTHING = ".*"
-FOLDERS = "(?:.*/)?"
 
 # The longest path has 4,096 characters, the longest name 255.
 _MOST_LOOPS = 2
-MANY = (NAME, ANYTHING, FOLDERS)
 
 
 def is_test_file(path: str) -> bool:

@@ -8,7 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from trl_lint import paths
+# The pieces that stand for any number of characters; all others are regular expressions for one character.
+NAME = "[^/]*"
+ANYTHING = ".*"
+FOLDERS = "(?:.*/)?"
+MANY = (NAME, ANYTHING, FOLDERS)
 
 
 class Places:
@@ -21,15 +25,15 @@ class Places:
         self._known: dict[str, tuple[int, int]] = {}
         place = 0
         for piece in pieces:
-            if piece == paths.FOLDERS:
+            if piece == FOLDERS:
                 # At its beginning it may be left out; once begun, it ends with a slash.
                 self._skips += [(place, place + 1), (place, place + 2)]
                 place += 1
                 self._stays.append((place, _one(".")))
                 self._tests.append((place, _one("/")))
-            elif piece in paths.MANY:
+            elif piece in MANY:
                 self._skips.append((place, place + 1))
-                self._stays.append((place, _one("." if piece == paths.ANYTHING else "[^/]")))
+                self._stays.append((place, _one("." if piece == ANYTHING else "[^/]")))
             else:
                 self._tests.append((place, _one(piece)))
             place += 1

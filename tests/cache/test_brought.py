@@ -18,7 +18,7 @@ from trl_lint import engine
 from trl_lint.cache import brought
 from trl_lint.cache.brought import is_believable
 from trl_lint.cache.entry import Entry, read_entry, write_entry
-from trl_lint.cache.replay import NAME
+from trl_lint.cache.shelf import NAME
 from trl_lint.cache.tool import tool_identity
 
 PROJECTS = int(os.environ.get("TRL_LINT_TEST_PROJECTS", "40"))

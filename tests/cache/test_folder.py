@@ -17,7 +17,7 @@ from documents import ROOT
 from trl_lint.cache import folder as cache_folder_module
 from trl_lint.cache.entry import Entry, read_entry, write_entry
 from trl_lint.cache.folder import prepare, prune
-from trl_lint.cache.replay import NAME, VERSION
+from trl_lint.cache.shelf import NAME, VERSION
 
 ON = {"TRL_LINT_NO_CACHE": "0"}
 
@@ -324,5 +324,5 @@ def test_a_warm_run_imports_nothing(project: Path) -> None:
         assert said.returncode == 1
     loaded = {name for name in said.stderr.split() if name.startswith("trl_lint")}
     ours = {"trl_lint", "trl_lint.__main__", "trl_lint.stamps", "trl_lint.streams", "trl_lint.cache"}
-    assert loaded == ours | {"trl_lint.cache.entry", "trl_lint.cache.replay"}
+    assert loaded == ours | {"trl_lint.cache.entry", "trl_lint.cache.replay", "trl_lint.cache.shelf"}
     assert not {"re", "typing", "argparse", "json", "hashlib", "enum"} & set(said.stderr.split())

@@ -16,7 +16,7 @@ from cached import Cached, copy_project
 from fixture_cases import FIXTURES, ROOT
 
 from trl_lint.cache import store
-from trl_lint.cache.replay import NAME
+from trl_lint.cache.shelf import NAME
 from trl_lint.tracked import Record
 
 PROJECTS = int(os.environ.get("TRL_LINT_TEST_PROJECTS", "40"))
@@ -163,11 +163,13 @@ NARROW = {
     "project/runs.py": "a script that nobody starts is judged by itself",
     "project/templates.py": "of the file that is checked",
     "project/__init__.py": "a file that says nothing of a kind is asked again whether it does",
+    "project/trainercall/names.py": "what a module imports stays with that module",
+    "project/trainercall/parameters.py": "what a module is called with stays with that module",
     "python/version_guards.py": "what stands beside a module stays with that module",
 }
 NOT_ABOUT_CHECKS = (
     "tracked.py",
-    "sources/text.py",
+    "sources/files.py",
     "checker.py",
     "engine.py",
     "fingerprints.py",

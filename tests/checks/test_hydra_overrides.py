@@ -27,8 +27,8 @@ from trl_lint.knowledge.api import config_keys
 from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs, successors
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project.launches import read_launches
+from trl_lint.sources.files import open_file
 from trl_lint.sources.shell import Word
-from trl_lint.sources.text import open_file
 
 ORACLE = json.loads((Path(__file__).parents[1] / "oracle" / "hydra_overrides.json").read_text(encoding="utf-8"))
 

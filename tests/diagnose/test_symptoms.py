@@ -11,8 +11,9 @@ from trl_lint.checks.registry import all_rules
 from trl_lint.diagnose.dating import PACKAGES, drift, template_pattern, wording
 from trl_lint.diagnose.failures import Failure, Frame, Part
 from trl_lint.knowledge import api
+from trl_lint.knowledge.causes import Cause, causes
 from trl_lint.knowledge.releases import parse_specifier
-from trl_lint.knowledge.symptoms import Cause, Symptom, causes, consequences, myths
+from trl_lint.knowledge.symptoms import Symptom, consequences, myths
 
 ALL = [(cause, symptom) for cause in causes() for symptom in cause.symptoms]
 TABLED = [pytest.param(cause, id=cause.code) for cause in causes() if not cause.is_rule]

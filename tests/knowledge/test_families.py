@@ -29,8 +29,8 @@ from trl_lint.project.launches import read_launches
 from trl_lint.project.runs import Run
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
+from trl_lint.sources.files import open_file
 from trl_lint.sources.nodes import Mapping, find_entry
-from trl_lint.sources.text import open_file
 
 HERE = FIXTURES / "families"
 FAMILIES = [pytest.param(family, id=family.name) for family in families.families()]
@@ -123,7 +123,7 @@ def test_the_words_to_search_for_are_written_down():
 
 def test_words_of_other_families_are_not_believed(monkeypatch: pytest.MonkeyPatch):
     asked = needles.Needles((), (b"new",), (), ())
-    monkeypatch.setattr(needles, "_checksum", lambda: 1)
+    monkeypatch.setattr(needles, "checksum", lambda: 1)
     monkeypatch.setattr(needles, "needles_of_families", lambda: asked)
     assert needles.needles.__wrapped__() == asked
 

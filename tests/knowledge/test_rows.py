@@ -63,7 +63,7 @@ READERS: dict[str, Callable[[], object]] = {
     "semantics/topics.toml": lambda: topics.topic_of(frozenset({"zero3()"})),
     "semantics/trainer_positions.toml": trainer_arguments.orders,
     "semantics/values.toml": lambda: values.value_rules("trl.GRPOConfig"),
-    "symptoms/*.toml": symptoms.causes,
+    "symptoms/*.toml": symptoms.tables,
 }
 TABLES = sorted(path.relative_to(rules_dir()).as_posix() for path in Path(rules_dir()).rglob("*.toml"))
 

@@ -9,7 +9,7 @@ import pytest
 
 from trl_lint.project.launch import Launch
 from trl_lint.project.launches import read_launches
-from trl_lint.sources.text import open_file
+from trl_lint.sources.files import open_file
 
 # Each as one command whose arguments end in `--seed 7`, what starts it, and what is started.
 LAUNCHERS = {

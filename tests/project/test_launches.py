@@ -10,7 +10,7 @@ import pytest
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project.launch import gpu_ids
 from trl_lint.project.launches import Launch, _names_launcher, holds_launches, read_launches
-from trl_lint.sources.text import open_file
+from trl_lint.sources.files import open_file
 
 
 def read(text: str, path: str = "/nowhere/run.sh") -> list[Launch]:

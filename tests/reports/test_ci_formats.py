@@ -15,7 +15,7 @@ from samples import Project, assert_valid, finding, notebook, text_of
 from trl_lint.cli import main
 from trl_lint.finding import Edit, Fix, Location
 from trl_lint.reports import FORMATS, Report, visible
-from trl_lint.sources.text import Files
+from trl_lint.sources.files import Files
 
 HOSTILE = "100%, a: b\r\n::error::owned\x1b[31m\ufffe<!-- & ]]>"
 

@@ -15,7 +15,7 @@ from trl_lint.cli import main
 from trl_lint.finding import Edit, Finding, Fix, Location
 from trl_lint.reports import Report
 from trl_lint.reports.line_hashes import line_hashes
-from trl_lint.sources.text import Files
+from trl_lint.sources.files import Files
 
 
 def run_of(report: Report) -> dict[str, Any]:

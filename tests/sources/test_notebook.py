@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from trl_lint.sources import Position, SourceError
+from trl_lint.sources.files import open_file
 from trl_lint.sources.json import read_json_text
 from trl_lint.sources.magics import magics
 from trl_lint.sources.notebook import NotebookFile, python_source, shell_lines
-from trl_lint.sources.text import open_file
 
 
 def code(*lines: str, **more: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from trl_lint.cache.entry import CONTENTS, STAMP, Entry, read_entry, write_entry
 from trl_lint.cache.renewal import looked_again
-from trl_lint.cache.replay import entry_path, is_through_link, key_prefix, still_answered
+from trl_lint.cache.shelf import entry_path, is_through_link, key_prefix, still_answered
 from trl_lint.cache.tool import tool_identity, tool_looks
 from trl_lint.stamps import NOTHING, lasting, stamp_of
 

@@ -7,7 +7,8 @@ import re
 import time
 from contextlib import suppress
 
-from trl_lint.cache.replay import FOLDER_VARIABLE, NAME, SUFFIX, VERSION
+from trl_lint.cache.replay import FOLDER_VARIABLE
+from trl_lint.cache.shelf import NAME, SUFFIX, VERSION
 from trl_lint.regexes import regex
 from trl_lint.settings import Settings
 

@@ -8,7 +8,8 @@ from trl_lint.cache.brought import brought_entries
 from trl_lint.cache.entry import CONTENTS, Entry
 from trl_lint.cache.parts import Earlier, decoded
 from trl_lint.cache.renewal import looked_again
-from trl_lint.cache.replay import entry_path, own_entry, restamped, still_answered
+from trl_lint.cache.replay import restamped
+from trl_lint.cache.shelf import entry_path, own_entry, still_answered
 from trl_lint.stamps import lasting
 
 

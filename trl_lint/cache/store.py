@@ -11,7 +11,8 @@ from typing import TextIO
 from trl_lint.cache.entry import CONTENTS, NAMES, SIZE, STAMP, Entry, short, write_entry
 from trl_lint.cache.folder import prune
 from trl_lint.cache.parts import Parts, encoded
-from trl_lint.cache.replay import entry_path, key_of, place_of
+from trl_lint.cache.replay import key_of, place_of
+from trl_lint.cache.shelf import entry_path
 from trl_lint.cache.tool import tool_identity, tool_looks
 from trl_lint.stamps import CACHES, FILE, LINK, NOTHING, QUESTIONS, lasting, listing_digest
 from trl_lint.tracked import Record

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from trl_lint.cache.folder import cache_folder, clean
-from trl_lint.cache.replay import NAME
+from trl_lint.cache.shelf import NAME
 from trl_lint.commands import UsageError
 from trl_lint.paths import relative_to
 from trl_lint.settings import settings_for

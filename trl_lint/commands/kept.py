@@ -8,7 +8,7 @@ from trl_lint import tracked
 from trl_lint.cache.folder import cache_folder, prepare
 from trl_lint.cache.replay import entry_in, show
 from trl_lint.cache.store import Memory
-from trl_lint.commands.check import CheckRun
+from trl_lint.commands.check_run import CheckRun
 
 if TYPE_CHECKING:
     import argparse

@@ -17,7 +17,7 @@ from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.reports import Report
 from trl_lint.sources import SourceError, SourceFile
-from trl_lint.sources.text import Files, open_file
+from trl_lint.sources.files import Files, open_file
 from trl_lint.suppress import Noqas
 
 _LOOKS_LIKE_A_CODE = regex(r"[A-Za-z]+[0-9]")

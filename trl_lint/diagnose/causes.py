@@ -19,7 +19,8 @@ from trl_lint.diagnose.reader import Log
 from trl_lint.diagnose.versions import versions_in
 from trl_lint.finding import Finding
 from trl_lint.knowledge import api
-from trl_lint.knowledge.symptoms import Cause, causes, myths
+from trl_lint.knowledge.causes import Cause, causes
+from trl_lint.knowledge.symptoms import myths
 from trl_lint.records import NamedTuple
 
 _MOST = 5

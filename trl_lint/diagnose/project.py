@@ -15,7 +15,7 @@ from trl_lint.project.environment import Environment
 from trl_lint.project.packages import Package
 from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
-from trl_lint.sources.text import Files
+from trl_lint.sources.files import Files
 
 Held = Literal["yes", "no", "unknown"]
 

@@ -147,7 +147,8 @@ def python_path(name: str) -> str | None:
 
 def _file_on_disk(path: str, text: str) -> SourceFile | None:
     """The file if it is what the buffer holds, so that nothing has to be read for this buffer alone."""
-    from trl_lint.sources.text import SourceError, open_file
+    from trl_lint.sources.files import open_file
+    from trl_lint.sources.text import SourceError
 
     try:
         file = open_file(path)

@@ -14,8 +14,8 @@ from trl_lint.comments import language_of
 from trl_lint.finding import Edit
 from trl_lint.fixes.apply import moves
 from trl_lint.sources import Source, SourceError, SourceFile
+from trl_lint.sources.files import open_file
 from trl_lint.sources.nodes import Node
-from trl_lint.sources.text import open_file
 
 
 def objection(before: SourceFile, text: str, edits: Sequence[Edit]) -> str | None:

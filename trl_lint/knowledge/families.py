@@ -11,7 +11,7 @@ from functools import cache
 from typing import Literal
 
 from trl_lint.knowledge import KnowledgeError
-from trl_lint.knowledge.needles import family_files
+from trl_lint.knowledge.family_files import family_files
 from trl_lint.records import NamedTuple
 
 Value = str | int | float | bool

@@ -8,10 +8,10 @@ that is of other files, the families themselves are asked.
 from __future__ import annotations
 
 import os
-import zlib
 from functools import cache
 
 from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.family_files import checksum
 from trl_lint.records import NamedTuple
 
 _WRITTEN = "needles.txt"
@@ -37,7 +37,7 @@ def needles() -> Needles:
     """The words to search for. Raises KnowledgeError where a family has to be asked and cannot be read."""
     with open(os.path.join(rules_dir(), "families", _WRITTEN), "rb") as stream:
         rows = [line.split() for line in stream]
-    if rows and rows[0] == [b"checksum", b"%d" % _checksum()]:
+    if rows and rows[0] == [b"checksum", b"%d" % checksum()]:
         documents, commands, plain, common = (
             [tuple(words) for kind, *words in rows if kind == name]
             for name in (b"document", b"command", b"plain", b"common")
@@ -60,31 +60,13 @@ def needles_of_families() -> Needles:
     )
 
 
-def family_files() -> list[tuple[str, bytes]]:
-    """The names of the families and the contents of their files, by name."""
-    folder = os.path.join(rules_dir(), "families")
-    found = []
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".toml"):
-            with open(os.path.join(folder, name), "rb") as stream:
-                found.append((name[: -len(".toml")], stream.read()))
-    return found
-
-
-def _checksum() -> int:
-    checksum = 0
-    for name, data in family_files():
-        checksum = zlib.crc32(data, zlib.crc32(name.encode(), checksum))
-    return checksum
-
-
 def needles_text() -> bytes:
     """The contents of `needles.txt`."""
     found = needles_of_families()
     rows = [(b"document", *group) for group in found.documents]
     for name, words in ((b"command", found.commands), (b"plain", found.plain), (b"common", found.common)):
         rows += [(name, word) for word in words]
-    return b"\n".join((b"checksum %d" % _checksum(), *(b" ".join(row) for row in rows), b""))
+    return b"\n".join((b"checksum %d" % checksum(), *(b" ".join(row) for row in rows), b""))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal
 
-from trl_lint.knowledge import KnowledgeError
 from trl_lint.knowledge.rows import Ranges, read_rows, table_paths
 from trl_lint.records import NamedTuple
 
@@ -56,19 +55,6 @@ class Symptom(NamedTuple):
     recorded: bool = False
     example: str = ""
     printed_by: str = ""
-
-
-class Cause(NamedTuple):
-    """Something that ends runs. `family` joins the causes of one message; `advice` says what to do or to look at."""
-
-    code: str
-    name: str
-    title: str
-    family: str
-    advice: str
-    is_rule: bool
-    symptoms: tuple[Symptom, ...]
-    references: tuple[str, ...]
 
 
 class Myth(NamedTuple):
@@ -110,7 +96,7 @@ class _Table(NamedTuple):
 
 
 @cache
-def _tables() -> tuple[_Table, ...]:
+def tables() -> tuple[_Table, ...]:
     return tuple(read_rows(path, _Table) for path in table_paths("symptoms"))
 
 
@@ -118,38 +104,12 @@ def _tables() -> tuple[_Table, ...]:
 
 
 @cache
-def causes() -> tuple[Cause, ...]:
-    """Every cause: those of the rules, with what the tables add to them, then those of the tables."""
-    from trl_lint.knowledge.pages import all_pages
-
-    found: dict[str, Cause] = {}
-    for page in all_pages():
-        found[page.code] = Cause(page.code, page.name, page.title, "", "", True, page.symptoms, page.references)
-    for row in (row for table in _tables() for row in table.cause):
-        known = found.get(row.code)
-        if known is not None:
-            found[known.code] = known._replace(
-                symptoms=(*known.symptoms, *row.symptoms),
-                references=tuple(dict.fromkeys((*known.references, *row.references))),
-                advice=row.advice or known.advice,
-                family=row.family or known.family,
-            )
-            continue
-        if row.code.startswith("TRL"):
-            raise KnowledgeError(f"rules/symptoms: there is no rule {row.code}")
-        found[row.code] = Cause(
-            row.code, row.name, row.title, row.family, row.advice, False, row.symptoms, row.references
-        )
-    return tuple(found.values())
-
-
-@cache
 def myths() -> tuple[Myth, ...]:
     """Popular cures that are wrong, each with the failure for which that is so."""
-    return tuple(row for table in _tables() for row in table.myth)
+    return tuple(row for table in tables() for row in table.myth)
 
 
 @cache
 def consequences() -> tuple[Consequence, ...]:
     """Failures that follow from another one."""
-    return tuple(row for table in _tables() for row in table.consequence)
+    return tuple(row for table in tables() for row in table.consequence)

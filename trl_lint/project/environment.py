@@ -17,9 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from trl_lint.knowledge.ranges import holds
 from trl_lint.project import Project
 from trl_lint.project.folders import Folders
-from trl_lint.project.packages import Package, Tier, assumed, package_of
+from trl_lint.project.packages import Package, assumed, package_of
 from trl_lint.project.pins import Pin, is_manifest
 from trl_lint.project.stack import Choices
+from trl_lint.project.tiers import Tier
 from trl_lint.sources.requirements import is_exact, normalised
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint import tracked
-from trl_lint.project.packages import Tier
 from trl_lint.project.pins import Manifest, Pin, Step, kind_of
+from trl_lint.project.tiers import Tier
 from trl_lint.sources.requirements import is_exact, normalised
 
 if TYPE_CHECKING:

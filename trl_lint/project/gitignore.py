@@ -12,9 +12,10 @@ import re
 from collections.abc import Callable
 
 from trl_lint import tracked
-from trl_lint.paths import ANYTHING, FOLDERS, NAME, as_regex, is_quick, matcher
+from trl_lint.paths import as_regex, is_quick, matcher
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.wildcards import ANYTHING, FOLDERS, NAME
 
 _NAME = ".gitignore"
 _CLASSES = {

@@ -11,8 +11,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 
 from trl_lint import tracked
-from trl_lint.project.packages import Tier
 from trl_lint.project.pins import Link, Manifest, Pin, Step
+from trl_lint.project.tiers import Tier
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.requirements import normalised, package_of_url
@@ -52,7 +52,7 @@ class Installs:
 
     def installations(self, document: Manifest) -> list[Installation]:
         """What a document installs, by environment; nothing for one that installs only what it names."""
-        from trl_lint.project.packages import Tier
+        from trl_lint.project.tiers import Tier
 
         found = []
         for environment, part in by_environment(document).items():

@@ -84,6 +84,10 @@ class Pin(NamedTuple):
         return self.step is not None and self.step.alone
 
 
+# The pins of one run through a document: its path, the environment, and of a README the block.
+Installations = dict[tuple[str, str, int], list[Pin]]
+
+
 class Link(NamedTuple):
     """Something on the disk that a file installs: a project (`pip install -e ./sub`) or a requirements file.
 

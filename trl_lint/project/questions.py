@@ -9,7 +9,7 @@ from trl_lint import tracked
 from trl_lint.project import Project
 from trl_lint.python.definitions import defines, takes
 from trl_lint.sources import SourceError
-from trl_lint.sources.text import fits, holds
+from trl_lint.sources.files import fits, holds
 
 Asked = tuple[str, str, bool]  # a question, its argument, the answer
 

@@ -11,16 +11,13 @@ from itertools import islice
 
 from trl_lint.knowledge.ranges import holds
 from trl_lint.project.packages import allowed_by, alternatives
-from trl_lint.project.pins import Pin, Step, kind_of
+from trl_lint.project.pins import Installations, Pin, Step, kind_of
 from trl_lint.records import NamedTuple
 from trl_lint.sources.requirements import is_exact
 
 # A script with more branches than a person writes: each of its pins is an alternative then.
 _MOST_BRANCHES = 20
 _MOST_ALTERNATIVES = 40
-
-# The pins of one run through a document: its path, the environment, and of a README the block.
-Installations = dict[tuple[str, str, int], list[Pin]]
 
 
 def left_by_commands(name: str, pins: Iterable[Pin], exact: Installations) -> list[str]:

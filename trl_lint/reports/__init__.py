@@ -13,7 +13,8 @@ from trl_lint.finding import SEVERITIES, Finding, Location, Notice, Severity, le
 from trl_lint.paths import relative_to
 from trl_lint.records import NamedTuple
 from trl_lint.reports.log_safe import without_orders
-from trl_lint.sources.text import Files, Position, SourceError, SourceFile
+from trl_lint.sources.files import Files
+from trl_lint.sources.text import Position, SourceError, SourceFile
 from trl_lint.words import counted, listed
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ on its `text`; `location` and `edit` take them back to the file it stands in.
 from __future__ import annotations
 
 from trl_lint.finding import Edit, Location
-from trl_lint.sources.text import Files, LineIndex, Position, SourceError, SourceFile
+from trl_lint.sources.files import Files
+from trl_lint.sources.text import LineIndex, Position, SourceError, SourceFile
 
 __all__ = ["Files", "LineIndex", "Position", "Source", "SourceError", "SourceFile"]
 

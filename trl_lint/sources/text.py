@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import errno
-import os
-import re
-import stat
 from bisect import bisect_right
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from trl_lint import tracked
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.stamps import NO_FILE
 
 if TYPE_CHECKING:
     import ast
@@ -48,7 +41,6 @@ class TookTooLongError(SourceError):
 
 
 MAX_BYTES = 2_000_000
-_READABLE_BYTES = 100_000_000  # above it not even a notebook full of pictures is read into memory
 
 
 def refuse_large(size: int, limit: int = MAX_BYTES) -> None:
@@ -171,87 +163,3 @@ class SourceFile:
             return self.lines.position(offset)
         except SourceError:
             return Position(1, 1)
-
-
-def holds(data: bytes, words: str) -> bool:
-    """Whether one of the words, in Latin-1 and one a line, stands in some bytes."""
-    return any(word.encode("latin-1") in data for word in words.split("\n"))
-
-
-def fits(data: bytes, pattern: str) -> bool:
-    """Whether a regular expression, in Latin-1, is found in some bytes."""
-    return re.search(pattern.encode("latin-1"), data) is not None
-
-
-class Files:
-    """The files of one run, each read once. `overlays` holds unsaved buffers (standard input, an editor)."""
-
-    def __init__(self, overlays: dict[str, bytes] | None = None) -> None:
-        self._overlays = overlays or {}
-        self._files: dict[str, SourceFile] = {}
-
-    def get(self, path: str, by: str | None = None) -> SourceFile:
-        """Read a file for what it says about others; `by` is as in `tracked.note_use`. Raises OSError."""
-        tracked.note_use(path, by)
-        return self.own(path)
-
-    def own(self, path: str) -> SourceFile:
-        """Read a file for its own sake: to check it, or to show a place in it. Raises OSError."""
-        file = self._files.get(path)
-        if file is None:
-            with tracked.for_itself(path):
-                file = self._files[path] = open_file(path, self._overlays.get(path))
-        return file
-
-    def holds(self, path: str, *words: bytes) -> bool:
-        """Whether any of these words stands in a file, which is dropped again. Raises OSError."""
-        return self._says(holds, "\n".join(word.decode("latin-1") for word in words), path)
-
-    def fits(self, path: str, pattern: bytes) -> bool:
-        """Whether a regular expression is found in a file, which is dropped again. Raises OSError."""
-        return self._says(fits, pattern.decode("latin-1"), path)
-
-    def _says(self, question: Callable[[bytes, str], bool], argument: str, path: str) -> bool:
-        was_open = path in self._files
-        answer = question(self.own(path).data, argument)
-        tracked.note_content(question.__name__, argument, path, answer)
-        if not was_open:
-            self.forget(path)
-        return answer
-
-    def is_open(self, path: str) -> bool:
-        return path in self._files
-
-    def opened(self) -> list[str]:
-        """The paths of the files that are held."""
-        return list(self._files)
-
-    def put(self, file: SourceFile) -> SourceFile:
-        """Hold a file that was read elsewhere, unless its path is held already; the one that is held."""
-        return self._files.setdefault(file.path, file)
-
-    def exists(self, path: str) -> bool:
-        return path in self._files or path in self._overlays or tracked.is_file(path)
-
-    def forget(self, path: str) -> None:
-        """Drop a file that holds nothing of interest, so a large tree does not stay in memory."""
-        self._files.pop(path, None)
-
-
-def open_file(path: str, data: bytes | None = None) -> SourceFile:
-    """A SourceFile for a path, of the class its kind needs.
-
-    Raises OSError, also for a pipe or a device, which a file of the project may name, and TooLargeError.
-    """
-    if data is None:
-        status = tracked.status(path)
-        if not stat.S_ISREG(status.st_mode):
-            kind = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EINVAL
-            raise OSError(kind, os.strerror(kind) if kind == errno.EISDIR else NO_FILE, path)
-        refuse_large(status.st_size, _READABLE_BYTES)
-        data = tracked.read(path)
-    if path.endswith(".ipynb"):
-        from trl_lint.sources.notebook import NotebookFile
-
-        return NotebookFile(path, data)
-    return SourceFile(path, data)

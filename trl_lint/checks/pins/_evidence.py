@@ -8,13 +8,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from trl_lint import tracked
+from trl_lint.checks.pins._views import ConditionsMet, View
 from trl_lint.finding import Location
 from trl_lint.project.governed import governed_files, pins_itself
-from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
-    from trl_lint.checks.pins._views import View
     from trl_lint.knowledge.compat import Advisory, Repair, Settings
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
@@ -25,28 +24,16 @@ _PYTHON = (".py", ".ipynb")
 _CODE = (*_PYTHON, ".sh", ".slurm", ".sbatch", ".yaml", ".yml")
 
 
-class Evidence(NamedTuple):
-    """That the conditions of an advisory are met, and the places that show it.
-
-    `has_document`: a run uses a config document with the values that the advisory names; `is_told`: only a command in
-    documentation does.
-    """
-
-    places: tuple[Location, ...] = ()
-    has_document: bool = False
-    is_told: bool = False
-
-
-def find_evidence(advisory: Advisory, view: View) -> Evidence | None:
+def find_evidence(advisory: Advisory, view: View) -> ConditionsMet | None:
     """The evidence for an advisory in the code that runs with a manifest's pins; None if a condition is not met."""
     if advisory.id not in view.evidence:
         view.evidence[advisory.id] = _search(advisory, view)
     return view.evidence[advisory.id]
 
 
-def _search(advisory: Advisory, view: View) -> Evidence | None:
+def _search(advisory: Advisory, view: View) -> ConditionsMet | None:
     if not (advisory.uses or advisory.switches or advisory.patched or advisory.documents):
-        return Evidence()
+        return ConditionsMet()
     files = list(governed_files(view.manifest, advisory.packages, view.project))
     if advisory.patched and find_use(advisory.patched, _PYTHON, advisory, files, view.project) is not None:
         return None
@@ -55,11 +42,11 @@ def _search(advisory: Advisory, view: View) -> Evidence | None:
         if found is not None or advisory.otherwise is None:
             return found
     if not (advisory.uses or advisory.switches):
-        return Evidence()
+        return ConditionsMet()
     files = unrepaired(files, advisory.patched_by, next(iter(advisory.packages)), view)
     place = find_use(advisory.uses, _CODE, advisory, files, view.project) if advisory.uses else None
     place = place or _find_switched_on(advisory, files, view.project)
-    return None if place is None else Evidence((place,))
+    return None if place is None else ConditionsMet((place,))
 
 
 def find_use(
@@ -123,7 +110,7 @@ def _import_of(package: str) -> re.Pattern[str]:
 # -- documents ----------------------------------------------------------------------------------------------------
 
 
-def _runs(advisory: Advisory, files: list[str], project: Project) -> Iterator[Evidence]:
+def _runs(advisory: Advisory, files: list[str], project: Project) -> Iterator[ConditionsMet]:
     """Runs that use a document the advisory names; those that documentation only shows come last."""
     from trl_lint.checks._runs import config_documents, deepspeed_in_code
 
@@ -134,13 +121,13 @@ def _runs(advisory: Advisory, files: list[str], project: Project) -> Iterator[Ev
                 places = read_settings(advisory.documents, document, launch)
                 if places:
                     here = launch.location._replace(message="launched here")
-                    yield Evidence((*places, here), has_document=True, is_told=launch.is_documentation)
+                    yield ConditionsMet((*places, here), has_document=True, is_told=launch.is_documentation)
     for path in files:
         if path.endswith(".py") and (not advisory.uses or find_word(advisory.uses, path, project) is not None):
             for document, here in deepspeed_in_code(path, project):
                 places = read_settings(advisory.documents, document)
                 if places and takes_part(path, advisory.packages, files, project):
-                    yield Evidence((*places, here), has_document=True)
+                    yield ConditionsMet((*places, here), has_document=True)
 
 
 def _is_about(advisory: Advisory, launch: Launch, files: list[str], project: Project) -> bool:

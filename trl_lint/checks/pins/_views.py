@@ -12,15 +12,15 @@ from trl_lint.knowledge.requirements import Requirement, dependents, providers, 
 from trl_lint.memos import per_project
 from trl_lint.project.folders import SCRIPT_KINDS
 from trl_lint.project.installs import by_environment
-from trl_lint.project.packages import Package, Tier, resolve
+from trl_lint.project.packages import Package
 from trl_lint.project.pins import Manifest, Pin, is_manifest, kind_of
 from trl_lint.project.sequences import Replaced, replaced
+from trl_lint.project.tiers import Tier, resolve
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from packaging.version import Version
 
-    from trl_lint.checks.pins._evidence import Evidence
     from trl_lint.project import Project
     from trl_lint.project.environment import Environment
 
@@ -42,6 +42,18 @@ def _known_views(project: Project) -> dict[str, tuple[Manifest, list[View]]]:
     return {}
 
 
+class ConditionsMet(NamedTuple):
+    """That the conditions of an advisory are met, and the places that show it.
+
+    `has_document`: a run uses a config document with the values that the advisory names; `is_told`: only a command in
+    documentation does.
+    """
+
+    places: tuple[Location, ...] = ()
+    has_document: bool = False
+    is_told: bool = False
+
+
 class View:
     """The packages a manifest and its surroundings pin.
 
@@ -52,7 +64,7 @@ class View:
     def __init__(self, manifest: Manifest, project: Project, is_part: bool = False) -> None:
         self.manifest = manifest
         self.project = project
-        self.evidence: dict[str, Evidence | None] = {}  # by advisory; it does not depend on what the pins allow
+        self.evidence: dict[str, ConditionsMet | None] = {}  # by advisory; it does not depend on what the pins allow
         self.faults: dict[str, set[str]] = {}  # what is wrong with the pins of a package, once that was asked
         self.solved = [0]  # how many installations were solved for repairs of this manifest
         self._tried: Package | None = None

@@ -13,8 +13,9 @@ from packaging.version import Version
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.refresher import index
 from trl_lint.knowledge.refresher.history import merge
+from trl_lint.knowledge.refresher.index import Facts
 from trl_lint.knowledge.refresher.packages import PACKAGES, Package
-from trl_lint.knowledge.refresher.release import Facts, Memo, release_facts
+from trl_lint.knowledge.refresher.release import Memo, release_facts
 from trl_lint.knowledge.refresher.write import render
 
 _BAR = 30

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     import yaml
 
     from trl_lint.knowledge.refresher.extract import Class, Module
-    from trl_lint.knowledge.refresher.index import Contents
-    from trl_lint.knowledge.refresher.release import Facts
+    from trl_lint.knowledge.refresher.index import Contents, Facts
 
 # Blocks of accelerate's YAML whose keys are flags: block -> (variable of the argument group, prefix that the key
 # drops).

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from trl_lint.knowledge.refresher import deprecations
 from trl_lint.knowledge.refresher.deprecations import Announcements
-from trl_lint.knowledge.refresher.exports import LazyTable, has_lazy_table, read_lazy_table
+from trl_lint.knowledge.refresher.lazy_tables import LazyTable, has_lazy_table, read_lazy_table
 from trl_lint.knowledge.refresher.messages import Message, read_messages
 from trl_lint.knowledge.refresher.served import global_names, makes_names, served_names
 from trl_lint.knowledge.refresher.signatures import (

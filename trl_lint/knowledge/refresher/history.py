@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trl_lint.knowledge.histories import ABSENT_VALUE
-from trl_lint.knowledge.refresher.release import BORROWED, Facts
+from trl_lint.knowledge.refresher.index import Facts
+from trl_lint.knowledge.refresher.release import BORROWED
 from trl_lint.records import NamedTuple
 
 

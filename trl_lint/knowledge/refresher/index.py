@@ -31,6 +31,10 @@ _GAP_BYTES = 100_000  # a gap between two wanted members that costs less than an
 _DIRECTORY = "..names.json"  # the member of a cached zip that lists every file of the archive
 
 
+# Of one release: symbol -> fact -> value; the head of `release` says which.
+Facts = dict[str, dict[str, str]]
+
+
 class Archive(NamedTuple):
     """One release: the file to read it from. `uploaded` is ISO 8601 or ""."""
 

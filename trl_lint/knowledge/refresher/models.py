@@ -19,8 +19,9 @@ import re
 import warnings
 from collections.abc import Mapping
 
+from trl_lint.knowledge.refresher.index import Facts
 from trl_lint.knowledge.refresher.modeling import Modeling, family_of, generates_text, read_modeling
-from trl_lint.knowledge.refresher.release import PRESENT, Facts
+from trl_lint.knowledge.refresher.release import PRESENT
 
 Members = Mapping[str, tuple[int, bytes]]
 Memo = dict[tuple[str, int, int], object]

@@ -14,8 +14,8 @@ from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.refresher import index
 from trl_lint.knowledge.refresher.build import show
 from trl_lint.knowledge.refresher.history import merge
+from trl_lint.knowledge.refresher.index import Facts
 from trl_lint.knowledge.refresher.models import Memo, is_wanted, model_facts
-from trl_lint.knowledge.refresher.release import Facts
 from trl_lint.knowledge.refresher.write import render
 
 # The oldest release read.

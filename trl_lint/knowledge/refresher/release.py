@@ -24,14 +24,13 @@ import re
 from trl_lint.knowledge.refresher.configs import config_facts
 from trl_lint.knowledge.refresher.exports import Resolver
 from trl_lint.knowledge.refresher.extract import Class, Module, module_name, read_module
-from trl_lint.knowledge.refresher.index import Contents
+from trl_lint.knowledge.refresher.index import Contents, Facts
 from trl_lint.knowledge.refresher.metadata import read_requirements
 from trl_lint.knowledge.refresher.packages import Package
 from trl_lint.knowledge.refresher.signatures import Signature
 from trl_lint.knowledge.releases import known_packages
 from trl_lint.python.default_text import is_literal
 
-Facts = dict[str, dict[str, str]]
 Memo = dict[tuple[str, int, int], "Module | None"]
 
 PRESENT = "+"

@@ -1,0 +1,61 @@
+"""What a run of `trl-lint check` is about, and what it came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from trl_lint.finding import Finding, Notice
+from trl_lint.records import NamedTuple
+from trl_lint.settings import Settings
+from trl_lint.sources.files import Files
+from trl_lint.sources.text import SourceFile
+
+if TYPE_CHECKING:
+    from trl_lint.baseline import Baseline
+    from trl_lint.engine import Result
+    from trl_lint.fixes.repair import Refusal
+
+
+class Group(NamedTuple):
+    """Named paths under one set of settings, with the baseline that holds for them."""
+
+    settings: Settings
+    paths: list[str]
+    baseline: Baseline | None
+
+
+class Outcome(NamedTuple):
+    """What one run over all groups came to. `findings` are those to show."""
+
+    findings: list[Finding]
+    notices: list[Notice]
+    problems: list[tuple[str, str]]
+    environment: dict[str, Mapping[str, str | None]]
+    contents: dict[str, bytes]
+    changed: dict[str, bytes]
+    before: dict[str, SourceFile]
+    fixed: list[Finding]
+    refused: list[Refusal]
+    in_baseline: int
+    checked: int
+
+    def files(self) -> Files:
+        """The files as they are now, repaired ones in their new form."""
+        return Files(self.contents)
+
+
+def shown(group: Group, result: Result) -> list[Finding]:
+    """The findings of a group that its baseline does not know."""
+    if group.baseline is None:
+        return list(result.findings)
+    return group.baseline.new(result.findings, result.files)
+
+
+def about_targets(settings: Settings) -> Iterable[Notice]:
+    """What cannot be judged of the releases that `--target` names."""
+    if not settings.targets:
+        return ()
+    from trl_lint.project.unjudged import unjudged_targets
+
+    return unjudged_targets(settings.targets)

@@ -1,0 +1,47 @@
+"""Everything that is known to end runs: the symptoms of the rules' pages with those of `rules/symptoms`."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from trl_lint.knowledge import KnowledgeError
+from trl_lint.knowledge.pages import all_pages
+from trl_lint.knowledge.symptoms import Symptom, tables
+from trl_lint.records import NamedTuple
+
+
+class Cause(NamedTuple):
+    """Something that ends runs. `family` joins the causes of one message; `advice` says what to do or to look at."""
+
+    code: str
+    name: str
+    title: str
+    family: str
+    advice: str
+    is_rule: bool
+    symptoms: tuple[Symptom, ...]
+    references: tuple[str, ...]
+
+
+@cache
+def causes() -> tuple[Cause, ...]:
+    """Every cause: those of the rules, with what the tables add to them, then those of the tables."""
+    found: dict[str, Cause] = {}
+    for page in all_pages():
+        found[page.code] = Cause(page.code, page.name, page.title, "", "", True, page.symptoms, page.references)
+    for row in (row for table in tables() for row in table.cause):
+        known = found.get(row.code)
+        if known is not None:
+            found[known.code] = known._replace(
+                symptoms=(*known.symptoms, *row.symptoms),
+                references=tuple(dict.fromkeys((*known.references, *row.references))),
+                advice=row.advice or known.advice,
+                family=row.family or known.family,
+            )
+            continue
+        if row.code.startswith("TRL"):
+            raise KnowledgeError(f"rules/symptoms: there is no rule {row.code}")
+        found[row.code] = Cause(
+            row.code, row.name, row.title, row.family, row.advice, False, row.symptoms, row.references
+        )
+    return tuple(found.values())
