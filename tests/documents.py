@@ -3,7 +3,7 @@
 A fence may name a file: ```` ```python title="train.py" ````. In README.md and docs/, every `console` block is a
 transcript: `$ trl-lint …` or `$ flake8 …` followed by what it prints. It runs in a project made of the named blocks of
 its section, or, where the section has none, in a copy of fixtures/demo. `python tests/documents.py` rewrites what is
-shown.
+shown, and the list of settings.
 """
 
 from __future__ import annotations
@@ -94,6 +94,28 @@ def executed(text: str) -> str:
     return "".join([*parts, text[last:]])
 
 
+def settings_example() -> str:
+    """The settings with a value each, as docs/settings.md shows them: TOML."""
+    from trl_lint.options import SETTINGS
+
+    rows, tables = [], []
+    for one in SETTINGS.values():
+        if one.setting == "rules by pattern":
+            tables += ["", f"[tool.trl-lint.{one.name}]", one.example]
+        else:
+            value, _, comment = one.example.partition("  # ")
+            rows.append((f"{one.name} = {value}", comment))
+    width = max(len(text) for text, comment in rows if comment)
+    lines = [f"{text:<{width}}  # {comment}" if comment else text for text, comment in rows]
+    return "\n".join(["[tool.trl-lint]", *lines, *tables, ""])
+
+
+def with_settings(text: str) -> str:
+    """The page of the settings with every one of them."""
+    block = next(block for block in blocks(text) if block.language == "toml")
+    return text[: block.start] + settings_example() + text[block.end :]
+
+
 def tool_folder(folder: Path) -> Path:
     """A folder with commands that run this checkout as an installed one would; `trl-lint` does so installed or not."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -139,6 +161,9 @@ def _transcript(content: str, folder: Path, path: str) -> Iterator[str]:
 if __name__ == "__main__":
     for page in pages():
         text = page.read_text("utf-8")
-        if (new := executed(text)) != text:
+        new = executed(text)
+        if page.name == "settings.md":
+            new = with_settings(new)
+        if new != text:
             page.write_text(new, "utf-8")
             print(f"rewrote {page.relative_to(ROOT)}")

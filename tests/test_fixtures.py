@@ -15,7 +15,7 @@ from fixture_cases import Case, cases, found, run_json, snapshot, unmatched
 
 from benchmarks.overlaps import overlaps
 from trl_lint.project import Project, find_root
-from trl_lint.settings import Options, settings_for
+from trl_lint.settings import settings_for
 from trl_lint.sources import Files
 
 CASES = [pytest.param(case, id=case.id) for case in cases()]
@@ -83,7 +83,7 @@ def test_commands_after_a_fix(case: Case, tmp_path: Path, monkeypatch: pytest.Mo
 def programs() -> Counter[tuple[str, str, tuple[str, ...]]]:
     """What the commands of the project in the working directory start, also those in its documentation."""
     root = find_root(os.getcwd())
-    ((settings, _),) = settings_for([root], Options(), None, False)
+    ((settings, _),) = settings_for([root])
     launches = Project(root, Files({}), settings).launches()
     return Counter(
         (os.path.relpath(launch.source.path), launch.module or launch.subcommand or "", launch.candidates)

@@ -9,7 +9,7 @@ import pytest
 
 from trl_lint.paths import Glob
 from trl_lint.selection import Selection, SelectorError, is_selected, read_selectors
-from trl_lint.settings import Options, Settings, find_config, load, per_file_ignore, settings_for
+from trl_lint.settings import Settings, find_config, load, per_file_ignore, settings_for
 from trl_lint.settings_file import SettingsError, read_targets
 
 
@@ -171,7 +171,7 @@ def test_the_command_line_comes_on_top(tmp_path: Path, monkeypatch: pytest.Monke
         tmp_path / "a" / "trl-lint.toml", "select = ['TRL1']\nfix = true\nbaseline = 'x'\ntarget = ['trl==1']\n"
     )
     monkeypatch.chdir(tmp_path)
-    settings = load(str(path), Options(select=("TRL4",), fix=False, baseline="y", targets={"vllm": "0.9"}))
+    settings = load(str(path), {"select": ("TRL4",), "fix": False, "baseline": "y", "target": {"vllm": "0.9"}})
     assert not settings.is_selected("TRL103") and settings.is_selected("TRL405")
     assert not settings.fix
     assert settings.baseline == str(tmp_path / "y")

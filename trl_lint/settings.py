@@ -12,6 +12,7 @@ from typing import Any
 
 from trl_lint import tracked
 from trl_lint.finding import Severity
+from trl_lint.options import SETTINGS, option
 from trl_lint.paths import Glob
 from trl_lint.records import NamedTuple
 from trl_lint.selection import Selection, covers, is_selected
@@ -36,59 +37,14 @@ class PerFileIgnore(NamedTuple):
     selectors: tuple[str, ...]
 
 
-class Options(NamedTuple):
-    """What the command line says. None and empty mean "not said": the configuration file decides."""
-
-    select: tuple[str, ...] | None = None
-    ignore: tuple[str, ...] | None = None
-    extend_select: tuple[str, ...] = ()
-    per_file_ignores: tuple[PerFileIgnore, ...] | None = None
-    exclude: tuple[str, ...] | None = None
-    extend_exclude: tuple[str, ...] = ()
-    force_exclude: bool = False
-    respect_gitignore: bool | None = None
-    ignore_noqa: bool = False
-    targets: Mapping[str, str] = {}
-    baseline: str | None = None
-    output_format: str | None = None
-    fix: bool | None = None
-    unsafe_fixes: bool | None = None
-    show_fixes: bool | None = None
-    hints: bool | None = None
-    fail_on: Severity | None = None
-    respect_file_noqa: bool | None = None
-
-
-NO_OPTIONS = Options()
+# What the command line, or who runs the engine, says by the names of options. What is missing or None is not said: the
+# configuration file decides. `ignore-noqa` is no option of ours: see `Settings`.
+Said = Mapping[str, Any]
+NOTHING: Said = {}
 
 
 class Settings:
     """The settings of one run. `root` is the folder patterns are relative to, `config` the file they came from."""
-
-    __slots__ = (
-        "_selected",
-        "baseline",
-        "cache_dir",
-        "config",
-        "exclude",
-        "extend_exclude",
-        "fail_on",
-        "fix",
-        "force_exclude",
-        "hints",
-        "ignore_noqa",
-        "is_what_if",
-        "layers",
-        "output_format",
-        "per_file_ignores",
-        "respect_file_noqa",
-        "respect_gitignore",
-        "root",
-        "show_fixes",
-        "targets",
-        "unsafe_fixes",
-        "wants_edits",
-    )
 
     def __init__(
         self,
@@ -169,7 +125,7 @@ class Settings:
 
 
 def settings_for(
-    paths: Sequence[str], options: Options = NO_OPTIONS, config: str | None = None, isolated: bool = False
+    paths: Sequence[str], said: Said = NOTHING, config: str | None = None, isolated: bool = False
 ) -> list[tuple[Settings, list[str]]]:
     """Paths grouped by the settings that hold for them.
 
@@ -180,7 +136,7 @@ def settings_for(
     for path in paths:
         found = None if isolated else config or find_config(_folder_of(os.path.abspath(path)))
         groups.setdefault(found, []).append(path)
-    return [(load(found, options), members) for found, members in groups.items()]
+    return [(load(found, said), members) for found, members in groups.items()]
 
 
 def _folder_of(path: str) -> str:
@@ -207,63 +163,58 @@ def find_config(folder: str) -> str | None:
     return None if parent == folder else find_config(parent)
 
 
-def load(config: str | None, options: Options = NO_OPTIONS) -> Settings:
+def load(config: str | None, said: Said = NOTHING) -> Settings:
     """Settings from a configuration file (None for none) with the command line on top. Raises SettingsError."""
-    values: dict[str, Any] = {}
+    written: Said = {}
     here = os.getcwd()
     root = here
     if config is not None:
         config = os.path.abspath(config)
         root = os.path.dirname(config)
-        values = Reader(config).read()
-    layers = [
-        Selection(values.get("select"), values.get("ignore", ()), values.get("extend-select", ())),
-        Selection(options.select, options.ignore or (), options.extend_select),
-    ]
-    exclude = _globs(values.get("exclude"), root)
-    if options.exclude is not None:
-        exclude = _globs(options.exclude, here)
-    per_file_ignores = options.per_file_ignores
-    if per_file_ignores is None:
-        ignores = values.get("per-file-ignores", {})
-        per_file_ignores = tuple(per_file_ignore(pattern, codes, root) for pattern, codes in ignores.items())
-    baseline = values.get("baseline")
-    if options.baseline is not None:
-        baseline = os.path.join(here, options.baseline)
-    elif baseline is not None:
-        baseline = os.path.join(root, baseline)
+        written = Reader(config).read()
+
+    def settled(name: str) -> Any:
+        """What the command line says, else the file, else what holds without either."""
+        found = said.get(name)
+        found = written.get(name) if found is None else found
+        return option(name).otherwise if found is None else found
+
+    places = ((said, here), (written, root))
+    patterns = next((_globs(by["exclude"], base) for by, base in places if by.get("exclude") is not None), None)
+    baseline = next((os.path.join(base, by["baseline"]) for by, base in places if by.get("baseline") is not None), None)
+    ignores = said.get("per-file-ignores")
+    if ignores is None:
+        ignores = [per_file_ignore(one, codes, root) for one, codes in written.get("per-file-ignores", {}).items()]
+    targets = said.get("target") or {}
     return Settings(
         root=root,
         config=config,
-        layers=layers,
-        per_file_ignores=per_file_ignores,
-        exclude=exclude,
-        extend_exclude=[*_globs(values.get("extend-exclude", ()), root), *_globs(options.extend_exclude, here)],
-        force_exclude=options.force_exclude,
-        targets={**values.get("target", {}), **options.targets},
-        is_what_if=bool(options.targets),
+        layers=[_layer(written), _layer(said)],
+        per_file_ignores=ignores,
+        exclude=patterns,
+        extend_exclude=[one for by, base in reversed(places) for one in _globs(by.get("extend-exclude") or (), base)],
+        force_exclude=said.get("force-exclude", False),
+        targets={**written.get("target", {}), **targets},
+        is_what_if=bool(targets),
         baseline=baseline,
-        output_format=options.output_format or values.get("output-format", "full"),
-        fix=_first(options.fix, values.get("fix")),
-        unsafe_fixes=_first(options.unsafe_fixes, values.get("unsafe-fixes")),
-        show_fixes=_first(options.show_fixes, values.get("show-fixes")),
-        respect_gitignore=_first(options.respect_gitignore, values.get("respect-gitignore"), True),
-        cache_dir=values.get("cache-dir"),
-        hints=_first(options.hints, values.get("hints")),
-        fail_on=options.fail_on or values.get("fail-on", "warning"),
-        respect_file_noqa=_first(options.respect_file_noqa, values.get("respect-file-noqa"), True),
-        ignore_noqa=options.ignore_noqa,
+        cache_dir=written.get("cache-dir"),
+        ignore_noqa=said.get("ignore-noqa", False),
+        **{one.attribute: settled(one.name) for one in SETTINGS.values() if one.setting in _SETTLED},
     )
 
 
-def _first(*values: bool | None) -> bool:
-    return next((value for value in values if value is not None), False)
+# Of these the command line replaces what the file says.
+_SETTLED = ("boolean", "format", "level")
 
 
-def _globs(patterns: Iterable[str] | None, root: str) -> Any:
-    if any(map(os.path.isabs, patterns or ())):
+def _layer(said: Said) -> Selection:
+    return Selection(said.get("select"), said.get("ignore") or (), said.get("extend-select") or ())
+
+
+def _globs(patterns: Iterable[str], root: str) -> list[Glob]:
+    if any(map(os.path.isabs, patterns)):
         tracked.note_place()
-    return None if patterns is None else [Glob(pattern, root) for pattern in patterns]
+    return [Glob(pattern, root) for pattern in patterns]
 
 
 def per_file_ignore(pattern: str, selectors: tuple[str, ...], root: str) -> PerFileIgnore:

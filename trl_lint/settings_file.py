@@ -9,6 +9,7 @@ from typing import Any
 
 from trl_lint import tracked
 from trl_lint.finding import SEVERITIES
+from trl_lint.options import SETTINGS, Setting
 from trl_lint.paths import relative_to
 from trl_lint.regexes import regex
 from trl_lint.selection import SelectorError, nearest, read_selectors
@@ -72,13 +73,12 @@ class Reader:
         """Every setting of the file, checked. Raises SettingsError at the first that is wrong."""
         found = {}
         for key, value in (own_table(self.path, self.data) or {}).items():
-            read = KEYS.get(key)
-            if read is None:
-                guess = nearest(key.replace("_", "-"), KEYS)
+            if key not in SETTINGS:
+                guess = nearest(key.replace("_", "-"), SETTINGS)
                 hint = f"; did you mean `{guess}`?" if guess else ""
                 raise SettingsError(f"{self._place(key)}: unknown setting `{key}`{hint}")
             try:
-                found[key] = read(value)
+                found[key] = _READERS[SETTINGS[key].setting](value)
             except (_WrongError, SelectorError) as error:
                 raise SettingsError(f"{self._place(key)}: `{key}`: {error}") from None
         return found
@@ -166,24 +166,15 @@ def _kind(value: object) -> str:
     return names.get(type(value), "a date") if value != "" else "an empty string"
 
 
-KEYS: dict[str, Callable[[object], Any]] = {
-    "baseline": _string,
-    "cache-dir": _string,
-    "exclude": _strings,
-    "extend-exclude": _strings,
-    "extend-select": _selectors,
-    "fail-on": _level,
-    "fix": _boolean,
-    "hints": _boolean,
-    "ignore": _selectors,
-    "output-format": _output_format,
-    "per-file-ignores": _per_file_ignores,
-    "respect-file-noqa": _boolean,
-    "respect-gitignore": _boolean,
-    "select": _selectors,
-    "show-fixes": _boolean,
-    "target": _targets,
-    "unsafe-fixes": _boolean,
+_READERS: dict[Setting, Callable[[object], Any]] = {
+    "boolean": _boolean,
+    "format": _output_format,
+    "level": _level,
+    "releases": _targets,
+    "rules": _selectors,
+    "rules by pattern": _per_file_ignores,
+    "string": _string,
+    "strings": _strings,
 }
 
 

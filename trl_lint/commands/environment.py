@@ -14,7 +14,6 @@ from trl_lint.commands.options import group_by_settings
 from trl_lint.commands.unread import say_unread
 from trl_lint.finding import levels
 from trl_lint.reports import Report, visible
-from trl_lint.settings import Options
 from trl_lint.settings_file import SettingsError, read_targets
 from trl_lint.sources import Files, SourceError
 from trl_lint.words import counted
@@ -46,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     except SettingsError as error:
         raise UsageError(f"--target: {error}") from None
     try:
-        options = Options(select=CONFLICTS, targets=targets)
+        options = {"select": CONFLICTS, "target": targets}
         settings, paths = group_by_settings([args.path], options, args)[0]
     except SettingsError as error:
         raise UsageError(str(error)) from None

@@ -1,22 +1,17 @@
-"""From the parsed command line to Options and Settings."""
+"""From the parsed command line to settings."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from trl_lint import tracked
 from trl_lint.commands import UsageError
+from trl_lint.options import OPTIONS, SETTINGS, Setting
 from trl_lint.reports import FORMATS, visible
 from trl_lint.selection import SelectorError, nearest, read_selectors
-from trl_lint.settings import (
-    Options,
-    PerFileIgnore,
-    Settings,
-    per_file_ignore,
-    settings_for,
-)
+from trl_lint.settings import PerFileIgnore, Said, Settings, per_file_ignore, settings_for
 from trl_lint.settings_file import SettingsError, read_targets
 
 if TYPE_CHECKING:
@@ -30,63 +25,40 @@ _EXCLUSIVE = (
 )
 
 
-def read_options(args: argparse.Namespace) -> Options:
-    """What the command line says. Raises UsageError."""
-    for one, others in _EXCLUSIVE:
+def read_options(args: argparse.Namespace) -> Said:
+    """What the command line says, by the names of options. Raises UsageError."""
+    for first, others in _EXCLUSIVE:
         for other in others:
-            if getattr(args, one) not in (None, False) and getattr(args, other):
-                raise UsageError(f"`--{one.replace('_', '-')}` and `--{other.replace('_', '-')}` exclude each other")
+            if getattr(args, first) not in (None, False) and getattr(args, other):
+                raise UsageError(f"`--{first.replace('_', '-')}` and `--{other.replace('_', '-')}` exclude each other")
     if args.output_format is not None and args.output_format not in FORMATS:
         guess = nearest(args.output_format, FORMATS)
         hint = f"; did you mean `{guess}`?" if guess else f"; choose from {', '.join(FORMATS)}"
         raise UsageError(f"unknown output format `{args.output_format}`{hint}")
-    try:
-        targets = read_targets(args.target or ())
-    except SettingsError as error:
-        raise UsageError(f"--target: {error}") from None
-    return Options(
-        select=_codes(args.select, "--select"),
-        ignore=_codes(args.ignore, "--ignore"),
-        extend_select=_codes(args.extend_select, "--extend-select") or (),
-        per_file_ignores=_per_file_ignores(args.per_file_ignores),
-        exclude=_patterns(args.exclude),
-        extend_exclude=_patterns(args.extend_exclude) or (),
-        force_exclude=args.force_exclude,
-        respect_gitignore=args.respect_gitignore,
-        targets=targets,
-        baseline=args.baseline,
-        output_format=args.output_format,
-        fix=args.fix,
-        unsafe_fixes=args.unsafe_fixes,
-        show_fixes=args.show_fixes,
-        hints=args.hints,
-        fail_on=args.fail_on,
-        respect_file_noqa=args.respect_file_noqa,
-    )
+    said = {one.name: getattr(args, one.attribute) for one in OPTIONS if one.setting or one.name == "force-exclude"}
+    for one in SETTINGS.values():
+        read = _READERS.get(one.setting)
+        if read is not None and said[one.name] is not None:
+            said[one.name] = read(said[one.name], f"--{one.name}")
+    return said
 
 
-def _codes(values: Sequence[str] | None, option: str) -> tuple[str, ...] | None:
-    if values is None:
-        return None
+def _codes(values: Sequence[str], flag: str) -> tuple[str, ...]:
     try:
         found = read_selectors(values)
     except SelectorError as error:
-        raise UsageError(f"{option}: {error}") from None
+        raise UsageError(f"{flag}: {error}") from None
     if not found:  # the value of an empty variable, perhaps: with no rule at all, all is well
-        raise UsageError(f"{option}: no rule is named")
+        raise UsageError(f"{flag}: no rule is named")
     return found
 
 
-def _patterns(values: Sequence[str] | None) -> tuple[str, ...] | None:
-    if values is None:
-        return None
+def _patterns(values: Sequence[str], flag: str) -> tuple[str, ...]:
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
-def _per_file_ignores(values: Sequence[str] | None) -> tuple[PerFileIgnore, ...] | None:
+def _per_file_ignores(values: Sequence[str], flag: str) -> tuple[PerFileIgnore, ...]:
     """`tests/*:TRL103,TRL2` as often as needed; a value may also hold several such pairs, separated by commas."""
-    if values is None:
-        return None
     codes: dict[str, list[str]] = {}
     for value in values:
         pattern = None
@@ -95,19 +67,30 @@ def _per_file_ignores(values: Sequence[str] | None) -> tuple[PerFileIgnore, ...]
             if colon:
                 pattern = before.strip()
             if not pattern:
-                raise UsageError(f"--per-file-ignores: `{value}` is not of the form PATTERN:CODES")
+                raise UsageError(f"{flag}: `{value}` is not of the form PATTERN:CODES")
             codes.setdefault(pattern, []).append(code)
-    found = []
-    for pattern, selectors in codes.items():
-        found.append(per_file_ignore(pattern, _codes(selectors, "--per-file-ignores") or (), os.getcwd()))
-    return tuple(found)
+    here = os.getcwd()
+    return tuple(per_file_ignore(pattern, _codes(selectors, flag), here) for pattern, selectors in codes.items())
 
 
-def group_by_settings(
-    paths: Sequence[str], options: Options, args: argparse.Namespace
-) -> list[tuple[Settings, list[str]]]:
+def _releases(values: Sequence[str], flag: str) -> dict[str, str]:
+    try:
+        return read_targets(values)
+    except SettingsError as error:
+        raise UsageError(f"{flag}: {error}") from None
+
+
+_READERS: dict[Setting, Callable[[Sequence[str], str], Any]] = {
+    "releases": _releases,
+    "rules": _codes,
+    "rules by pattern": _per_file_ignores,
+    "strings": _patterns,
+}
+
+
+def group_by_settings(paths: Sequence[str], said: Said, args: argparse.Namespace) -> list[tuple[Settings, list[str]]]:
     """Settings for the paths. Raises SettingsError."""
-    return settings_for(paths, options, args.config, args.isolated)
+    return settings_for(paths, said, args.config, args.isolated)
 
 
 def unread(paths: Iterable[str]) -> Iterator[str]:

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 def collect_runs(paths: Iterable[str], documentation: bool) -> list[Run]:
     """The runs whose command, script or config is one of the paths or lies below one. Raises SettingsError."""
     from trl_lint.project import Project, find_root
-    from trl_lint.settings import Options, settings_for
+    from trl_lint.settings import settings_for
     from trl_lint.sources import Files
 
     found: dict[Run, None] = {}
@@ -63,7 +63,7 @@ def collect_runs(paths: Iterable[str], documentation: bool) -> list[Run]:
         folder = path if os.path.isdir(path) else os.path.dirname(path)
         root = find_root(folder)
         if root not in projects:
-            ((settings, _),) = settings_for([root], Options(), None, False)
+            ((settings, _),) = settings_for([root])
             projects[root] = Project(root, files, settings)
         for one in projects[root].runs():
             told = one.launch.is_documentation and not documentation

@@ -52,10 +52,10 @@ class ProjectEvidence:
     @cached_property
     def project(self) -> Project:
         from trl_lint.project import Project, find_root
-        from trl_lint.settings import Options, settings_for
+        from trl_lint.settings import settings_for
         from trl_lint.sources import Files
 
-        ((settings, _),) = settings_for([self.root], Options(targets=self.targets))
+        ((settings, _),) = settings_for([self.root], {"target": self.targets})
         folder = self.root if os.path.isdir(self.root) else os.path.dirname(self.root)
         return Project(find_root(folder), Files({}), settings)
 
@@ -100,9 +100,9 @@ class ProjectEvidence:
                 self._declared[name] = self.environment.package(name)
             else:
                 from trl_lint.project import Project
-                from trl_lint.settings import Options, settings_for
+                from trl_lint.settings import settings_for
 
-                ((settings, _),) = settings_for([self.root], Options())
+                ((settings, _),) = settings_for([self.root])
                 plain = Project(self.project.root, self.files, settings)
                 folder = os.path.dirname(self.runs[0].launch.source.path) if self.runs else self.root
                 self._declared[name] = plain.environment(os.path.join(folder, "_")).package(name)
@@ -189,9 +189,9 @@ class ProjectEvidence:
         if self._findings is None:
             self._findings = {}
             from trl_lint.engine import check
-            from trl_lint.settings import Options, settings_for
+            from trl_lint.settings import settings_for
 
-            options = Options(select=tuple(codes), targets=self.targets)
+            options = {"select": tuple(codes), "target": self.targets}
             for settings, paths in settings_for([self.root], options):
                 for finding in check(paths, settings).findings:
                     self._findings.setdefault(finding.code, []).append(finding)

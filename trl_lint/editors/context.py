@@ -17,7 +17,7 @@ from trl_lint.baseline import Baseline
 from trl_lint.engine import Result, Shared, check
 from trl_lint.project.discovery import is_source, listings
 from trl_lint.records import NamedTuple
-from trl_lint.settings import Options, Settings, find_config, load
+from trl_lint.settings import Settings, find_config, load
 from trl_lint.sources import Files, SourceFile
 
 _MAX_CONTEXTS = 4
@@ -46,7 +46,7 @@ class Context:
     def __init__(self, config: str | None, ignore_noqa: bool) -> None:
         self.stamps: Stamps = _stamps_of([config] if config else [])
         # A client names files one by one, and some of those it found by itself: what is excluded stays excluded.
-        self.settings: Settings = load(config, Options(force_exclude=True, ignore_noqa=ignore_noqa))
+        self.settings: Settings = load(config, {"force-exclude": True, "ignore-noqa": ignore_noqa})
         self.settings.wants_edits = False
         if self.settings.baseline:
             self.stamps.update(_stamps_of([self.settings.baseline]))

@@ -62,13 +62,14 @@ class Flake8Checker:
     @classmethod
     def add_options(cls, parser: Any) -> None:
         """Tell flake8 (its `OptionManager`) the options of this plugin; its configuration file may hold them too."""
-        parser.add_option(
-            "--trl-hints",
-            action="store_true",
-            default=False,
-            parse_from_config=True,
-            help="report the hints of trl-lint as well, which alone do not fail its own runs",
-        )
+        from trl_lint.options import OPTIONS
+
+        for option in OPTIONS:
+            if option.flake8:
+                parser.add_option(
+                    f"--trl-{option.name}", action="store_true", default=False, parse_from_config=True,
+                    help=option.flake8,
+                )  # fmt: skip
 
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:
