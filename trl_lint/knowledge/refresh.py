@@ -23,12 +23,15 @@ from trl_lint.knowledge.releases import Release, releases
 
 PACKAGES = (
     "accelerate",
+    "axolotl",
     "bitsandbytes",
     "datasets",
     "deepspeed",
     "flash-attn",
     "huggingface-hub",
     "liger-kernel",
+    "llamafactory",
+    "ms-swift",
     "numpy",
     "openrlhf",
     "peft",

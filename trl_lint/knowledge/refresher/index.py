@@ -246,7 +246,7 @@ def read_sdist(data: bytes, is_wanted: Callable[[str], bool]) -> Contents:
     members: dict[str, tuple[int, bytes]] = {}
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
         for info in archive:
-            name = "/".join(info.name.split("/")[1:])
+            name = "/".join(info.name.split("/")[1:]).removeprefix("src/")
             if not name or not info.isreg():
                 continue
             names.append(name)

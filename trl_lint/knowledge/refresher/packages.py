@@ -19,7 +19,8 @@ class Package(NamedTuple):
     `tables`: modules whose names are written. `defined`: modules whose classes and functions are written.
     `messages`: modules whose messages are written. `hooks`: modules of classes whose underscore methods are written
     too, because projects override them. `partial`: modules whose names from files that nobody reads are not listed,
-    because they are too many or often another's (forks of verl): what such a table lacks is unknown.
+    because they are too many or often another's (forks of verl): what such a table lacks is unknown. `only_fields`:
+    of classes nothing but the parameters is written. `imported_as`: the name in import statements, if it is another.
     """
 
     name: str
@@ -32,6 +33,13 @@ class Package(NamedTuple):
     messages: str = ".*"
     hooks: str = "$^"
     partial: str = "$^"
+    only_fields: bool = False
+    imported_as: str = ""
+
+    @property
+    def root(self) -> str:
+        """What its modules begin with."""
+        return self.imported_as or self.name
 
     def is_wanted(self, path: str) -> bool:
         return re.fullmatch(self.wanted, path) is not None or path.endswith(".dist-info/METADATA") or path == "PKG-INFO"
@@ -160,6 +168,37 @@ PACKAGES = {
             partial="verl",
             defined="$^",
             messages=r"verl\.(trainer\.(main_ppo|ppo\.ray_trainer|config.*)|utils\.config|workers\.config.*)",
+        ),
+        Package(
+            "llamafactory",
+            "0.7",
+            r"llamafactory/(hparams/\w+|extras/(constants|misc|packages))\.py",
+            unlisted=("llamafactory",),
+            tables="$^",
+            messages=r"llamafactory\.hparams\.\w+",
+            only_fields=True,
+        ),
+        Package(
+            "ms-swift",
+            "2.0",
+            r"swift/(__init__|cli/\w+|llm/(__init__|\w+|argument/.*|utils/(__init__|argument)|(train|infer|export|eval"
+            r"|sampling|app)/\w+)|arguments/.*|pipelines/.*|trainers/(__init__|\w*arguments?|\w*args\w*)|ray_utils/\w+"
+            r"|ray/\w+|rlhf_trainers/(__init__|\w*arg\w*)|trainers/rlhf_arguments|ui/(__init__|app)|utils/(__init__|\w*arg\w*)"
+            r"|dataset/__init__|tuners?/__init__|plugin/__init__|megatron/arguments?/\w+)\.py",
+            unlisted=("swift",),
+            tables="$^",
+            messages="$^",
+            only_fields=True,
+            imported_as="swift",
+        ),
+        Package(
+            "axolotl",
+            "0.5",
+            r"axolotl/(utils/(schemas/.*|config/models/input/.*)|integrations/.*)\.py",
+            unlisted=("axolotl",),
+            tables="$^",
+            messages="$^",
+            only_fields=True,
         ),
     )
 }

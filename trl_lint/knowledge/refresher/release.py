@@ -11,6 +11,8 @@ The symbols and facts (trl_lint.knowledge.api reads them):
 `module name`
     `name TARGET`: `.` defined here, `.sub` or `other.module` defined there under the same name, `.sub:Other` under
     another, `.sub:` a module, `~` some value. `@open`: there may be other names.
+`command name`, `plugins`
+    See `commands`.
 `modules`, `requires`, `messages`, `outside`
     The modules of the archive (`alias`: served although no such file exists; `@unlisted`, `@depth`: below these, and
     with more names than this, nothing is known), the declared requirements, message templates, and names that modules
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 import re
 
+from trl_lint.knowledge.refresher.commands import read_commands, read_plugins
 from trl_lint.knowledge.refresher.configs import config_facts
 from trl_lint.knowledge.refresher.exports import Resolver
 from trl_lint.knowledge.refresher.extract import Class, Module, module_name, read_module
@@ -69,7 +72,7 @@ class _Release:
         self.package = package
         self.contents = contents
         self.modules = modules
-        self.existing = existing_modules(package.name, contents.names)
+        self.existing = existing_modules(package.root, contents.names)
         self.resolver = Resolver(modules, self.existing)
         self.facts_by_symbol: Facts = {}
         self.outside: set[str] = set()
@@ -79,6 +82,7 @@ class _Release:
         for name in sorted(self.modules):
             if _is_public_path(name) and self.package.has_table(name) and not self.package.is_unlisted(name):
                 self._write_module(name)
+        self._write_commands()
         done: set[str] = set()
         while self.wanted:
             reference = self.wanted.pop()
@@ -103,8 +107,18 @@ class _Release:
         self.facts_by_symbol["requires"] = read_requirements(self.contents, frozenset(known_packages()))
         return {symbol: facts for symbol, facts in self.facts_by_symbol.items() if facts}
 
+    def _write_commands(self) -> None:
+        asked = (self.package.name, self.contents, self.modules, self.resolver)
+        commands, plugins = read_commands(*asked), read_plugins(*asked)
+        for command, classes in commands.items():
+            self.facts_by_symbol[f"command {command}"] = {PRESENT: PRESENT, "@classes": " ".join(classes)}
+        if plugins:
+            self.facts_by_symbol["plugins"] = {plugin: classes[0] for plugin, classes in plugins.items()}
+        named = [reference for classes in (*commands.values(), *plugins.values()) for reference in classes]
+        self.wanted += [reference for reference in named if reference.partition(":")[0] in self.modules]
+
     def _relative(self, module: str) -> str:
-        return module[len(self.package.name) :] if module.startswith(self.package.name + ".") else module
+        return module[len(self.package.root) :] if module.startswith(self.package.root + ".") else module
 
     def _write_module(self, module: str) -> None:
         names = self.resolver.names(module)
@@ -120,7 +134,7 @@ class _Release:
             home, _, original = target.partition(":")
             root = home.partition(".")[0]
             # Only a package's own table is asked for names of its neighbours: `from trl import set_seed` once worked.
-            is_foreign = target != "~" and root != self.package.name and (root not in _JOINED or not is_package)
+            is_foreign = target != "~" and root != self.package.root and (root not in _JOINED or not is_package)
             # The module it comes from is not read: the name is there, and no more is known about it.
             is_unread = self.package.is_unlisted(home) and not is_foreign
             if is_unread and self.package.is_partial(module):
@@ -167,7 +181,8 @@ class _Release:
         own = found.constructor
         for field in found.fields:
             if kind not in _FIELD_KINDS or (own is not None and kind != "pydantic") or not field.in_init:
-                facts[f".{field.name}"] = "="
+                if not self.package.only_fields:
+                    facts[f".{field.name}"] = "="
                 continue
             value = self._field_value(module, field.value)
             for accepted in (field.name, *field.aliases):
@@ -182,7 +197,7 @@ class _Release:
         if found.announced:
             facts["@deprecated"] = found.announced
         has_hooks = self.package.has_hooks(module)
-        for member, text in found.members.items():
+        for member, text in found.members.items() if not self.package.only_fields else ():
             if not member.startswith("_") or (has_hooks and text != "="):
                 facts[f".{member}"] = text
         return facts
@@ -217,7 +232,7 @@ class _Release:
         if home in self.modules and (name in self.modules[home].classes or name in self.modules[home].functions):
             self.wanted.append(reference)
             return f"to:{reference}"
-        return f"to:{reference}" if home.partition(".")[0] in _JOINED - {self.package.name} else "open"
+        return f"to:{reference}" if home.partition(".")[0] in _JOINED - {self.package.root} else "open"
 
     def _base(self, module: str, base: str) -> str:
         """A base as a reference, "" for one that adds nothing, `?` for one that is not known."""
@@ -243,7 +258,7 @@ class _Release:
         module, _, name = reference.partition(":")
         found = self.modules[module].classes.get(name) if module in self.modules else None
         if found is None:
-            is_outside = module.partition(".")[0] != self.package.name
+            is_outside = module.partition(".")[0] != self.package.root
             return _KINDS.get(name, "") if is_outside or name == "ExplicitEnum" else ""
         if reference in seen:
             return ""

@@ -15,7 +15,8 @@ _WIDTH = 118
 # Symbols whose facts of one history share a line.
 _GROUPED = ("module", "outside", "family ", "targets", "templates", "columns ")
 # The order in a file: what a check needs first comes first, and messages, which only `diagnose` reads, last.
-_SECTIONS = ("requires", "modules", "module ", "outside", "class ", "def ", "config ", "flags ", "messages",
+_SECTIONS = ("requires", "modules", "module ", "outside", "class ", "def ", "config ", "flags ", "command ",
+             "plugins", "messages",
              "family ", "targets", "templates", "columns ")  # fmt: skip
 
 
