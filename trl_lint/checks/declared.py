@@ -9,7 +9,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.algorithm.reward_function_signature': (39831975, ('trl_lint.python.module',), {'code': 'TRL702', 'triggers': ('trl.GRPOTrainer', 'trl.RLOOTrainer')}),
     'trl_lint.checks.configs.contradiction_between_files': (3158263925, (), {'code': 'TRL404', 'triggers': ('deepspeed.initialize',), 'runs': True}),
     'trl_lint.checks.configs.contradiction_in_file': (607780690, (), {'code': 'TRL403', 'documents': ('any',), 'launches': True, 'runs': True}),
-    'trl_lint.checks.configs.unknown_key': (3074301478, ('trl_lint.checks.configs._accelerate_keys', 'trl_lint.checks.configs._deepspeed', 'trl_lint.checks.configs._problems', 'trl_lint.project.documents'), {'code': 'TRL401', 'documents': ('accelerate', 'deepspeed'), 'launches': True}),
+    'trl_lint.checks.configs.unknown_key': (986325058, ('trl_lint.checks.configs._accelerate_keys', 'trl_lint.checks.configs._deepspeed', 'trl_lint.checks.configs._problems', 'trl_lint.project.documents'), {'code': 'TRL401', 'documents': ('accelerate', 'deepspeed', 'axolotl', 'llamafactory'), 'launches': True}),
     'trl_lint.checks.configs.value_not_allowed': (2446253432, (), {'code': 'TRL402', 'documents': ('accelerate', 'deepspeed'), 'launches': True, 'runs': True}),
     'trl_lint.checks.configs.yaml_scalar_trap': (3287543320, ('trl_lint.regexes', 'trl_lint.sources.nodes', 'trl_lint.words'), {'code': 'TRL405', 'documents': ('accelerate',), 'holding': ('script_fields',)}),
     'trl_lint.checks.distribution.backward_past_accelerator': (738903977, ('trl_lint.checks.distribution._accelerators', 'trl_lint.regexes'), {'code': 'TRL113', 'triggers': ('.backward',), 'needles': (b'.prepare(', b'.prepare_optimizer('), 'skips_tests': True}),

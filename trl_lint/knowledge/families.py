@@ -140,6 +140,30 @@ class Holds(NamedTuple):
     script_fields: bool = False
 
 
+class Arguments(NamedTuple):
+    """Whose history in `rules/api` says which keys the commands of a family take (`command NAME` there).
+
+    `package`: the project on the index. `imported_as`: what its modules begin with; a folder of that name in a project
+    is a copy, which need not take what a release takes. `shown`: what people call it. `commands`: subcommand -> the
+    name of its keys, where it is another. `surplus`: what becomes of a key that no field has. `plugins`: the key that
+    lists plugins, which may bring keys. `unless`: words that, somewhere in a project, change which keys there are, and
+    flags that let every key pass. `more`: keys that the command itself takes.
+    """
+
+    package: str
+    imported_as: str
+    shown: str
+    commands: Mapping[str, str] = {}
+    surplus: Literal["refused", "ignored"] = "refused"
+    plugins: str = ""
+    unless: tuple[str, ...] = ()
+    more: frozenset[str] = frozenset()
+
+    def keys_for(self, subcommand: str) -> str:
+        """Under which name the keys of a subcommand are recorded."""
+        return self.commands.get(subcommand, subcommand)
+
+
 class DocumentKind(NamedTuple):
     """A kind of config document.
 
@@ -149,6 +173,7 @@ class DocumentKind(NamedTuple):
     `late`     whether it is asked after all others: its keys are found in documents of other kinds, too
     `read_by`  the packages whose releases decide what is read
     `recipe`   whether a run takes its arguments from it; without it, it configures a launcher or an engine
+    `command`  the subcommand that reads it where no launch says which one does
     """
 
     kind: str
@@ -158,6 +183,7 @@ class DocumentKind(NamedTuple):
     late: bool = False
     read_by: tuple[str, ...] = ()
     recipe: bool = False
+    command: str = ""
     method: Method | None = None
     holds: Holds = Holds()
 
@@ -172,6 +198,7 @@ class Family(NamedTuple):
     `framework`      what its runs are called; none for a program that only starts those of others
     `modules`        `python -m` with one of these, or with a module inside of it, is a run of the framework
     `places_models`  its packages that place models on the GPUs themselves, as they are imported
+    `arguments`      where it is recorded which keys its commands take
     """
 
     evidence: tuple[str, ...]
@@ -181,6 +208,7 @@ class Family(NamedTuple):
     places_models: tuple[str, ...] = ()
     program: tuple[Program, ...] = ()
     document: tuple[DocumentKind, ...] = ()
+    arguments: Arguments | None = None
 
     def fault(self) -> str:
         """What is wrong with the file of a family, "" if nothing is."""
@@ -229,6 +257,18 @@ def framework_of(program: Program | None, subcommand: str | None, module: str | 
         if module and any(module == one or module.startswith(f"{one}.") for one in family.modules):
             return family.framework
     return ""
+
+
+def arguments_of(framework: str) -> Arguments | None:
+    """Where the keys of a framework's commands are recorded; None where they are not."""
+    return next((family.arguments for family in families() if framework and family.framework == framework), None)
+
+
+@cache
+def arguments_of_kind(kind: str) -> Arguments | None:
+    """Where the keys of documents of a kind are recorded; None where they are not."""
+    owners = (family for family in families() for document in family.document if document.kind == kind)
+    return next((owner.arguments for owner in owners), None)
 
 
 @cache

@@ -115,13 +115,26 @@ def value_at(changes: Changes, at: int) -> str | None:
 def text_of(package: str) -> str:
     """The whole history of a package, "" if it is not recorded; `models/PACKAGE`: of what it states about models."""
     folder, _, name = package.rpartition("/")
-    if not name.isidentifier() or folder not in ("", "models"):  # never a path of its own
+    if not name.replace("-", "_").isidentifier() or folder not in ("", "models"):  # never a path of its own
         return ""
+    text = _read(folder, name)
+    return text if text is not None else _read(folder, _project_of(name)) or ""
+
+
+def _read(folder: str, name: str) -> str | None:
     try:
         with open(os.path.join(rules_dir(), folder or "api", f"{name}.txt"), encoding="utf-8") as stream:
             return stream.read()
     except OSError:
-        return ""
+        return None
+
+
+def _project_of(module: str) -> str:
+    """The project on the index whose modules begin with a name, where the two are not the same."""
+    from trl_lint.knowledge.families import families
+
+    known = (family.arguments for family in families() if family.arguments is not None)
+    return next((found.package for found in known if found.imported_as == module), module)
 
 
 @cache

@@ -22,20 +22,27 @@ _READERS: dict[str, Callable[[Document], Iterator[Problem]]] = {
 
 class UnknownKey(Rule):
     code = "TRL401"
-    documents: ClassVar[tuple[str, ...]] = tuple(_READERS)
+    documents: ClassVar[tuple[str, ...]] = (*_READERS, "axolotl", "llamafactory")
     launches = True
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
-        yield from report(self, document, project, _READERS[document.kind](document))
+        if document.kind in _READERS:
+            yield from report(self, document, project, _READERS[document.kind](document))
+        else:
+            from trl_lint.checks.configs import _command_keys
+
+            yield from _command_keys.unknown_keys(document, self, project)
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
-        from trl_lint.checks.configs import _openrlhf, _verl_keys
+        from trl_lint.checks.configs import _command_keys, _openrlhf, _verl_keys
 
         for key in _verl_keys.unknown_keys(launch, self, project):
             fix = edit_append(key.override, launch) if key.fault == "append" and key.override is not None else None
             yield self.finding(key.location, key.message, severity=key.severity, related=key.related, fix=fix)
         for flag in _openrlhf.unknown_flags(launch, self, project):
             yield self.finding(flag.location, flag.message, severity=flag.severity, related=flag.related)
+        yield from _command_keys.unknown_flags(launch, self, project)
+        yield from _command_keys.foreign_documents(launch, self, project)
 
 
 def edit_append(override: Override, launch: Launch) -> Fix | None:

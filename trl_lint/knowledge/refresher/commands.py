@@ -1,8 +1,8 @@
 """Which argument classes the commands of a framework are parsed into, per release; the classes are facts of their own.
 
 `command NAME`: `@classes` the references of the classes, in order. `plugins`: a module of plugins and the class whose
-fields it adds. Sources: the lists `_TRAIN_ARGS`, `_INFER_ARGS` and `_EVAL_ARGS` of LLaMA-Factory's parser; the routes of
-ms-swift's command line and what its `…_main` functions take; axolotl's `get_input_args`.
+fields it adds. Sources: the lists `_TRAIN_ARGS`, `_INFER_ARGS` and `_EVAL_ARGS` of LLaMA-Factory's parser; the routes
+of ms-swift's command line and what its `…_main` functions take; axolotl's `get_input_args`.
 """
 
 from __future__ import annotations

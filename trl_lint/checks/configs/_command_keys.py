@@ -1,0 +1,203 @@
+"""Keys and flags that a command of LLaMA-Factory, ms-swift or axolotl does not have in the releases in use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from trl_lint.checks._phrases import with_scope
+from trl_lint.checks.configs._problems import entries
+from trl_lint.checks.rule import Rule
+from trl_lint.checks.verdict import Level, Verdict, judge_config
+from trl_lint.finding import Finding, Severity
+from trl_lint.knowledge.command_keys import accepted_transformers, joined, keys_of, plugin_keys
+from trl_lint.knowledge.families import Arguments, arguments_of, arguments_of_kind, families
+from trl_lint.knowledge.histories import releases
+from trl_lint.memos import read_per_project
+from trl_lint.project import Project
+from trl_lint.project.documents import Document
+from trl_lint.project.launches import Launch
+from trl_lint.project.stack import Choices
+from trl_lint.records import NamedTuple
+from trl_lint.sources import SourceError
+from trl_lint.sources.nodes import Entry, Sequence, find, value_of
+from trl_lint.sources.placeholders import is_marked
+from trl_lint.sources.shell import Word
+
+# A file with more keys that a command lacks was written for another one, and that is said once.
+_MOST_KEYS_TOLD = 3
+
+
+class _Asked(NamedTuple):
+    """Whose keys are asked for: the arguments of a family, one of its commands, and the plugins beside it."""
+
+    arguments: Arguments
+    command: str
+    subcommand: str
+    plugins: tuple[str, ...] = ()
+
+    def takes(self, key: str, version: str, is_flag: bool = False) -> bool | None:
+        """Whether a release has a key; None if nobody knows."""
+        package = self.arguments.package
+        keys = keys_of(package, self.command, version)
+        if keys is None:
+            return None
+        if self.plugins:
+            keys = joined([keys, *(plugin_keys(package, plugin, version) for plugin in self.plugins)])
+        accepted = accepted_transformers(package, version)
+        found = keys.takes(key, accepted)
+        if found is False and is_flag:
+            # argparse: `--no_x` switches off what is on, and the beginning of a name will do.
+            negated = keys.takes(key[3:], accepted) if key.startswith("no_") else False
+            return True if any(name.startswith(key) for name in keys.own) else negated
+        return found
+
+    def is_fine(self, key: str, is_flag: bool = False) -> Callable[[str], bool | None]:
+        return lambda version: self.takes(key, version, is_flag)
+
+    def history(self, key: str, version: str) -> str:
+        """Since when, or until when, releases have a key that this one lacks; "" if none has it."""
+        known = releases(self.arguments.package)
+        having = [one for one in known if self.takes(key, one)]
+        at = known.index(version)
+        before = [one for one in having if known.index(one) < at]
+        if before:
+            return f", gone since {self.arguments.shown} {known[known.index(before[-1]) + 1]}"
+        return f", there since {self.arguments.shown} {having[0]}" if having else ""
+
+
+def unknown_keys(document: Document, rule: Rule, project: Project) -> Iterator[Finding]:
+    """The keys of a document that the command which reads it does not have."""
+    arguments = arguments_of_kind(document.kind)
+    if arguments is None:
+        return
+    asked = _Asked(arguments, document.definition.command, document.definition.command, _plugins(document, arguments))
+    choices = Choices(project.environment(document.path))
+    judged = _judged(document, asked, choices, Level(_level(arguments), of_code=False))
+    if not judged or _is_left_alone(arguments, project):
+        return
+    for entry, verdict in judged:
+        yield rule.finding(
+            document.place(entry._replace(value=entry.key)),
+            _word(str(entry.key.value), asked, verdict),
+            severity=verdict.severity,
+            related=verdict.related,
+        )
+
+
+def foreign_documents(launch: Launch, rule: Rule, project: Project) -> Iterator[Finding]:
+    """A file that a command is given, and that was written for another one."""
+    if launch.program is None or launch.subcommand is None:
+        return
+    run = project.run_of(launch)
+    arguments = arguments_of(run.framework)
+    if arguments is None or arguments.surplus == "ignored":
+        return
+    document, link = run.recipe, run.link("recipe")
+    command = arguments.keys_for(launch.subcommand)
+    if document is None or link is None:
+        return
+    if arguments_of_kind(document.kind) is arguments and command == document.definition.command:
+        return  # that is said where the document is checked
+    asked = _Asked(arguments, command, launch.subcommand)
+    level = Level(_level(arguments), launch.is_mild, of_code=False)
+    judged = _judged(document, asked, Choices(project.environment(launch.source.path)), level)
+    if not judged or _is_left_alone(arguments, project):
+        return
+    if len(judged) <= _MOST_KEYS_TOLD:
+        for entry, verdict in judged:
+            place = document.place(entry._replace(value=entry.key))
+            related = (launch.location._replace(message="the command that reads it"), *verdict.related)
+            message = _word(str(entry.key.value), asked, verdict)
+            yield rule.finding(place, message, severity=verdict.severity, related=related)
+        return
+    names = [f"`{entry.key.value}`" for entry, _ in judged]
+    first, verdict = judged[0]
+    yield rule.finding(
+        link.location,
+        with_scope(
+            f"{arguments.shown} stops at start: `{launch.subcommand}` has no {', '.join(names[:2])} and "
+            f"{len(names) - 2} more keys of this file, which is one for another command",
+            verdict.scope,
+        ),
+        severity=verdict.severity,
+        related=(document.place(first, "the first of them"), *verdict.related),
+    )
+
+
+def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Finding]:
+    """The flags of a command that none of its argument classes has."""
+    if launch.program is None or launch.subcommand is None or launch.command.errors:
+        return
+    arguments = arguments_of(project.run_of(launch).framework)
+    if arguments is None or arguments.surplus == "ignored":
+        return
+    flags = [(word, name) for word in launch.args if (name := _flag(word)) and name not in arguments.more]
+    if not flags:
+        return
+    asked = _Asked(arguments, arguments.keys_for(launch.subcommand), launch.subcommand)
+    choices = Choices(project.environment(launch.source.path))
+    for word, name in flags:
+        level = Level(_level(arguments), launch.is_mild, of_code=False)
+        verdict = judge_config(choices, arguments.package, asked.is_fine(name, is_flag=True), level)
+        if verdict is not None and not _is_left_alone(arguments, project):
+            place = launch.source.location(word.start, min(word.end, word.start + len(f"--{name}")))
+            message = _word(name, asked, verdict, "flag `--")
+            yield rule.finding(place, message, severity=verdict.severity, related=verdict.related)
+
+
+def _judged(document: Document, asked: _Asked, choices: Choices, level: Level) -> list[tuple[Entry, Verdict]]:
+    package = asked.arguments.package
+    verdicts = [
+        (entry, judge_config(choices, package, asked.is_fine(name), level)) for name, entry in entries(document.root)
+    ]
+    return [(entry, verdict) for entry, verdict in verdicts if verdict is not None]
+
+
+def _level(arguments: Arguments) -> Severity:
+    return "error" if arguments.surplus == "refused" else "warning"
+
+
+def _word(key: str, asked: _Asked, verdict: Verdict, what: str = "key `") -> str:
+    from trl_lint.checks.drift._wording import did_you_mean
+
+    arguments = asked.arguments
+    told = asked.history(key, verdict.version)
+    keys = keys_of(arguments.package, asked.command, verdict.version)
+    near = "" if told or keys is None else did_you_mean(key, keys.own)
+    hint = f"; {near}" if near else ""
+    message = f"{arguments.shown} stops at the {what}{key}`: `{asked.subcommand}` has none of that name{told}{hint}"
+    if arguments.surplus == "ignored":
+        message = f"{arguments.shown} ignores the {what}{key}`: nothing reads it{told}{hint}"
+    return with_scope(message, verdict.scope)
+
+
+def _flag(word: Word) -> str:
+    """`max_length` of `--max-length=5`, "" for a word that is no flag or not known."""
+    text = word.text or ""
+    name = text.partition("=")[0][2:].replace("-", "_") if text.startswith("--") else ""
+    return name if name.isidentifier() and not is_marked(text) else ""
+
+
+def _plugins(document: Document, arguments: Arguments) -> tuple[str, ...]:
+    listed = find(document.root, arguments.plugins) if arguments.plugins else None
+    return tuple(str(value_of(item)) for item in listed.items) if isinstance(listed, Sequence) else ()
+
+
+def _is_left_alone(arguments: Arguments, project: Project) -> bool:
+    """Whether the project has a copy of the framework, or says somewhere what gives its commands other keys."""
+    copy = f"{os.sep}{arguments.imported_as}{os.sep}__init__.py"
+    return any(path.endswith(copy) for path in project.paths()) or not _said(project).isdisjoint(arguments.unless)
+
+
+@read_per_project
+def _said(project: Project) -> frozenset[str]:
+    """The words that change which keys some framework has, as far as they stand somewhere in the project."""
+    words = {word for family in families() if family.arguments is not None for word in family.arguments.unless}
+    found = set()
+    for path in project.paths():
+        with suppress(OSError, SourceError):
+            if project.files.holds(path, *(word.encode() for word in sorted(words))):
+                found |= {word for word in words if project.files.holds(path, word.encode())}
+    return frozenset(found)

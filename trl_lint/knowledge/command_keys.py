@@ -1,0 +1,112 @@
+"""Which keys a command of LLaMA-Factory, ms-swift or axolotl takes in a release: the fields of its argument classes.
+
+The classes stand in `rules/api/<package>.txt`, and which of them a command has under `command NAME` there. Fields that
+come from transformers' classes are those of every transformers that the release accepts: which of these is installed
+is rarely said, and a key that one of them has may be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from trl_lint.knowledge.api import facts, signature
+from trl_lint.knowledge.histories import positions, releases
+from trl_lint.knowledge.names import definition
+from trl_lint.missing import Missing
+from trl_lint.records import NamedTuple
+
+_MARKS = ("@", "!", ".")  # facts that are no fields
+
+
+class Keys(NamedTuple):
+    """The keys of a command in a release: its own, and the classes of other packages whose fields are keys as well.
+
+    `is_open`: there may be more.
+    """
+
+    own: frozenset[str]
+    foreign: tuple[str, ...] = ()
+    is_open: bool = False
+
+    def takes(self, key: str, accepted: Iterable[str]) -> bool | None:
+        """Whether it has a key; None if nobody knows. `accepted`: the transformers releases that may be beside it."""
+        if key in self.own:
+            return True
+        if self.is_open:
+            return None
+        if not self.foreign:
+            return False
+        known = [_inherits(reference, key, version) for version in accepted for reference in self.foreign]
+        return True if any(known) else None if None in known or not known else False
+
+
+@lru_cache(maxsize=256)
+def keys_of(package: str, command: str, version: str) -> Keys | None:
+    """The keys of a command; None where the release has no such command, or is not known."""
+    found = facts(package, f"command {command}", version)
+    if isinstance(found, Missing):
+        return None
+    return joined(_keys_of_class(package, reference, version) for reference in found["@classes"].split())
+
+
+@lru_cache(maxsize=64)
+def plugin_keys(package: str, plugin: str, version: str) -> Keys:
+    """The keys that a plugin (`axolotl.integrations.liger.LigerPlugin`) adds; open for one that is not known."""
+    found = facts(package, "plugins", version)
+    known = {} if isinstance(found, Missing) else found
+    module = plugin
+    while module and module not in known:
+        module = module.rpartition(".")[0]
+    if module:
+        return _keys_of_class(package, known[module], version)
+    # The package's own plugins that are not recorded add nothing.
+    return Keys(frozenset(), is_open=not plugin.startswith(f"{package}.integrations."))
+
+
+def joined(parts: Iterable[Keys]) -> Keys:
+    """The keys of several classes together."""
+    own: frozenset[str] = frozenset()
+    foreign: dict[str, None] = {}
+    is_open = False
+    for part in parts:
+        own |= part.own
+        foreign.update(dict.fromkeys(part.foreign))
+        is_open = is_open or part.is_open
+    return Keys(own, tuple(foreign), is_open)
+
+
+@lru_cache(maxsize=512)
+def accepted_transformers(package: str, version: str) -> tuple[str, ...]:
+    """The recorded releases of transformers that a release of a package declares to work with, newest first."""
+    from packaging.version import Version
+
+    from trl_lint.knowledge.ranges import holds
+    from trl_lint.knowledge.requirements import declared
+
+    found = declared(package, Version(version))
+    parts = found.parts.get("transformers", ()) if found is not None else ()
+    ranges = {part.specifier for part in parts if not part.extra}
+    known = reversed(releases("transformers"))
+    return tuple(release for release in known if not ranges or any(holds(one, release) for one in ranges))
+
+
+@lru_cache(maxsize=4096)
+def _inherits(reference: str, key: str, version: str) -> bool | None:
+    found = signature(reference, {"transformers": version})
+    return True if key in found.parameters else None if found.open else False
+
+
+@lru_cache(maxsize=1024)
+def _keys_of_class(package: str, reference: str, version: str) -> Keys:
+    """The fields of a class and of its bases."""
+    if reference.startswith("transformers"):
+        return Keys(frozenset(), (reference,))
+    at = positions(package)[version]
+    found = definition(reference, at)
+    if found is None:
+        return Keys(frozenset(), is_open=True)
+    values = found.values(at)
+    bases = values.get("@bases", "").split()
+    own = Keys(frozenset(name for name in values if not name.startswith(_MARKS)), (), "@open" in values)
+    return joined([own, *(_keys_of_class(package, base, version) for base in bases)])
