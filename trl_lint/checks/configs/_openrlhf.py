@@ -235,15 +235,6 @@ def _program_gone(run: OpenRLHFRun, level: Level, project: Project) -> Problem |
     return Problem(run.launch.location, message, verdict.severity, verdict.related)
 
 
-def refused_together(launch: Launch, rule: Rule, project: Project) -> Iterator[Problem]:
-    """TRL402 and TRL403: what the program refuses once argparse has taken its flags."""
-    from trl_lint.checks.configs._openrlhf_refusals import refusals
-
-    run = read_run(launch, project)
-    if run is not None:
-        yield from refusals(run, rule.code, Level(rule, launch.is_mild, of_code=False))
-
-
 def flags_of(run: OpenRLHFRun, version: str) -> Flags | None:
     """The flags of the project's own file, or those of a release."""
     return run.own if run.own is not None else flags_in_release(run.module, version)

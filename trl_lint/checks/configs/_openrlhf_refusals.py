@@ -6,12 +6,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from trl_lint.checks.configs._asserts import Problem, is_release, places
-from trl_lint.checks.configs._openrlhf import Flags, OpenRLHFRun, arguments_in, flags_of
+from trl_lint.checks.configs._openrlhf import Flags, OpenRLHFRun, arguments_in, flags_of, read_run
 from trl_lint.checks.configs._program_refusals import Reading, Settings, broken
+from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.knowledge.condition_language import UNKNOWN as NOT_KNOWN
 from trl_lint.knowledge.condition_language import Block
 from trl_lint.missing import UNKNOWN
+from trl_lint.project import Project
+from trl_lint.project.launches import Launch
+
+
+def refused_together(launch: Launch, rule: Rule, project: Project) -> Iterator[Problem]:
+    """TRL402 and TRL403: what the program refuses once argparse has taken its flags."""
+    run = read_run(launch, project)
+    if run is not None:
+        yield from refusals(run, rule.code, Level(rule, launch.is_mild, of_code=False))
 
 
 def refusals(run: OpenRLHFRun, code: str, level: Level) -> Iterator[Problem]:
