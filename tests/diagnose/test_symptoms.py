@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from trl_lint.checks.registry import all_rules
-from trl_lint.diagnose.dating import PACKAGES, drift, template_pattern, wording
+from trl_lint.diagnose.dating import PACKAGES, template_pattern, wording
 from trl_lint.diagnose.failures import Failure, Frame, Part
 from trl_lint.knowledge import api
 from trl_lint.knowledge.causes import Cause, causes
@@ -99,21 +99,5 @@ def test_a_wording_is_dated(message: str, spans: tuple[tuple[str, str], ...]):
     assert wording(failure("KeyError", message, "/x/site-packages/trl/trainer/grpo_trainer.py")) is None
 
 
-@pytest.mark.parametrize(
-    ("message", "package", "spans"),
-    [
-        ("GRPOConfig.__init__() got an unexpected keyword argument 'vllm_device'", "trl", (("0.14.0", "0.17.0"),)),
-        ("SFTTrainer.__init__() got an unexpected keyword argument 'tokenizer'", "trl", (("0.4.2", "0.15.2"),)),
-        ("cannot import name 'PPOTrainer' from 'trl' (/x)", "trl", (("0.2.0", "0.28.0"),)),
-        ("No module named 'trl.experimental.ppo'", "trl", (("0.26.0", "1.12.0"),)),
-    ],
-)
-def test_what_is_missing_is_dated(message: str, package: str, spans: tuple[tuple[str, str], ...]):
-    found = drift(failure("Error", message))
-    assert found is not None and (found.package, found.spans) == (package, spans)
-
-
 def test_what_nobody_recorded_is_not_dated():
-    assert drift(failure("TypeError", "Mine.__init__() got an unexpected keyword argument 'x'")) is None
-    assert drift(failure("ImportError", "cannot import name 'x' from 'mine' (/x)")) is None
     assert wording(failure("ValueError", "could not convert string to float: 'a'")) is None

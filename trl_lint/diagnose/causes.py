@@ -11,56 +11,25 @@ import re
 from collections.abc import Mapping
 
 from trl_lint.diagnose import dating
+from trl_lint.diagnose.answers import Diagnosed, Diagnosis, Evidence, NotTheCause, capital, sentence
+from trl_lint.diagnose.drift import drift_of
 from trl_lint.diagnose.failures import Failure, Note, Part
 from trl_lint.diagnose.first import first_failure, why_it_follows
-from trl_lint.diagnose.judging import Context, Match, match
+from trl_lint.diagnose.judging import NO_TRACEBACK, Context, Match, match
 from trl_lint.diagnose.project import Place, ProjectEvidence
 from trl_lint.diagnose.reader import Log
 from trl_lint.diagnose.versions import versions_in
 from trl_lint.finding import Finding
 from trl_lint.knowledge import api
-from trl_lint.knowledge.causes import Cause, causes
+from trl_lint.knowledge.causes import Cause, causes, prevention
 from trl_lint.knowledge.symptoms import myths
-from trl_lint.records import NamedTuple
 
 _MOST = 5
 _NAMED = ("key", "name", "flag", "file")
 # The codes of what the histories tell without any table: the installed release is not the one the code is written for.
-_ARGUMENT, _NAME = "TRL301", "TRL302"
+_ARGUMENT, _NAME, _METHOD = "TRL301", "TRL302", "TRL305"
 _PAIR, _OTHER_RELEASE = "LOG211", "LOG200"
-
-
-class Evidence(NamedTuple):
-    path: str
-    line: int
-    text: str
-
-
-class Diagnosed(NamedTuple):
-    """One possible cause. `likelihood` is "likely" or "possible"."""
-
-    code: str
-    name: str
-    title: str
-    likelihood: str
-    why: str
-    evidence: tuple[Evidence, ...]
-    advice: str
-    rank: tuple[int, ...] = ()
-    family: str = ""
-
-
-class NotTheCause(NamedTuple):
-    claim: str
-    why: str
-
-
-class Diagnosis(NamedTuple):
-    failure: Failure | None
-    consequence: str
-    causes: tuple[Diagnosed, ...]
-    not_the_cause: tuple[NotTheCause, ...]
-    dated: str
+_OF_THE_PROJECT = {"argument": _ARGUMENT, "name": _NAME, "attribute": _NAME, "positional": _METHOD}
 
 
 def diagnose(log: Log, path: str, project: str | None = None, targets: Mapping[str, str] | None = None) -> Diagnosis:
@@ -84,7 +53,7 @@ class _Diagnoser:
         self.path = path
         self.failure = failure
         self.wording = dating.wording(failure) if failure is not None else None
-        self.drift = dating.drift(failure) if failure is not None else None
+        self.drift = drift_of(failure) if failure is not None else None
         self.project: ProjectEvidence | None = None
         if project is not None:
             asked = failure or _nothing()
@@ -126,13 +95,13 @@ class _Diagnoser:
         found: list[tuple[Cause, Match]] = []
         excluded: list[tuple[Cause, Match]] = []
         for cause in causes():
+            if self.drift is not None and self.drift.is_of_a_pair and cause.code in _OF_THE_PROJECT.values():
+                continue  # an installed package asked: nothing that the project writes is missing
             best = self._best(cause)
             if best is not None:
                 (excluded if best.against else found).append((cause, best))
         codes = [cause.code for cause, _ in found if cause.is_rule]
-        diagnosed = [
-            one for order, (cause, best) in enumerate(found) if (one := self._judge(cause, best, codes, order))
-        ]
+        diagnosed = [self._judge(cause, best, codes, order) for order, (cause, best) in enumerate(found)]
         diagnosed += self._by_the_histories({one.code for one in diagnosed if one.rank[0] == 0})
         ranked = self._ranked(diagnosed)
         return Diagnosis(
@@ -149,35 +118,54 @@ class _Diagnoser:
         matches.sort(key=lambda found: (bool(found.against), len(found.open), -found.weight))
         return matches[0] if matches else None
 
-    def _judge(self, cause: Cause, best: Match, codes: list[str], order: int) -> Diagnosed | None:
+    def _judge(self, cause: Cause, best: Match, codes: list[str], order: int) -> Diagnosed:
         evidence = [Evidence(self.path, seen.number, seen.text) for seen in best.seen]
-        reasons = [*best.reasons]
+        symptom = best.symptom
         findings = self._findings(cause, codes)
         if findings:
             finding, where = findings[0]
             evidence += [self._evidence(place) for place in where]
-            tells = best.symptom.frames or best.symptom.last or best.symptom.log or best.symptom.family
-            why = _sentence(_capital(finding.message), best.symptom.note if tells else "")
-            strength = 0 if self._is_proof(cause, best, finding) else 1
+            tells = symptom.frames or symptom.last or symptom.log or symptom.family
+            why = sentence(capital(finding.message), symptom.note if tells else "")
+            strength = 0 if self._is_proof(best, finding) else 1
             likelihood = "likely" if strength == 0 else "possible"
-            rank = (strength, 0, -best.weight, order)
+            rank = (strength, 0, best.part, -best.weight, order)
         else:
-            symptom = best.symptom
             is_told_apart = symptom.likelihood == "likely" or symptom.packages or symptom.frames or symptom.last
-            if cause.is_rule and self.project is not None and not is_told_apart:
-                return None  # the rule has looked, and found nothing
+            is_looked_for = cause.is_rule and self.project is not None and not is_told_apart
             evidence += [self._evidence(place) for place in best.places]
-            likelihood = best.symptom.likelihood if not best.open else "possible"
-            needs = [f"it would need: {'; '.join(best.open)}"] if best.open else []
-            why = _sentence(best.symptom.note, *map(_capital, reasons), *map(_capital, needs))
-            rank = (1 if likelihood == "likely" else 2, len(best.open), -best.weight, order)
-        failure = self.failure
-        if failure is not None and best.symptom.kind == "failure":
-            evidence.insert(0, self._failure_line())
+            likelihood = symptom.likelihood if not best.open and not is_looked_for else "possible"
+            told = [capital(reason) for reason in best.reasons]
+            if NO_TRACEBACK in best.open:
+                told.append(f"{capital(NO_TRACEBACK)}, so nothing tells it from other causes of the same message")
+            if others := [text for text in best.open if text != NO_TRACEBACK]:
+                told.append(f"Not certain: {'; '.join(others)}")
+            if is_looked_for:
+                told.append("Nothing like it was found in the project")
+            why = sentence(symptom.note, *told)
+            weaker = len(best.open) + 2 * is_looked_for
+            rank = (1 if likelihood == "likely" else 2, weaker, best.part, -best.weight, order)
+        if self.failure is not None and symptom.kind == "failure":
+            evidence.insert(0, Evidence(self.path, best.line, best.text) if best.line else self._failure_line())
         return Diagnosed(
             cause.code, cause.name, cause.title, likelihood, why or cause.title, tuple(dict.fromkeys(evidence)),
-            cause.advice or f"`trl-lint rule {cause.code}` tells more", rank, best.symptom.family or cause.family,
+            cause.advice or f"`trl-lint rule {cause.code}` tells more", prevention(cause),
+            symptom.settle or self._what_would_settle(best), symptom.proved, rank, symptom.family or cause.family,
         )  # fmt: skip
+
+    def _what_would_settle(self, best: Match) -> str:
+        """What to show or to give, so that what is open would be known; "" if nothing is."""
+        told = []
+        is_bare = self.failure is not None and self.failure.kind == "loose" and not self.failure.frames
+        if NO_TRACEBACK in best.open or (is_bare and best.symptom.likelihood == "possible"):
+            told.append("show the log from the lines before the message on, with its traceback")
+        if any(text != NO_TRACEBACK for text in best.open):
+            asked = [name for name in best.symptom.packages if name not in self.context.versions]
+            if asked:
+                told.append(f"say what ran: `pip freeze` of that machine, or `--target {asked[0]}==VERSION`")
+            if self.project is None and (best.symptom.settings or best.symptom.project or not asked):
+                told.append("give the project with `--project PATH`")
+        return "; ".join(told)
 
     def _findings(self, cause: Cause, codes: list[str]) -> list[tuple[Finding, list[Place]]]:
         """The findings of a rule that are about this failure, with their places; those at a frame first."""
@@ -212,42 +200,56 @@ class _Diagnoser:
         places = self.project.place(finding.location.path, finding.location.start)
         return all(value in finding.message or value in places.text for value in values)
 
-    def _is_proof(self, cause: Cause, best: Match, finding: Finding) -> bool:
+    def _is_proof(self, best: Match, finding: Finding) -> bool:
         """Whether a finding makes its rule the likely cause: nothing else is missing, and a hint is told apart."""
         symptom = best.symptom
         is_told_apart = bool(symptom.frames or symptom.last or symptom.log or symptom.without or symptom.finding)
         is_hint = finding.severity == "info" and not is_told_apart
-        return not is_hint and "the log has no traceback to tell by" not in best.open
+        return not is_hint and NO_TRACEBACK not in best.open
 
     def _by_the_histories(self, proved: set[str]) -> list[Diagnosed]:
         """What the recorded releases tell alone: an argument or a name that the installed release has not."""
         found = []
         drift = self.drift
-        assert self.failure is not None or drift is None
-        importer = "" if self.failure is None else dating.package_of(self.failure)
-        code = _ARGUMENT if drift is not None and " takes " in drift.what else _PAIR if importer else _NAME
-        if drift is not None and drift.spans and code not in proved:
+        code = "" if drift is None else _PAIR if drift.is_of_a_pair else _OF_THE_PROJECT[drift.kind]
+        if drift is not None and code not in proved:
             page = next(cause for cause in causes() if cause.code == code)
-            why = _sentence(_capital(drift.sentence), "The installed release is another one")
-            evidence = [self._failure_line(), *self._pins(drift.package)]
-            advice = page.advice or (
-                f"install one of those releases of {drift.package}, or write the code for the installed one: "
-                f"`trl-lint rule {code}`"
-            )
-            rank = (1, 0, 0 if code == _PAIR else -5, 0)
-            found.append(Diagnosed(code, page.name, page.title, "likely", why, tuple(evidence), advice, rank))
+            dated = drift.dated
+            if dated.spans:
+                told = [capital(dated.sentence), "The installed release is another one"]
+                advice = f"install one of those releases of {dated.package}, or write the code for the installed one"
+            else:
+                told = [f"{capital(dated.what).removesuffix(' in')} in no release of {dated.package} that was read"]
+                advice = f"look for a misspelt name, or for a fork of {dated.package} that the code is written for"
+            if drift.is_of_a_pair:
+                told.insert(0, f"The call is one of {drift.caller}, not of the project")
+                advice = f"install a {drift.caller} and a {dated.package} that fit together"
+            elif drift.caller == "?":
+                told.append("No frame tells whether the project or a library asks for it")
+            is_own = drift.is_of_a_pair and drift.caller == dated.package and drift.kind != "positional"
+            is_sure = drift.is_sure and not is_own
+            evidence = [self._failure_line(), *self._pins(dated.package)]
+            rank = (1 if is_sure else 2, 0, 0, 0 if code == _PAIR else -5, 0)
+            found.append(
+                Diagnosed(
+                    code, page.name, page.title, "likely" if is_sure else "possible", sentence(*told), tuple(evidence),
+                    page.advice or f"{advice}: `trl-lint rule {code}`", prevention(page),
+                    "" if is_sure else "show the traceback: its last frame tells who asks", is_sure, rank,
+                )
+            )  # fmt: skip
         other = self.wording if self.wording is not None and self._is_other_release(self.wording) else None
         if other is not None and self.project is not None:
             package = self.project.declared(other.package)
-            why = _sentence(
-                f"{_capital(other.sentence)} only, but the project pins {other.package} {package.specifier}",
+            why = sentence(
+                f"{capital(other.sentence)} only, but the project pins {other.package} {package.specifier}",
                 "The environment that ran is not the one the project describes",
             )
             page = next(cause for cause in causes() if cause.code == _OTHER_RELEASE)
             found.append(
                 Diagnosed(
                     page.code, page.name, page.title, "likely", why,
-                    (self._failure_line(), *self._pins(other.package)), page.advice, (1, 9, 0, 0),
+                    (self._failure_line(), *self._pins(other.package)), page.advice, prevention(page),
+                    is_proved=True, rank=(1, 9, 0, 0, 0),
                 )
             )  # fmt: skip
         return found
@@ -298,12 +300,12 @@ class _Diagnoser:
             NotTheCause(myth.claim, myth.why)
             for myth in myths()
             if (fit := match(myth.symptom, self.context)) is not None and not fit.against
-            and (not fit.open or myth.symptom.likelihood == "likely")
+            and not fit.open
         ]  # fmt: skip
         families = {fit.symptom.family or cause.family for cause, fit in found} - {""}
         for cause, fit in excluded:
             if (fit.symptom.family or cause.family) in families and all(cause.code != one.code for one in ranked):
-                told.append(NotTheCause(fit.symptom.note or cause.title, _sentence(_capital(fit.against))))
+                told.append(NotTheCause(fit.symptom.note or cause.title, sentence(capital(fit.against))))
         return told[:6]
 
     def _dated(self) -> str:
@@ -331,13 +333,3 @@ def _nothing() -> Failure:
     failure = Failure(0, None, "", 0)
     failure.parts.append(Part())
     return failure
-
-
-def _sentence(*parts: str) -> str:
-    """Parts as sentences, each with its full stop."""
-    kept = [part.strip() for part in parts if part.strip()]
-    return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in kept)
-
-
-def _capital(text: str) -> str:
-    return text if not text or text[0] == "`" else text[0].upper() + text[1:]

@@ -1,4 +1,4 @@
-"""Which releases can have printed a message, and which take an argument or have a name: that alone dates what ran."""
+"""Which releases can have printed a message: that alone dates what ran."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from functools import cache
 
 from trl_lint.diagnose.failures import Failure
 from trl_lint.knowledge import api
-from trl_lint.knowledge.histories import text_of
 from trl_lint.knowledge.ranges import in_words, spans
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -15,10 +14,6 @@ from trl_lint.regexes import regex
 PACKAGES = ("trl", "transformers", "accelerate", "deepspeed", "vllm", "openrlhf", "verl", "peft")
 _FEWEST_LETTERS = 24
 _FRAME_PACKAGE = regex(rf"(?:^|/)({'|'.join(PACKAGES)})/")
-_UNEXPECTED = regex(r"(?<!\w)(?P<owner>\w+)\.__init__\(\) got an unexpected keyword argument '(?P<key>\w+)'")
-_OLD_UNEXPECTED = regex(r"__init__\(\) got an unexpected keyword argument '(?P<key>\w+)'")
-_CANNOT_IMPORT = regex(r"cannot import name '(?P<name>\w+)' from '(?P<module>[\w.]+)'")
-_NO_MODULE = regex(r"No module named '(?P<module>[\w.]+)'")
 
 
 class Dated(NamedTuple):
@@ -97,86 +92,3 @@ def package_of(failure: Failure) -> str:
         return ""
     match = _FRAME_PACKAGE.search(frame.path.replace("\\", "/").rpartition("site-packages/")[2])
     return match[1] if match else ""
-
-
-def drift(failure: Failure) -> Dated | None:
-    """The releases that take the argument or have the name that was missing; None if that is not what failed.
-
-    Empty spans: the owner is recorded and never had it.
-    """
-    text = failure.text
-    if match := _UNEXPECTED.search(text):
-        return _argument(match["owner"], match["key"])
-    if match := _CANNOT_IMPORT.search(text):
-        return _name(match["module"], match["name"])
-    if match := _NO_MODULE.search(text):
-        return _module(match["module"])
-    return None
-
-
-def _argument(owner: str, key: str) -> Dated | None:
-    for symbol in recorded_classes(owner):
-        package = symbol.partition(".")[0]
-        changes = api.timeline(symbol, key)
-        if not changes:
-            continue
-        # The message says that the base, which may take it in other releases, does not.
-        changes = [change._replace(value=None) if change.value == api.INHERITED else change for change in changes]
-        home = _package_of_changes(changes, package)
-        return Dated(home, f"{owner} takes `{key}` in", _spans_of(home, changes))
-    return None
-
-
-def _package_of_changes(changes: list[api.Change], package: str) -> str:
-    """A parameter that only the base of another package has is told in that package's releases."""
-    if all(change.version in api.releases(package) for change in changes):
-        return package
-    return next(name for name in PACKAGES if all(change.version in api.releases(name) for change in changes))
-
-
-def _spans_of(package: str, changes: list[api.Change]) -> tuple[tuple[str, str], ...]:
-    known = api.releases(package)
-    found: list[tuple[str, str]] = []
-    for number, change in enumerate(changes):
-        if change.value is None:
-            continue
-        end = known.index(changes[number + 1].version) - 1 if number + 1 < len(changes) else len(known) - 1
-        first = change.version
-        if found and known.index(found[-1][1]) + 1 == known.index(first):
-            found[-1] = (found[-1][0], known[end])
-        else:
-            found.append((first, known[end]))
-    return tuple(found)
-
-
-def _name(module: str, name: str) -> Dated | None:
-    package = module.partition(".")[0]
-    if package not in PACKAGES:
-        return None
-    changes = api.name_timeline(module, name)
-    return (
-        Dated(package, f"`{name}` can be imported from {module} in", _spans_of(package, changes)) if changes else None
-    )
-
-
-def _module(module: str) -> Dated | None:
-    from trl_lint.knowledge.histories import block
-
-    package = module.partition(".")[0]
-    if package not in PACKAGES or "." not in module:
-        return None
-    found = block(package, f"module {module}")
-    if found is None:
-        return None
-    known = api.releases(package)
-    changes = [api.Change(known[at], None if value == "-" else "module") for at, value in found.life]
-    return Dated(package, f"the module {module} exists in", _spans_of(package, changes))
-
-
-@cache
-def recorded_classes(name: str) -> tuple[str, ...]:
-    """The recorded classes of a name, as `module:Name`."""
-    found = []
-    for package in PACKAGES:
-        found += re.findall(rf"^class ([\w.]+:{re.escape(name)})\b", text_of(package), re.MULTILINE)
-    return tuple(found)

@@ -32,6 +32,7 @@ class Part:
         self.frames: list[Frame] = []
         self.is_original = is_original
         self.number = 0
+        self._lines: list[int] = []  # of the log, for the second line of the message and those behind it
 
     def add_frame(self, frame: Frame) -> None:
         # Ranks that print without prefixes repeat each other's lines.
@@ -41,9 +42,15 @@ class Part:
             del self.frames[MAX_FRAMES // 4]  # the ends say most
         self.frames.append(frame)
 
-    def add_message(self, text: str) -> None:
+    def add_message(self, text: str, number: int = 0) -> None:
         if len(self.message) < MAX_MESSAGE:
+            self._lines.append(number)
             self.message += f"\n{text}" if self.message else text
+
+    def line_of(self, at: int) -> int:
+        """The line of the log that has line `at` of the text, counted from 0."""
+        added = at - 1 if self.number and not (self.exception == "" and not self.message) else at
+        return self._lines[added] if 0 <= added < len(self._lines) else self.number
 
     @property
     def text(self) -> str:
@@ -59,6 +66,8 @@ class Failure:
         self.stream = stream
         self.progress = progress
         self.parts: list[Part] = []
+        # "trace"; "loose": the line of an exception alone; "words": other last words; "outside": those of what ended
+        # the program from outside; "hint": something is tried again; "ignored": the program went on.
         self.kind = "trace"
 
     @property

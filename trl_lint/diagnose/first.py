@@ -9,7 +9,9 @@ from functools import cache
 from trl_lint.diagnose.failures import Failure
 from trl_lint.diagnose.reader import Log
 from trl_lint.knowledge.symptoms import consequences
+from trl_lint.regexes import regex
 
+_KILLED = regex(r"^(?:.*: line \d+: +\d+ )?Killed\b|exit ?code:? {0,9}(?:-9|137)\b|code = -9\b|SIGKILL", re.IGNORECASE)
 # Training steps that are logged after an exception: it was caught, or belongs to a run before this one.
 _SURVIVED = 3
 # Processes that may print the same exception without a prefix before it must be one that is caught again and again.
@@ -23,7 +25,8 @@ def first_failure(log: Log) -> Failure | None:
 
     What only follows from another failure counts where there is nothing else; so does what training went on after.
     """
-    failures = log.failures
+    known = [failure for failure in log.failures if failure.kind != "ignored"]
+    failures = [failure for failure in known if failure.kind != "hint"] or known[-1:]
     if not failures:
         return None
     ended = [failure for failure in failures if log.progress - failure.progress < _SURVIVED] or failures[-1:]
@@ -35,8 +38,11 @@ def first_failure(log: Log) -> Failure | None:
     # A traceback says more than the line that a program prints besides; a shell's or scheduler's own words come first
     # only where they stand before it.
     first = chosen[0]
-    if first.kind != "trace" and traces and _is_report_of(first, traces[0]):
+    if first.kind not in ("trace", "outside") and traces and _is_report_of(first, traces[0]):
         first = traces[0]
+    if first.kind == "words" and _KILLED.search(first.text):
+        # Who sent the signal says more than the line of a process that got it.
+        first = next((failure for failure in chosen if failure.kind == "outside"), first)
     if log.root_rank is not None and first.rank is not None and first.rank != log.root_rank:
         of_root = next((failure for failure in real if failure.rank == log.root_rank), None)
         first = of_root or first

@@ -10,6 +10,8 @@ from trl_lint.diagnose.project import Answer, Place, ProjectEvidence, version_an
 from trl_lint.knowledge.symptoms import Symptom
 from trl_lint.records import NamedTuple
 
+NO_TRACEBACK = "the log has no traceback"
+
 
 class Context(NamedTuple):
     """What is known when symptoms are judged. `failure` is None where the log reports none."""
@@ -30,7 +32,8 @@ class Seen(NamedTuple):
 class Match(NamedTuple):
     """A symptom that fits as far as is known.
 
-    `open` says what would have to be true besides; `against` what speaks against it: then it is not the cause.
+    `open` says what would have to be true besides; `against` what speaks against it: then it is not the cause. `part`
+    is the exception of the chain that the pattern matches, `line` and `text` the line of the log it matches there.
     """
 
     symptom: Symptom
@@ -40,6 +43,9 @@ class Match(NamedTuple):
     places: tuple[Place, ...]
     open: tuple[str, ...]
     against: str
+    part: int = 0
+    line: int = 0
+    text: str = ""
 
     @property
     def weight(self) -> int:
@@ -69,11 +75,11 @@ def match(symptom: Symptom, context: Context) -> Match | None:
             if not any(_compiled(pattern).search(frame) for frame in frames):
                 if frames:
                     return None
-                missing.append("the log has no traceback to tell by")
+                missing.append(NO_TRACEBACK)
         if symptom.last:
             innermost = failure.innermost
             if innermost is None:
-                missing.append("the log has no traceback to tell by")
+                missing.append(NO_TRACEBACK)
             elif not _compiled(symptom.last).search(innermost.text):
                 return None
     else:
@@ -97,7 +103,19 @@ def match(symptom: Symptom, context: Context) -> Match | None:
             places.extend(answer.places)
         else:
             missing.append(answer.text)
-    return Match(symptom, values, tuple(seen), tuple(reasons), tuple(places), tuple(dict.fromkeys(missing)), against)
+    part, line, text = _where(symptom, failure) if symptom.kind == "failure" and failure is not None else (0, 0, "")
+    still = tuple(dict.fromkeys(missing))
+    return Match(symptom, values, tuple(seen), tuple(reasons), tuple(places), still, against, part, line, text)
+
+
+def _where(symptom: Symptom, failure: Failure) -> tuple[int, int, str]:
+    """Which exception of a chain a pattern matches, and the line of the log with its words; 0 and "" if none does."""
+    pattern = _compiled(symptom.pattern)
+    for number, part in enumerate(failure.parts):
+        if found := pattern.search(part.text):
+            before = part.text.count("\n", 0, found.start())
+            return number, part.line_of(before), part.text.split("\n")[before][:200]
+    return 0, 0, ""
 
 
 def _find(symptom: Symptom, context: Context) -> tuple[dict[str, str], list[Seen]] | None:
@@ -117,7 +135,7 @@ def _find(symptom: Symptom, context: Context) -> tuple[dict[str, str], list[Seen
         return None
     values = _values(found)
     if symptom.recorded:
-        from trl_lint.diagnose.dating import recorded_classes
+        from trl_lint.diagnose.drift import recorded_classes
 
         if not recorded_classes(values.get("owner", "")):
             return None
@@ -137,15 +155,15 @@ def _answers(symptom: Symptom, context: Context) -> list[Answer]:
         elif name in context.versions:
             answers.append(version_answer(name, context.versions[name], specifier, "the log names"))
         else:
-            answers.append(Answer("unknown", f"it needs {name}{specifier}"))
+            answers.append(Answer("unknown", f"whether {name} {specifier} ran is not known"))
     for name, options in symptom.settings.items():
         if project is not None:
             answers.append(project.setting(name, options))
         else:
-            answers.append(Answer("unknown", f"it needs `{name}` = {' or '.join(options)}"))
+            answers.append(Answer("unknown", f"whether `{name}` is {' or '.join(options)} is not known"))
     if symptom.project:
         if project is None:
-            answers.append(Answer("unknown", "it needs a look at the project"))
+            answers.append(Answer("unknown", "the project was not given"))
         else:
             answers.append(project.mentions(symptom.project))
     return answers

@@ -19,6 +19,10 @@ _ESCAPES = regex(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[@-Z\\-_])"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )
+# How progress bars end; what follows at once is the line of somebody who did not wait for the end of theirs.
+_BAR_ENDS = ("it/s]", "s/it]", "examples/s]", "B/s]")
+_RANKED = regex(r"\[(?:rank|default)_?\d{1,5}\]:? ?(?:Original )?$")
+_TRACEBACK = "Traceback (most recent call last)"
 _LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)"
 # Alternatives in the order in which they are tried; a line may begin with several of them.
 _PREFIX = regex(
@@ -27,6 +31,7 @@ _PREFIX = regex(
     | [ ]{{0,4}}(?P<slurm>\d{{1,5}}):(?:[ ]|$)
     | \[\d+,(?P<mpi>\d{{1,9}})\]<std(?:err|out)>:[ ]?
     | \((?P<actor>[\w.:-]+(?:[ ]\w+)*?(?:[ ](?:pid|rank)=\d+)+(?:,[ ]ip=[\d.]+)?)\)[ ]?
+    | \((?P<raylet>raylet)(?:,[ ]ip=[\d.]+)?\)[ ]?
     | (?P<container>[\w.-]+)[ ]+\|[ ]
     | \d{{4}}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)[ ]std(?:out|err)[ ][FP][ ]
     | \[{_LEVEL}\|[\w.]+:\d+\][ ][\d-]+[ ][\d:.,]+[ ]>>[ ]
@@ -69,6 +74,7 @@ def read_lines(raw: bytes, number: int) -> Iterator[Line]:
 def read_line(text: str, number: int) -> Line:
     """A line without escape sequences and prefixes."""
     text = _ESCAPES.sub("", text[: 4 * MAX_LINE])[:MAX_LINE]
+    text = _behind_a_bar(text)
     rank: int | None = None
     stream = ""
     is_stamped = False
@@ -79,12 +85,24 @@ def read_line(text: str, number: int) -> Line:
         found = match["torch"] or match["mpi"] or match["slurm"]
         if found is not None:
             rank = int(found)
-        stream = match["actor"] or match["container"] or stream
+        stream = match["actor"] or match["raylet"] or match["container"] or stream
         is_stamped = is_stamped or bool(match["level"] or match["stamp"])
         text = text[match.end() :]
     if rank is not None:
         stream = f"rank {rank} {stream}"
     return Line(number, stream, rank, text.rstrip(), is_stamped)
+
+
+def _behind_a_bar(text: str) -> str:
+    """What was written into the line of a progress bar; the line itself where that is nothing."""
+    if "]" not in text:
+        return text
+    header = text.find(_TRACEBACK)
+    if header > 0 and (ranked := _RANKED.search(text, max(0, header - 40), header)) and ranked.start():
+        return text[ranked.start() :]
+    end = max(text.rfind(mark) + len(mark) if mark in text else -1 for mark in _BAR_ENDS)
+    is_followed = 0 < end < len(text) and not text[end].isspace()
+    return text[end:] if is_followed and "[" in text[max(0, end - 80) : end] else text
 
 
 def _of_json(text: str) -> tuple[int | None, list[str]] | None:

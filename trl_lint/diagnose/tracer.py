@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 
 from trl_lint.diagnose.failures import Failure, Frame, Part
+from trl_lint.diagnose.last_words import kind_of_words, read_summary
 from trl_lint.diagnose.lines import Line
 from trl_lint.regexes import regex
 
@@ -19,7 +20,9 @@ _CELL_FRAME = regex(
     r" in (?P<function>[\w.<>]+)?\(?.*$"
 )
 _RICH_FRAME = regex(r"(?P<path>\S+\.py):(?P<line>\d{1,9}) in (?P<function>\S+)$")
-_CHAINED = regex(r"(?:During handling of|The above exception was the direct cause)")
+_CHAINED = regex(
+    r"(?:During handling of|The above exception was the direct cause|-- Process \d+ terminated with the following)"
+)
 _EXCEPTION = regex(r"(?P<type>[A-Za-z_][\w.]*(?:\([\w.]+\))?)(?:: ?(?P<message>.*))?$")
 _NAMED = regex(
     r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Timeout|Expired|Iteration|Killed|Group|Missing\w{0,60}|Invalid\w{0,60}"
@@ -33,40 +36,10 @@ _NOISE = regex(
     r"|Sending process|/\S+\.py:\d+: \w*Warning|Exception ignored in|Sampling |Processed prompts|Loading |usage: "
 )
 _CARETS = regex(r"[~^|\s]+$")
+_IGNORED = regex(r"Exception ignored in|Exception in thread .{0,100}\(most likely raised during interpreter shutdown")
+_LEADS = ("] ", "| ", ": ", ") ", "> ")
 _MAX_NOISE = 40
 _MAX_MESSAGE_LINES = 40
-
-# Lines with which a program or a scheduler ends without a traceback.
-LAST_WORDS = regex(
-    r"""
-    (?P<argparse>[\w./-]+:[ ]error:[ ](?:argument|unrecognized|the[ ]following|ambiguous|invalid|expected|one[ ]of
-        |No[ ]such)[ ]?.*)
-    | (?P<shell>(?:-?(?:ba|z|da)?sh|/\S+|[\w./-]+\.(?:sh|slurm|sbatch|bash)|slurm_script)
-        (?::[ ](?:line[ ])?\d+)?:[ ].{1,300}?:[ ](?:command[ ]not[ ]found|not[ ]found
-        |No[ ]such[ ]file[ ]or[ ]directory|Permission[ ]denied
-        |syntax[ ]error.*|unbound[ ]variable))
-    | (?P<python>\S*python[\d.]*:[ ](?:can't[ ]open[ ]file|No[ ]module[ ]named|Error[ ]while[ ]finding).*)
-    | (?P<slurm>(?:slurmstepd|srun|sbatch):[ ]error:[ ].*(?:CANCELLED[ ]AT|oom.kill|DUE[ ]TO|Out[ ]Of[ ]Memory
-        |Node[ ]failure|Unable[ ]to|Invalid|not[ ]available).*)
-    | (?P<killed>(?:.*:[ ]line[ ]\d+:[ ]+\d+[ ])?
-        (?:Killed|Segmentation[ ]fault|Bus[ ]error|Aborted|Illegal[ ]instruction)
-        (?:[ ]+\(core[ ]dumped\))?(?:[ ]+.{0,300})?)
-    | (?P<fatal>Fatal[ ]Python[ ]error:.*)
-    | (?P<pip>(?:ERROR:[ ])?(?:Cannot[ ]install[ ].{1,150}because.{1,150}conflicting|ResolutionImpossible.*
-        |Could[ ]not[ ]find[ ]a[ ]version[ ]that[ ]satisfies.*|No[ ]matching[ ]distribution[ ]found.*))
-    | (?P<uv>\s*(?:×|x)[ ]No[ ]solution[ ]found.*|error:[ ]Failed[ ]to[ ](?:build|download|fetch).*)
-    | (?P<hydra>Could[ ]not[ ](?:override|append[ ]to[ ]config|delete[ ]from[ ]config).*|Missing[ ]mandatory[ ]value.*
-        |In[ ]'[^']+':[ ]Could[ ]not[ ]find[ ].*|mismatched[ ]input[ ].*expecting.*|Error[ ]merging[ ]override.*
-        |Cannot[ ]find[ ]primary[ ]config.*|Multiple[ ]values[ ]for[ ].*|You[ ]must[ ]specify[ ].*)
-    | (?P<nccl>.*(?:Watchdog[ ]caught[ ]collective[ ]operation[ ]timeout
-        |NCCL[ ]WARN[ ].{0,300}(?:Duplicate[ ]GPU|Cuda[ ]failure)
-        |ProcessGroupNCCL.{0,300}taking[ ]the[ ]entire[ ]process[ ]down).*)
-    | (?P<terminate>terminate[ ]called[ ]after[ ]throwing.*|[ ]+what\(\):[ ]+.*)
-    | (?P<xid>.*NVRM:[ ]Xid.*)
-    | (?P<signal>.*(?:exitcode[ ]{0,9}:?[ ]{1,9}-\d|Signal[ ]\d+[ ]\(SIG\w+\)[ ]received|exit[ ]code[ ]137).*)
-    """,
-    re.VERBOSE,
-)
 
 
 class Tracer:
@@ -80,7 +53,8 @@ class Tracer:
         self._count = 0
         self._is_stamped = False
         self._box = False
-        self._indent = False
+        self._lead: re.Pattern[str] | None = None  # what this writer puts before each line, as the header shows it
+        self._ignored = -9  # the line that says that an exception changes nothing
         self.last = 0
 
     @property
@@ -93,8 +67,12 @@ class Tracer:
         text = line.text
         if self._box or "╭" in text or "│" in text or "╰" in text:
             text = self._unboxed(text)
+        if self._lead is not None and (lead := self._lead.match(text)):
+            text = text[lead.end() :]
         header = _HEADER.search(text)
         if header is not None:
+            if text[: header.start()].strip() and not self._box:
+                self._lead = _lead(text[: header.start()])
             self._begin(line, progress, bool(header["original"]))
             return True
         if self._state == "frames":
@@ -130,6 +108,8 @@ class Tracer:
         else:
             self.close()
             self._failure = Failure(line.number, line.rank, line.stream, progress)
+            if line.number - self._ignored <= 2:
+                self._failure.kind = "ignored"
         self._chain = False
         self._is_stamped = line.is_stamped
         self._new_part(is_original)
@@ -150,7 +130,6 @@ class Tracer:
         frame = _read_frame(text, line.number, self._box)
         if frame is not None:
             self._part.add_frame(frame)
-            self._indent = True
             return True
         stripped = text.strip()
         if not stripped or (stripped[0] in "~^" and _CARETS.match(stripped)):
@@ -197,13 +176,13 @@ class Tracer:
             self._new_part(True)
             self._part.add_frame(frame)
             return True
-        is_other = (line.is_stamped and not self._is_stamped) or _NOISE.match(text) or LAST_WORDS.match(text)
+        is_other = (line.is_stamped and not self._is_stamped) or _NOISE.match(text) or kind_of_words(text)
         self._count += 1
         if is_other or self._count > _MAX_MESSAGE_LINES:
             self.close()
             return self._outside(line, text, progress)
         if text != self._part.text.partition("\n")[0]:  # ranks without prefixes repeat each other
-            self._part.add_message(text)
+            self._part.add_message(text, line.number)
         return True
 
     def _is_between(self, text: str) -> bool:
@@ -215,26 +194,35 @@ class Tracer:
         return self._count <= 3 and (not text.strip() or self._chain)
 
     def _outside(self, line: Line, text: str, progress: int) -> bool:
+        if _IGNORED.match(text):
+            self._ignored = line.number
         frame = _FRAME.match(text)
-        if frame is not None and text[:1] in " \t" and not text.strip().startswith('File "<string>'):
+        if frame is None and (at := text.find('  File "')) > 0 and text[: at + 1].endswith(_LEADS):
+            self._lead = _lead(text[:at])
+            text = text[at:]
+            frame = _FRAME.match(text)
+        # Ray may print frames without their indentation.
+        is_frame = frame is not None and (text[:1] in " \t" or (bool(line.stream) and bool(frame["function"])))
+        if is_frame and not text.strip().startswith('File "<string>'):
             # The beginning of the log, or of the traceback, was lost.
             self._failure = Failure(line.number, line.rank, line.stream, progress)
             self._is_stamped = line.is_stamped
             self._new_part(False)
             return self._in_frames(line, text)
-        words = LAST_WORDS.match(text)
-        loose = None if words is not None else _LOOSE.match(text)
-        if words is None and loose is None:
+        kind: str = kind_of_words(text)
+        named = None
+        if not kind and (summary := read_summary(text)) is not None:
+            kind, named = "hint", summary
+        if not kind and (loose := _LOOSE.match(text)) is not None:
+            kind, named = "loose", (loose["type"], loose["message"] or "")
+        if not kind:
             return False
         failure = Failure(line.number, line.rank, line.stream, progress)
         part = Part()
         part.number = line.number
+        part.exception, part.message = named or ("", text.strip())
         failure.parts.append(part)
-        if loose is not None:
-            part.exception, part.message = loose["type"], loose["message"] or ""
-        else:
-            part.message = text.strip()
-        failure.kind = "loose" if loose is not None else "words"
+        failure.kind = kind
         self._failure, self._part, self._state, self._count = failure, part, "message", 0
         self._is_stamped = line.is_stamped
         return True
@@ -247,6 +235,11 @@ class Tracer:
         self._state = ""
         self._chain = False
         self._box = False
+
+
+def _lead(text: str) -> re.Pattern[str]:
+    """What a writer puts before its lines, whatever the numbers in it."""
+    return re.compile(re.sub(r"\d+", r"\\d+", re.escape(text)))
 
 
 def _read_frame(text: str, number: int, box: bool) -> Frame | None:

@@ -11,7 +11,9 @@ from trl_lint.records import NamedTuple
 
 
 class Cause(NamedTuple):
-    """Something that ends runs. `family` joins the causes of one message; `advice` says what to do or to look at."""
+    """Something that ends runs. `family` joins the causes of one message; `advice` says what to do or to look at now,
+    `prevention` what keeps it from coming back.
+    """
 
     code: str
     name: str
@@ -21,6 +23,7 @@ class Cause(NamedTuple):
     is_rule: bool
     symptoms: tuple[Symptom, ...]
     references: tuple[str, ...]
+    prevention: str = ""
 
 
 @cache
@@ -37,11 +40,22 @@ def causes() -> tuple[Cause, ...]:
                 references=tuple(dict.fromkeys((*known.references, *row.references))),
                 advice=row.advice or known.advice,
                 family=row.family or known.family,
+                prevention=row.prevention or known.prevention,
             )
             continue
         if row.code.startswith("TRL"):
             raise KnowledgeError(f"rules/symptoms: there is no rule {row.code}")
         found[row.code] = Cause(
-            row.code, row.name, row.title, row.family, row.advice, False, row.symptoms, row.references
+            row.code, row.name, row.title, row.family, row.advice, False, row.symptoms, row.references, row.prevention
         )
     return tuple(found.values())
+
+
+def prevention(cause: Cause) -> str:
+    """What keeps a cause from coming back, "" where nothing is known."""
+    if cause.prevention:
+        return cause.prevention
+    if cause.is_rule:
+        return f"let `trl-lint` read the project before each run, in CI or as a pre-commit hook ({cause.code})"
+    rows = (row for table in tables() for row in table.prevention)
+    return next((row.text for row in rows if cause.code.startswith(row.topic)), "")

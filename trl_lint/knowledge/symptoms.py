@@ -17,6 +17,8 @@ likelihood  what is claimed when all of that holds: "likely" or "possible"; a fi
 finding     a regular expression that the message of a finding must match to be about this symptom
 family      joins the causes of one message
 near        the finding must be in a function of the traceback
+proved      nothing but this cause prints the message: what is likely is called proved by the log
+settle      what would decide, where it is only likely or possible
 recorded    the group `owner` of the pattern must be a class that a recorded package has
 example     a message as it is printed, `printed_by` the package that prints it; if its history is recorded, the tests
             look the message up there
@@ -53,6 +55,8 @@ class Symptom(NamedTuple):
     family: str = ""
     near: bool = False
     recorded: bool = False
+    proved: bool = False
+    settle: str = ""
     example: str = ""
     printed_by: str = ""
 
@@ -75,6 +79,7 @@ class _CauseRow(NamedTuple):
     advice: str = ""
     symptoms: tuple[Symptom, ...] = ()
     references: tuple[str, ...] = ()
+    prevention: str = ""
 
     def fault(self) -> str:
         """What is wrong with the row as a whole, "" if nothing is."""
@@ -89,10 +94,18 @@ class Consequence(NamedTuple):
     why: str
 
 
+class _Prevention(NamedTuple):
+    """What keeps causes from coming back whose codes begin alike and that say nothing of their own."""
+
+    topic: str
+    text: str
+
+
 class _Table(NamedTuple):
     cause: tuple[_CauseRow, ...] = ()
     myth: tuple[Myth, ...] = ()
     consequence: tuple[Consequence, ...] = ()
+    prevention: tuple[_Prevention, ...] = ()
 
 
 @cache

@@ -11,7 +11,7 @@ from trl_lint.reports.log_safe import dump_json
 from trl_lint.words import counted
 
 if TYPE_CHECKING:
-    from trl_lint.diagnose.causes import Diagnosed, Diagnosis
+    from trl_lint.diagnose.answers import Diagnosed, Diagnosis
     from trl_lint.diagnose.failures import Failure
     from trl_lint.diagnose.reader import Log
     from trl_lint.reports.colors import Palette
