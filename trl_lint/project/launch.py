@@ -8,27 +8,27 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
-from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.missing import Missing
 from trl_lint.project.launchers import (
     PYTHON,
     PYTHON_WITH_VALUE,
+    SET_HOLE,
+    Flags,
     Peeled,
     basename,
     is_launcher,
     option_name,
     peel,
+    read_flags,
+    tail_of,
 )
 from trl_lint.project.links import inside_project, linked_files
-from trl_lint.regexes import regex
 from trl_lint.sources import Source
 
 if TYPE_CHECKING:
     from trl_lint.knowledge.families import Program
     from trl_lint.project.scheduler import Scheduler
     from trl_lint.sources.shell import Command, View, Word
-
-# Names of variables and parameters that hold several options: `$EXTRA_ARGS`, `"$@"`.
-_SET_HOLE = regex(r"arg|opt|flag|extra|param|@|\*", re.IGNORECASE)
 
 
 class Variables(Mapping[str, "Word"]):
@@ -84,6 +84,7 @@ class Launch:
     """
 
     __slots__ = (
+        "_flags",
         "args",
         "candidates",
         "command",
@@ -123,6 +124,7 @@ class Launch:
         self.config_file: str | None = None
         self.scheduler: Scheduler | None = None
         self.is_documentation = False
+        self._flags: Flags | None = None
 
     @property
     def program(self) -> Program | None:
@@ -163,33 +165,16 @@ class Launch:
         The last one counts. ABSENT only if no word can hide it: with `"$@"` or `$EXTRA_ARGS` among the arguments the
         answer is UNKNOWN.
         """
-        found: Word | Missing = UNKNOWN if self._may_hide_flags() else ABSENT
-        for index, word in enumerate(self.args):
-            text = word.text
-            if text == name:
-                value = self.args[index + 1] if index + 1 < len(self.args) else None
-                is_value = value is not None and not (value.text or "").startswith("--")
-                found = value if is_value and value is not None else word
-            elif text is not None and text.startswith(name + "="):
-                found = _tail(word, len(name) + 1)
-            elif text is None and word.raw.startswith(name + "="):
-                found = word
-        return found
+        known = self._flags
+        if known is None or known.args is not self.args:
+            known = self._flags = read_flags(self.args)
+        return known.given.get(name, known.absent)
 
     def hides_options(self) -> bool:
         """Whether a word before the program may stand for options of the launcher: `accelerate launch $ARGS x.py`."""
         end = self.script.start if self.script is not None else self.command.end
         words = (word for word in self.command.words if self.launcher_word.end <= word.start < end)
-        return any(word.text is None and word.several and _SET_HOLE.search(word.raw) for word in words)
-
-    def _may_hide_flags(self) -> bool:
-        for index, word in enumerate(self.args):
-            if word.text is None and word.several:
-                before = self.args[index - 1].text if index else None
-                # `--lr $LR` is an option with its value; `--lr 1 $REST` may be anything, and so may "$@".
-                if before is None or not before.startswith("-") or "=" in before or _SET_HOLE.search(word.raw):
-                    return True
-        return False
+        return any(word.text is None and word.several and SET_HOLE.search(word.raw) for word in words)
 
     def __repr__(self) -> str:
         return f"Launch({self.launcher}, {self.module or (self.script.text if self.script else None)!r})"
@@ -329,7 +314,7 @@ def _read_options(launch: Launch, position: int, flags: frozenset[str]) -> None:
         elif text is not None and text.startswith("-") and len(text) > 1:
             name = option_name(text)
             if "=" in text:
-                launch.options[name] = _tail(word, text.index("=") + 1)
+                launch.options[name] = tail_of(word, text.index("=") + 1)
             elif name in flags:
                 launch.options[name] = word
             elif position + 1 < len(words):
@@ -373,14 +358,6 @@ def _is_program(text: str, launch: Launch) -> bool:
 def _environment(command: Command, peeled: Peeled) -> Variables:
     own = dict(peeled.assignments) if peeled.clean else {**dict(command.assignments), **dict(peeled.assignments)}
     return Variables(own, None if peeled.clean else command.env)
-
-
-def _tail(word: Word, offset: int) -> Word:
-    """The part of a word behind `--name=`."""
-    text = word.text or ""
-    if word.raw[:offset] != text[:offset]:
-        return word._replace(text=text[offset:])
-    return word._replace(text=text[offset:], raw=word.raw[offset:], start=word.start + offset)
 
 
 def gpu_ids(text: str) -> tuple[str, ...] | None:

@@ -1,4 +1,5 @@
-"""Where the program of a command begins: the interpreter or one of `rules/families`, behind what people put in front.
+"""Where the program of a command begins: the interpreter or one of `rules/families`, behind what people put in front;
+and what stands behind it, by name.
 
 Which options of these wrappers take a value follows their manuals.
 Option names are compared with `_` for `-`, as accelerate and torchrun accept both.
@@ -10,12 +11,15 @@ import os.path
 import re
 from collections.abc import Sequence
 
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.shell import Word
 from trl_lint.words import words as names
 
 PYTHON = regex(r"python(?:\d(?:\.\d+)*)?(?:\.exe)?\Z")
+# Names of variables and parameters that hold several options: `$EXTRA_ARGS`, `"$@"`.
+SET_HOLE = regex(r"arg|opt|flag|extra|param|@|\*", re.IGNORECASE)
 
 
 class Wrapper(NamedTuple):
@@ -180,3 +184,50 @@ def _assignment(word: Word) -> tuple[str, Word]:
     name, _, value = (word.text or "").partition("=")
     offset = len(name) + 1 if word.raw.startswith(name + "=") else 0
     return name, word._replace(text=value, raw=word.raw[offset:], start=word.start + offset)
+
+
+# -- what stands behind the program -----------------------------------------------------------------------------------
+
+
+class Flags(NamedTuple):
+    """The arguments of a program by name, the last of each; `absent` is the answer for other names."""
+
+    args: tuple[Word, ...]
+    given: dict[str, Word]
+    absent: Missing
+
+
+def read_flags(args: tuple[Word, ...]) -> Flags:
+    """Read the words behind a program once, for all who ask: `--x v` and `--x=v` give v, a bare `--x` gives itself."""
+    given: dict[str, Word] = {}
+    for index, word in enumerate(args):
+        text = word.text
+        if text is None:
+            name, equals, _ = word.raw.partition("=")
+            if equals:
+                given[name] = word
+            continue
+        name, equals, _ = text.partition("=")
+        if equals:
+            given[name] = tail_of(word, len(name) + 1)
+        value = args[index + 1] if index + 1 < len(args) else None
+        given[text] = word if value is None or (value.text or "").startswith("--") else value
+    return Flags(args, given, UNKNOWN if _may_hide(args) else ABSENT)
+
+
+def _may_hide(args: tuple[Word, ...]) -> bool:
+    for index, word in enumerate(args):
+        if word.text is None and word.several:
+            before = args[index - 1].text if index else None
+            # `--lr $LR` is an option with its value; `--lr 1 $REST` may be anything, and so may "$@".
+            if before is None or not before.startswith("-") or "=" in before or SET_HOLE.search(word.raw):
+                return True
+    return False
+
+
+def tail_of(word: Word, offset: int) -> Word:
+    """The part of a word behind `--name=`."""
+    text = word.text or ""
+    if word.raw[:offset] != text[:offset]:
+        return word._replace(text=text[offset:])
+    return word._replace(text=text[offset:], raw=word.raw[offset:], start=word.start + offset)
