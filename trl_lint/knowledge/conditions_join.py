@@ -6,14 +6,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
-from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, World, value_of
+from trl_lint.knowledge.condition_answers import Answers
+from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, World
 from trl_lint.knowledge.condition_names import deciding
 from trl_lint.knowledge.conditions import Condition, conditions_of, is_recorded
 from trl_lint.records import NamedTuple
 
 _SPEAKING = frozenset({"refuse", "warn", "trainer-refuse", "trainer-warn"})
+_BASE, _BEFORE, _AFTER = frozenset({"base"}), frozenset({"before"}), frozenset({"after"})
 
 
 class Statement(NamedTuple):
@@ -27,8 +30,11 @@ class Statement(NamedTuple):
 class Joined:
     """A world for one class: `base.x` is what the base from another package makes of what it is given."""
 
-    def __init__(self, world: World, before: Mapping[str, str], after: Mapping[str, str] | None) -> None:
+    def __init__(
+        self, world: World, before: Mapping[str, str], after: Mapping[str, str] | None, answers: Answers
+    ) -> None:
         self._world = world
+        self._answers = answers
         self._before = before
         self._after = after  # None: nothing is known of the base
         self._known: dict[str, object] = {}
@@ -48,14 +54,14 @@ class Joined:
             return UNKNOWN
         if name not in self._known:
             given = self.given()
-            found = value_of(self._after[name], given) if name in self._after else given.field(name)
+            found = self._answers.value(self._after[name], given) if name in self._after else given.field(name)
             self._known[name] = UNKNOWN if found is CRASH else found
         return self._known[name]
 
     def given(self) -> _Given:
         """The world as the base sees it."""
         if self._given is None:
-            self._given = _Given(self._world, self._before)
+            self._given = _Given(self._world, self._before, self._answers)
         return self._given
 
     def rests_on(self, names: frozenset[str]) -> frozenset[str]:
@@ -77,14 +83,14 @@ class _Given(Joined):
     What is set before the base runs can rest on nothing that the base makes, so it is read in the world as given.
     """
 
-    def __init__(self, world: World, before: Mapping[str, str]) -> None:
-        super().__init__(world, {}, None)
+    def __init__(self, world: World, before: Mapping[str, str], answers: Answers) -> None:
+        super().__init__(world, {}, None, answers)
         self._set = before
 
     def field(self, name: str) -> object:
         if name not in self._known:
             rule = self._set.get(name)
-            found = value_of(rule, self._world) if rule is not None else self._world.field(name)
+            found = self._answers.value(rule, self._world) if rule is not None else self._world.field(name)
             self._known[name] = UNKNOWN if found is CRASH else found
         return self._known[name]
 
@@ -99,46 +105,79 @@ class _Given(Joined):
         return frozenset(found)
 
 
-def statements(package: str, name: str, versions: Mapping[str, str], world: World) -> Iterator[Statement]:
-    """Everything that a class and its base from another package say in these releases.
+class Asked(NamedTuple):
+    """Which statements are asked for: what `owner` says ("": whoever does) where `is_wanted` of the condition's text.
+
+    `answers` are shared by who asks for one release after the other.
+    """
+
+    owner: str
+    is_wanted: Callable[[str], bool]
+    answers: Answers
+
+
+def statements(
+    package: str, name: str, versions: Mapping[str, str], world: World, asked: Asked | None = None
+) -> Iterator[Statement]:
+    """Everything that a class and its base from another package say in these releases, or what is asked for of it.
 
     `world` answers for fields as they are given or by default, for arguments and facts. A release that was not read
     says nothing.
     """
-    own, theirs = _own_and_base(package, name, versions)
-    joined = _joined(own, theirs, world)
-    for (owner, _), found in theirs.items():
-        yield from (Statement(owner, each, joined.given()) for each in found if each.kind in _SPEAKING)
-    yield from (Statement(package, each, joined) for each in own if each.kind in _SPEAKING)
+    joined = _joined(package, name, versions, world, asked)
+    for owner, base in _bases(package, name, versions):
+        for each in _wanted(owner, base, versions[owner], asked):
+            yield Statement(owner, each, joined.given())
+    for each in _wanted(package, name, versions.get(package, ""), asked):
+        yield Statement(package, each, joined)
 
 
 def trainer_statements(
-    package: str, name: str, config: str, versions: Mapping[str, str], world: World
+    package: str, name: str, config: str, versions: Mapping[str, str], world: World, asked: Asked | None = None
 ) -> Iterator[Statement]:
     """Everything that a trainer says of its arguments and of a config of this class, which was made before.
 
     `world` answers for the fields as the config was given them.
     """
-    joined = _joined(*_own_and_base(package, config, versions), world)
-    for each in conditions_of(package, name, versions.get(package, "")):
-        if each.kind in _SPEAKING:
-            yield Statement(package, each, joined)
+    joined = _joined(package, config, versions, world, asked)
+    for each in _wanted(package, name, versions.get(package, ""), asked):
+        yield Statement(package, each, joined)
 
 
-_Theirs = dict[tuple[str, str], tuple[Condition, ...]]
+def _joined(package: str, name: str, versions: Mapping[str, str], world: World, asked: Asked | None) -> Joined:
+    version = versions.get(package, "")
+    bases = _bases(package, name, versions)
+    after = None
+    if len(bases) == 1 == len(_facts(package, name, version, _BASE)):
+        ((owner, base),) = bases
+        after = _made(owner, base, versions[owner], _AFTER)
+    answers = asked.answers if asked is not None else Answers()
+    return Joined(world, _made(package, name, version, _BEFORE), after, answers)
 
 
-def _own_and_base(package: str, name: str, versions: Mapping[str, str]) -> tuple[tuple[Condition, ...], _Theirs]:
-    """What a class says, and what its bases from other packages do, by package and name, as far as they were read."""
-    own = conditions_of(package, name, versions.get(package, ""))
-    bases = [each.sentence.split(":") for each in own if each.kind == "base"]
-    known = [(owner, base) for owner, base in bases if is_recorded(owner, versions.get(owner, ""))]
-    return own, {(owner, base): conditions_of(owner, base, versions[owner]) for owner, base in known}
+def _bases(package: str, name: str, versions: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The bases of a class from other packages, by package and name, as far as they were read."""
+    found = []
+    for each in _facts(package, name, versions.get(package, ""), _BASE):
+        owner, _, base = each.sentence.partition(":")
+        if is_recorded(owner, versions.get(owner, "")):
+            found.append((owner, base))
+    return found
 
 
-def _joined(own: tuple[Condition, ...], theirs: _Theirs, world: World) -> Joined:
-    before = {each.sentence: each.condition for each in own if each.kind == "before"}
-    after: dict[str, str] | None = None
-    if len(theirs) == 1 == sum(each.kind == "base" for each in own):
-        after = {each.sentence: each.condition for found in theirs.values() for each in found if each.kind == "after"}
-    return Joined(world, before, after)
+def _wanted(package: str, name: str, version: str, asked: Asked | None) -> list[Condition]:
+    said = _facts(package, name, version, _SPEAKING)
+    if asked is None:
+        return list(said)
+    return [each for each in said if asked.is_wanted(each.condition)] if asked.owner in ("", package) else []
+
+
+@lru_cache(maxsize=1024)
+def _facts(package: str, name: str, version: str, kinds: frozenset[str]) -> tuple[Condition, ...]:
+    return tuple(each for each in conditions_of(package, name, version) if each.kind in kinds)
+
+
+@lru_cache(maxsize=512)
+def _made(package: str, name: str, version: str, kinds: frozenset[str]) -> dict[str, str]:
+    """By field, what a class makes of it."""
+    return {each.sentence: each.condition for each in _facts(package, name, version, kinds)}

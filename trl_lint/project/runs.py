@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from trl_lint import tracked
@@ -278,23 +278,15 @@ class Run:
 
     def default(self, name: str, versions: dict[str, str]) -> Setting | Missing:
         """The default of a field with these releases; ABSENT if there is no such field, UNKNOWN if it is not known."""
+        text = default_text(self.signature(versions), name)
+        return text if isinstance(text, Missing) else of_default(text)
+
+    def signature(self, versions: dict[str, str]) -> Signature | None:
+        """What the class of the training arguments takes with these releases; None if that is not known."""
         key = tuple(versions.items())
         if key not in self._signatures:
-            self._signatures[key] = self._signature(versions)
-        known = self._signatures[key]
-        if known is None:
-            return UNKNOWN
-        parameter = known.parameters.get(name)
-        if parameter is None:
-            return UNKNOWN if known.open else ABSENT
-        return of_default(parameter.default)
-
-    def _signature(self, versions: dict[str, str]) -> Signature | None:
-        """What the class of the training arguments takes with these releases; None if that is not known."""
-        from trl_lint.knowledge.api import resolve, signature
-
-        found = resolve(self.config, versions) if self.config else None
-        return signature(found, versions) if isinstance(found, str) else None
+            self._signatures[key] = _signature(self.config, key)
+        return self._signatures[key]
 
     def effective(self, name: str, versions: dict[str, str]) -> Setting | Missing:
         """What a field is in the run with these releases."""
@@ -336,6 +328,24 @@ def bare_run(path: str, project: Project) -> Run:
     run.is_launched = False
     run.candidates = ()  # no text of a command that could choose among files
     return run
+
+
+@lru_cache(maxsize=1024)
+def _signature(config: str, versions: tuple[tuple[str, str], ...]) -> Signature | None:
+    from trl_lint.knowledge.api import resolve, signature
+
+    found = resolve(config, dict(versions)) if config else None
+    return signature(found, dict(versions)) if isinstance(found, str) else None
+
+
+def default_text(signature: Signature | None, name: str) -> str | Missing | None:
+    """The default as the histories spell it, None if it has none; what is missing as `Run.default` says."""
+    if signature is None:
+        return UNKNOWN
+    parameter = signature.parameters.get(name)
+    if parameter is None:
+        return UNKNOWN if signature.open else ABSENT
+    return parameter.default
 
 
 def read_quietly(path: str, project: Project, kind: str = "") -> Document | None:

@@ -7,14 +7,14 @@ builds.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.configs._run_world import RunWorld
-from trl_lint.knowledge.condition_language import truth_of
+from trl_lint.checks.configs._run_world import RunWorld, Values
+from trl_lint.knowledge.condition_answers import Answers
 from trl_lint.knowledge.conditions import has_conditions
-from trl_lint.knowledge.conditions_join import Statement, statements, trainer_statements
+from trl_lint.knowledge.conditions_join import Asked, Statement, statements, trainer_statements
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting
@@ -75,9 +75,9 @@ class Said(NamedTuple):
         return world_of(run, self.speaker, versions)
 
 
-def world_of(run: Run, speaker: Speaker, versions: dict[str, str]) -> RunWorld:
+def world_of(run: Run, speaker: Speaker, versions: dict[str, str], values: Values | None = None) -> RunWorld:
     """The values of a run as a class gets them."""
-    return RunWorld(run, run.config if speaker.is_trainer else speaker.dotted, versions, speaker.given)
+    return RunWorld(run, run.config if speaker.is_trainer else speaker.dotted, versions, speaker.given, values)
 
 
 def said_of(run: Run) -> list[Said]:
@@ -180,47 +180,50 @@ def _of_package(run: Run, speaker: Speaker, asked: str) -> Iterator[ByRelease]:
         return  # the main branch may have changed its mind
     others = run.choices.newest(PACKAGES)
     found: dict[tuple[str, str], ByRelease] = {}
-    is_about = _asker(run, speaker)
+    about = Asked(asked, _Concerning(run, speaker).__getitem__, Answers())
+    values: Values = {}
     for version in chosen.releases:
-        versions = {**others, asked: version}
-        for statement in _statements(run, speaker, versions):
+        world = world_of(run, speaker, {**others, asked: version}, values)
+        for statement in _statements(run, speaker, world, about):
             said = statement.condition
-            if statement.package != asked or not is_about(said.condition):
-                continue
-            if truth_of(said.condition, statement.world) is True:
+            if about.answers.truth(said.condition, statement.world) is True:
                 found.setdefault((said.holder, said.sentence), {}).setdefault(version, statement)
     yield from found.values()
 
 
-def _statements(run: Run, speaker: Speaker, versions: dict[str, str]) -> Iterator[Statement]:
-    world = world_of(run, speaker, versions)
+def _statements(run: Run, speaker: Speaker, world: RunWorld, asked: Asked) -> Iterator[Statement]:
     if not speaker.is_trainer:
-        return statements(speaker.package, speaker.name, versions, world)
+        return statements(speaker.package, speaker.name, world.versions, world, asked)
     config = run.config.rpartition(".")[2]
-    return trainer_statements(speaker.package, speaker.name, config, versions, world)
+    return trainer_statements(speaker.package, speaker.name, config, world.versions, world, asked)
 
 
-def _asker(run: Run, speaker: Speaker) -> Callable[[str], bool]:
+class _Concerning(dict[str, bool]):
     """Whether a condition mentions something that somebody wrote: asked of the same few hundred for every release.
 
     The call that builds a trainer is written, so that it says something about each of the arguments.
     """
-    written: dict[str, bool] = {}
-    known: dict[str, bool] = {}
 
-    def is_written(name: str) -> bool:
-        if name not in written:
-            said = run.field(name)
-            written[name] = isinstance(said, Setting) and said.location is not None
-        return written[name]
+    def __init__(self, run: Run, speaker: Speaker) -> None:
+        self._is_call = speaker.given is not None
+        self._is_written = _Written(run).__getitem__
 
-    def is_about(condition: str) -> bool:
-        if condition not in known:
-            of_call = speaker.given is not None and "arg." in condition
-            known[condition] = of_call or any(map(is_written, _names_of(condition)))
-        return known[condition]
+    def __missing__(self, condition: str) -> bool:
+        of_call = self._is_call and "arg." in condition
+        found = self[condition] = of_call or any(map(self._is_written, _names_of(condition)))
+        return found
 
-    return is_about
+
+class _Written(dict[str, bool]):
+    """Whether somebody wrote a field of a run."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def __missing__(self, name: str) -> bool:
+        said = self._run.field(name)
+        found = self[name] = isinstance(said, Setting) and said.location is not None
+        return found
 
 
 @lru_cache(maxsize=4096)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._trainer_contradictions import reader
 from trl_lint.knowledge.api import OPEN, Signature, resolve, signature
 from trl_lint.knowledge.condition_language import UNKNOWN
 from trl_lint.knowledge.condition_things import Thing
+from trl_lint.knowledge.contradictions import old_names
 from trl_lint.knowledge.signatures import Parameter
 from trl_lint.knowledge.trainer_arguments import positions_of
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project.effective import Setting, as_bool, as_number, of_default
+from trl_lint.project.runs import default_text
 from trl_lint.python.values import argument
 from trl_lint.sources.nodes import Mapping, Scalar, Sequence
 from trl_lint.sources.placeholders import is_blank
 
 if TYPE_CHECKING:
+    from trl_lint.checks.configs._conditions import Read
     from trl_lint.checks.configs._trainer_given import Given, Value
     from trl_lint.project.runs import Run
 
@@ -26,19 +30,46 @@ _NEEDED = frozenset({"torch", "accelerate", "transformers"})
 _NO_VALUE = frozenset({"none", "null", ""})
 
 
+# What fields of a run come to, by all that may differ between releases: the default and the old names.
+Values = dict[tuple[str, object, tuple[tuple[str, bool], ...]], object]
+
+
 class RunWorld:
     """A world (`trl_lint.knowledge.condition_language`) for one run and the releases of its packages.
 
-    `config` is the class whose fields are asked for, `given` what the trainer gets that says something.
+    `config` is the class whose fields are asked for, `given` what the trainer gets that says something. `values` are
+    shared by worlds that differ in the releases alone.
     """
 
-    def __init__(self, run: Run, config: str, versions: dict[str, str], given: Given | None = None) -> None:
+    def __init__(
+        self,
+        run: Run,
+        config: str,
+        versions: dict[str, str],
+        given: Given | None = None,
+        values: Values | None = None,
+    ) -> None:
         self.run = run
         self.config = config
         self.versions = versions
         self.given = given
-        self._read = reader(run, versions, with_defaults=False)
-        self._changed = frozenset(run.script.changed) if run.script is not None else frozenset()
+        self._values: Values = {} if values is None else values
+        self._known: dict[str, object] = {}
+
+    @cached_property
+    def _read(self) -> Read:
+        return reader(self.run, self.versions, with_defaults=False)
+
+    @cached_property
+    def _changed(self) -> frozenset[str]:
+        return frozenset(self.run.script.changed) if self.run.script is not None else frozenset()
+
+    @cached_property
+    def _signature(self) -> Signature | None:
+        """What the class takes, None if that is not known."""
+        if self.config == self.run.config:
+            return self.run.signature(self.versions)
+        return _signature(self.config, tuple(self.versions.items()))
 
     def setting(self, name: str) -> Setting | Missing:
         """What a field is and who said so."""
@@ -50,6 +81,15 @@ class RunWorld:
         return name in self._changed
 
     def field(self, name: str) -> object:
+        if name not in self._known:
+            default = default_text(self._signature, name)
+            key = name, default, old_names(name, self.versions.get("transformers", ""))
+            if key not in self._values:
+                self._values[key] = self._value_of(name)
+            self._known[name] = self._values[key]
+        return self._known[name]
+
+    def _value_of(self, name: str) -> object:
         if self.is_doubtful(name):
             return UNKNOWN
         said = self.setting(name)
@@ -98,7 +138,7 @@ class RunWorld:
     def _default_of(self, name: str) -> Setting | Missing:
         if self.config == self.run.config:
             return self.run.default(name, self.versions)
-        found = _signature(self.config, self.versions).parameters.get(name)
+        found = _signature(self.config, tuple(self.versions.items())).parameters.get(name)
         return of_default(found.default) if found is not None else ABSENT
 
     def base(self, name: str) -> object:
@@ -115,7 +155,7 @@ class RunWorld:
         given = self.given
         if given is None:
             return Missing.UNKNOWN
-        known = _signature(given.trainer, self.versions)
+        known = _signature(given.trainer, tuple(self.versions.items()))
         parameter = known.parameters.get(name)
         if parameter is None:
             return Missing.UNKNOWN
@@ -169,9 +209,10 @@ def _imported(node: ast.stmt) -> list[str]:
     return [(node.module or "").partition(".")[0]] if isinstance(node, ast.ImportFrom) and not node.level else []
 
 
-def _signature(dotted: str, versions: dict[str, str]) -> Signature:
-    found = resolve(dotted, versions)
-    return signature(found, versions) if isinstance(found, str) and not found.endswith(":") else OPEN
+@lru_cache(maxsize=1024)
+def _signature(dotted: str, versions: tuple[tuple[str, str], ...]) -> Signature:
+    found = resolve(dotted, dict(versions))
+    return signature(found, dict(versions)) if isinstance(found, str) and not found.endswith(":") else OPEN
 
 
 def _is_plain(parameter: Parameter | None) -> bool:
