@@ -5,7 +5,7 @@ from typing import Any
 
 DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.algorithm.batch_not_divisible_by_generations': (2619218561, (), {'code': 'TRL701', 'launches': True, 'runs': True}),
-    'trl_lint.checks.algorithm.policy_loss_gradient': (395958480, ('trl_lint.regexes',), {'code': 'TRL703', 'triggers': ('.exp', '.backward', 'torch.nn.functional.mse_loss', 'torch.nn.functional.smooth_l1_loss', 'torch.nn.functional.huber_loss', 'torch.exp'), 'needles': (b'.exp(', b'.backward(', b'mse_loss(', b'smooth_l1_loss(', b'huber_loss('), 'skips_tests': True}),
+    'trl_lint.checks.algorithm.policy_loss_gradient': (927506362, ('trl_lint.regexes',), {'code': 'TRL703', 'triggers': ('.exp', '.backward', 'torch.nn.functional.mse_loss', 'torch.nn.functional.smooth_l1_loss', 'torch.nn.functional.huber_loss', 'torch.exp'), 'needles': (b'.exp(', b'.backward(', b'mse_loss(', b'smooth_l1_loss(', b'huber_loss('), 'skips_tests': True}),
     'trl_lint.checks.algorithm.reward_function_signature': (39831975, ('trl_lint.python.module',), {'code': 'TRL702', 'triggers': ('trl.GRPOTrainer', 'trl.RLOOTrainer')}),
     'trl_lint.checks.configs.contradiction_between_files': (3158263925, (), {'code': 'TRL404', 'triggers': ('deepspeed.initialize',), 'runs': True}),
     'trl_lint.checks.configs.contradiction_in_file': (2620110098, (), {'code': 'TRL403', 'documents': ('any',), 'launches': True, 'runs': True}),
@@ -21,7 +21,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.distribution.loss_divided_twice': (3401398373, (), {'code': 'TRL111', 'triggers': ('.backward',), 'needles': (b'gradient_accumulation_steps',)}),
     'trl_lint.checks.distribution.module_of_prepared_model': (3991197866, ('trl_lint.regexes',), {'code': 'TRL114', 'needles': (b'.module',), 'skips_tests': True, 'imports': ('accelerate',)}),
     'trl_lint.checks.distribution.reference_model_evaluation_mode': (1035281460, ('trl_lint.regexes',), {'code': 'TRL101', 'triggers': ('.prepare_model', '(evaluation_mode=)'), 'needles': (b'prepare_model',)}),
-    'trl_lint.checks.distribution.reference_model_with_gradients': (9134782, ('trl_lint.regexes',), {'code': 'TRL107', 'triggers': ('.backward', '.train'), 'needles': (b'.backward(',), 'skips_tests': True}),
+    'trl_lint.checks.distribution.reference_model_with_gradients': (1540945220, ('trl_lint.regexes',), {'code': 'TRL107', 'triggers': ('.backward', '.train'), 'needles': (b'.backward(',), 'skips_tests': True}),
     'trl_lint.checks.distribution.sampler_without_set_epoch': (2735774428, (), {'code': 'TRL109', 'triggers': ('torch.utils.data.DistributedSampler', 'torch.utils.data.distributed.DistributedSampler'), 'skips_tests': True}),
     'trl_lint.checks.distribution.several_models_in_one_prepare': (1815215891, ('trl_lint.regexes',), {'code': 'TRL108', 'triggers': ('.prepare',), 'needles': (b'Accelerator',)}),
     'trl_lint.checks.distribution.tensor_without_device': (597611089, ('trl_lint.python.dataflow.torch_facts',), {'code': 'TRL103', 'triggers': ('torch.BoolTensor', 'torch.FloatTensor', 'torch.IntTensor', 'torch.LongTensor', 'torch.arange', 'torch.as_tensor', 'torch.empty', 'torch.eye', 'torch.full', 'torch.linspace', 'torch.ones', 'torch.rand', 'torch.randint', 'torch.randn', 'torch.randperm', 'torch.tensor', 'torch.tril_indices', 'torch.triu_indices', 'torch.zeros'), 'needles': (b'torch',), 'skips_tests': True, 'imports': ('torch',)}),

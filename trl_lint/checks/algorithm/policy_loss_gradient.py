@@ -13,8 +13,9 @@ from trl_lint.finding import Finding
 from trl_lint.memos import per_module
 from trl_lint.paths import is_test_file
 from trl_lint.python.dataflow.interpreter import dotted
+from trl_lint.python.dataflow.modes import mode_of, mode_of_context
 from trl_lint.python.guards import last_name
-from trl_lint.python.module import PythonModule
+from trl_lint.python.module import FUNCTIONS, PythonModule
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class PolicyLossGradient(Rule):
             return
         for node, message in wrong_estimators(root):
             yield self.finding(module.location(node), message)
-        found = flows(module, root)
+        found = flows(module, root) if may_tell(module, root) else None
         if found is not None:
             yield from self._ratios(module, root, found)
             yield from self._advantages(module, root, found)
@@ -110,6 +111,71 @@ def _first_sites(module: PythonModule) -> dict[object, ast.Call]:
         if last_name(call.func) in _TRIGGERS:
             table.setdefault(module.function(call) or module.tree, call)
     return table
+
+
+# -- what is worth following -------------------------------------------------------------------------------------------
+
+
+def may_tell(module: PythonModule, root: Root) -> bool:
+    """Whether what is asked of the flows of a function may be found: to follow them costs more than the rest"""
+    if not isinstance(root, ast.Module) and any(last_name(node) == "jit" for node in root.decorator_list):
+        return False  # a kernel of Triton, in which no gradient is recorded
+    return has_exponent(module, root) or "inference_mode" in module.text or may_leak(module, root)
+
+
+def has_exponent(module: PythonModule, root: Root) -> bool:
+    """Whether a function itself, or anything in a module, takes a power with gradients, which may be a ratio."""
+    places = _places_of_exponents(module)
+    return bool(places) if isinstance(root, ast.Module) else root in places or module.tree in places
+
+
+@per_module
+def _places_of_exponents(module: PythonModule) -> set[ast.AST]:
+    exponents = (call for call in module.calls if last_name(call.func) == "exp" and _may_be_recorded(module, call))
+    return {module.function(call) or module.tree for call in exponents}
+
+
+def _may_be_recorded(module: PythonModule, call: ast.Call) -> bool:
+    """Whether the innermost `with` or decorator around a call that switches gradients leaves them on."""
+    inner: ast.AST = call
+    for around in module.ancestors(call):
+        if isinstance(around, (ast.With, ast.AsyncWith)) and not isinstance(inner, ast.withitem):
+            modes = [mode for item in around.items if (mode := mode_of_context(item.context_expr)) is not None]
+            if modes:
+                return modes[-1] == "grad"
+        if isinstance(around, FUNCTIONS):
+            return mode_of(around) in ("grad", None)
+        inner = around
+    return True
+
+
+def may_leak(module: PythonModule, root: Root) -> bool:
+    """Whether there are what `leaks` looks for: a loss, a regression, and a product with log-probabilities."""
+    is_loss = not isinstance(root, ast.Module) and _LOSS.search(root.name) is not None
+    return (is_loss or _has_backward(module)) and _has_regression(module) and _has_product(module)
+
+
+@per_module
+def _has_backward(module: PythonModule) -> bool:
+    return any(last_name(call.func) in ("backward", "grad") for call in module.calls)
+
+
+@per_module
+def _has_regression(module: PythonModule) -> bool:
+    from trl_lint.python.dataflow.torch_facts import REGRESSIONS
+
+    fitting = REGRESSIONS | {"pow", "square"}
+    operations: list[ast.BinOp | ast.AugAssign] = [*module.of(ast.BinOp), *module.of(ast.AugAssign)]
+    is_power = any(isinstance(node.op, ast.Pow) for node in operations)
+    return is_power or any(last_name(call.func) in fitting for call in module.calls)
+
+
+@per_module
+def _has_product(module: PythonModule) -> bool:
+    sides = [(node.left, node.right) for node in module.of(ast.BinOp) if isinstance(node.op, (ast.Mult, ast.Div))]
+    changed = [node for node in module.of(ast.AugAssign) if isinstance(node.op, (ast.Mult, ast.Div))]
+    sides += [(node.target, node.value) for node in changed]
+    return any(is_log_prob(one) is not is_log_prob(other) for one, other in sides)
 
 
 # -- ratios ----------------------------------------------------------------------------------------------------------

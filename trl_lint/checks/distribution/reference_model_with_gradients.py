@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
+from trl_lint.memos import per_module
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.module import PythonModule
@@ -45,7 +46,7 @@ class ReferenceModelWithGradients(Rule):
                 )
             return
         root = module.function(site.call) or module.tree
-        if _FREEZES.search(module.text) or first_backward(module, root) is not site.call:
+        if _FREEZES.search(module.text) or first_backward(module, root) is not site.call or not holds_judge(module):
             return
         from trl_lint.python.dataflow.gradient import flows
 
@@ -82,6 +83,12 @@ def live_references(found: Flows, module: PythonModule) -> Iterator[Forward]:
 
 def is_judge(name: str) -> bool:
     return _FROZEN_ROLE.match(name.rpartition(".")[2]) is not None
+
+
+@per_module
+def holds_judge(module: PythonModule) -> bool:
+    """Whether a file makes a model that only judges: else no forward call of one has to be looked for."""
+    return any(is_judge(name) and is_made_here(name, module) for name in bindings(module))
 
 
 def is_made_here(name: str, module: PythonModule) -> bool:
