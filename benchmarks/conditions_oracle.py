@@ -6,7 +6,8 @@ state and the library does not know is false; of the refusals by a sentence that
 that we do not state are missed. Values are drawn around the constants of the conditions.
 
 `--keep FILE` keeps some of the answers as data for `tests/test_conditions_oracle.py`; `--mutant` judges with conditions
-of which the assignments to fields were ignored, which has to state false refusals.
+of which the assignments to fields were ignored, which has to state false refusals, and `--keep-mutant FILE` keeps those
+of the classes for the same test.
 """
 
 from __future__ import annotations
@@ -187,6 +188,12 @@ def ask(python: str, asked: str, configs: list[dict[str, Any]]) -> dict[str, Any
 def use_mutant(versions: dict[str, str]) -> None:
     """Judge with conditions that were read as if nothing was assigned to a field."""
     from trl_lint.knowledge import conditions
+
+    conditions._text = mutant_texts(versions).get  # type: ignore[assignment]
+
+
+def mutant_texts(versions: dict[str, str], classes: frozenset[str] = frozenset()) -> dict[str, str]:
+    """The conditions of releases, read as if nothing was assigned to a field: of some classes, or of all of them."""
     from trl_lint.knowledge.refresher import conditions_statements, index
     from trl_lint.knowledge.refresher.conditions import release_conditions
     from trl_lint.knowledge.refresher.conditions_build import RECORDED
@@ -202,14 +209,15 @@ def use_mutant(versions: dict[str, str]) -> None:
     conditions_statements.store = forgetful
     texts = {}
     for name in ("trl", "transformers"):
-        recorded = RECORDED[name]
+        modules = RECORDED[name].modules
         archive = next(each for each in index.archives(name) if str(each.version) == versions[name])
         history = History([versions[name]], {}, {})
         contents = index.read(archive, PACKAGES[name].is_wanted)
-        add_release(history, versions[name], release_conditions(name, contents.members, {}, recorded.modules))
+        found = release_conditions(name, contents.members, {}, modules)
+        add_release(history, versions[name], [each for each in found if not classes or each.owner in classes])
         texts[name] = render(name, history)
     conditions_statements.store = store
-    conditions._text = texts.get  # type: ignore[assignment]
+    return texts
 
 
 def main(arguments: list[str]) -> int:
@@ -221,6 +229,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", default="held out")
     parser.add_argument("--keep", help="a file for some of the answers")
     parser.add_argument("--mutant", action="store_true")
+    parser.add_argument("--keep-mutant", help="a file for the conditions of the mutant, beside `--mutant`")
     parser.add_argument("classes", nargs="*", default=CLASSES)
     args = parser.parse_args(arguments)
     kept: list[dict[str, Any]] = []
@@ -231,6 +240,12 @@ def main(arguments: list[str]) -> int:
             versions = known["versions"]
             if args.mutant and not kept:
                 use_mutant(versions)
+                if args.keep_mutant:
+                    names = frozenset(
+                        each.partition(":")[2] for each in (*args.classes, "transformers:TrainingArguments")
+                    )
+                    with open(args.keep_mutant, "w", encoding="utf-8") as stream:
+                        json.dump({"versions": versions, "texts": mutant_texts(versions, names)}, stream, indent=1)
             configs = draw(asked, versions, known["fields"], args.configs, f"{asked} {args.seed}")
             answers = ask(args.python, asked, configs)["answers"]
         except OSError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.conditions_oracle import is_by, judge, refusals
+from trl_lint.knowledge import conditions
 
 ANSWERS = sorted((Path(__file__).parent / "oracle" / "conditions").glob("*.json"))
 CASES = [
@@ -35,6 +36,28 @@ def test_what_can_be_expressed_is_stated(case: dict) -> None:
     assert tally["expressible and stated"] >= 0.95 * tally["expressible"]
     assert tally["accepted"] > 5
     assert tally["expressible"] > 5
+
+
+def test_who_ignores_assignments_states_false_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mutant that `benchmarks.conditions_oracle` writes down is found out by the answers that are kept."""
+    mutant = json.loads((Path(__file__).parent / "oracle" / "conditions_mutant.json").read_text(encoding="utf-8"))
+    cases = json.loads((Path(__file__).parent / "oracle" / "conditions" / "trl-1.16.0.json").read_text("utf-8"))
+    case = next(each for each in cases if each["class"] == "trl:GRPOConfig")
+    assert {name: case["versions"][name] for name in ("trl", "transformers")} == mutant["versions"]
+    assert tally_of(case)["false"] == 0
+    forget()
+    monkeypatch.setattr(conditions, "_text", mutant["texts"].get)
+    try:
+        assert tally_of(case)["false"] >= 0.5 * tally_of(case)["accepted"]
+    finally:
+        monkeypatch.undo()
+        forget()
+
+
+def forget() -> None:
+    """Let go of what was read of the conditions."""
+    for read in (conditions._at, conditions._rows, conditions._positions):
+        read.cache_clear()
 
 
 def test_there_are_answers_of_several_pairs_of_releases() -> None:

@@ -37,6 +37,7 @@ from trl_lint.knowledge import (
     trainer_arguments,
     values,
     variables,
+    warned,
 )
 from trl_lint.knowledge.rows import Range, Ranges, Release, line_of, read_rows
 from trl_lint.records import NamedTuple
@@ -69,6 +70,7 @@ READERS: dict[str, Callable[[], object]] = {
     "semantics/topics.toml": lambda: topics.topic_of(frozenset({"zero3()"})),
     "semantics/trainer_positions.toml": trainer_arguments.orders,
     "semantics/values.toml": lambda: values.value_rules("trl.GRPOConfig"),
+    "semantics/warnings.toml": warned.warned,
     "symptoms/*.toml": symptoms.tables,
 }
 TABLES = sorted(path.relative_to(rules_dir()).as_posix() for path in Path(rules_dir()).rglob("*.toml"))

@@ -33,8 +33,11 @@ class Deciding(NamedTuple):
     texts: tuple[tuple[str, str], ...]
 
 
-def deciding_values(world: RunWorld, statement: Statement) -> Deciding | None:
-    """The values that decide a statement; None where nobody wrote one of them, or one may be another by then."""
+def deciding_values(world: RunWorld, statement: Statement, named: str = "") -> Deciding | None:
+    """The values that decide a statement; None where nobody wrote one of them, or one may be another by then.
+
+    `named`: the one that the statement is about, if it says so.
+    """
     condition = statement.condition.condition
     names = statement.world.rests_on(deciding(condition, statement.world))
     order = {name: number for number, name in enumerate(_NAMES.findall(condition))}
@@ -50,7 +53,9 @@ def deciding_values(world: RunWorld, statement: Statement) -> Deciding | None:
     written = [(field, said) for field, said in settings if said.location is not None]
     call = world.given.location if world.given is not None else None
     # A switch says less about what is wrong than the value that it makes count, or the object that does not fit it.
-    telling: list[Location | None] = [said.location for _, said in written if not isinstance(said.value, bool)]
+    telling: list[Location | None] = [said.location for name, said in written if name == named]
+    telling += [value.location for name, value in arguments if name == named and value.location != call]
+    telling += [said.location for _, said in written if not isinstance(said.value, bool)]
     telling += [value.location for _, value in arguments if value.location != call]
     telling += [said.location for _, said in written]
     place = next((each for each in telling if each is not None), None)

@@ -11,41 +11,43 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import either
-from trl_lint.checks.configs._release_says import REFUSING, Said, said_of
+from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, filled, said_of
 from trl_lint.checks.verdict import Level, Verdict, judge_releases
 from trl_lint.knowledge.condition_language import parse
 from trl_lint.knowledge.contradictions import contradictions
 from trl_lint.knowledge.ranges import holds
-from trl_lint.records import NamedTuple
-from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.checks.configs._deciding import Deciding
     from trl_lint.checks.rule import Rule
-    from trl_lint.finding import Location, Severity
+    from trl_lint.finding import Location
     from trl_lint.project.runs import Run
 
 _MOST_VALUES = 12  # that a message lists
 
 
-class Refusal(NamedTuple):
-    """A refusal that holds for the run: where, in which words, how severe, and the other places that it rests on.
+def stated_in(run: Run, rule: Rule, told: set[Location | None]) -> Iterator[Refusal]:
+    """What the releases in use refuse or warn about in the values of a run, as far as it belongs to the rule.
 
-    `code`: the rule that tells of it (`rules/semantics/topics.toml`); else TRL402 where one value decides, TRL403 where
-    several do.
+    `told`: the places of which the rule has told already.
     """
+    refused = [one for one in refusals_in(run, rule) if one.location not in told]
+    yield from refused
+    if any(_is_warning(said) for said in said_of(run)):
+        from trl_lint.checks.configs._release_warnings import warnings_in
 
-    code: str
-    location: Location
-    message: str
-    severity: Severity
-    related: tuple[Location, ...]
+        told = told | {one.location for one in refused}
+        yield from (one for one in warnings_in(run, rule) if one.location not in told)
+
+
+def _is_warning(said: Said) -> bool:
+    return next(iter(said.releases.values())).condition.kind in WARNING
 
 
 def refusals_in(run: Run, rule: Rule) -> Iterator[Refusal]:
     """What the releases in use refuse of the values of a run, as far as it belongs to the rule."""
     for said in said_of(run):
-        if next(iter(said.releases.values())).condition.kind in REFUSING:
+        if not _is_warning(said):
             refusal = _refusal(run, rule, said)
             if refusal is not None and refusal.code == rule.code:
                 yield refusal
@@ -114,17 +116,3 @@ def _allowed(condition: str) -> str:
         return ""
     values = [str(item.value) for item in items.elts if isinstance(item, ast.Constant)]
     return either(f"`{value}`" for value in values[:_MOST_VALUES]) if len(values) == len(items.elts) else ""
-
-
-def filled(text: str, values: dict[str, str]) -> str:
-    """A sentence with what is known of its values; `…` for the others."""
-    found = []
-    for part in _PARTS.split(text.replace("{{", "\x01").replace("}}", "\x02")):
-        if part.startswith("{") and part.endswith("}"):
-            found.append(values.get(part[1:-1], "…"))
-        else:
-            found.append(part)
-    return "".join(found).replace("\x01", "{").replace("\x02", "}")
-
-
-_PARTS = regex(r"(\{\w*\})")

@@ -25,15 +25,16 @@ from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.checks.configs._trainer_given import Given
+    from trl_lint.finding import Location, Severity
     from trl_lint.project import Project
     from trl_lint.project.runs import Run
     from trl_lint.project.stack import Choice
     from trl_lint.python.module import PythonModule
 
 PACKAGES = ("trl", "transformers")
-REFUSING = frozenset({"refuse", "trainer-refuse"})
 WARNING = frozenset({"warn", "trainer-warn"})
 _NAMES = regex(r"[A-Za-z_]\w*")
+_PARTS = regex(r"(\{\w*\})")
 _MOST_RELEASES = 200  # of a package; there are not that many
 # Those of transformers that a `Trainer` is built with whatever config they get.
 _ANY_CONFIG = frozenset({"Trainer", "Seq2SeqTrainer"})
@@ -60,6 +61,20 @@ class Speaker(NamedTuple):
     @property
     def name(self) -> str:
         return self.dotted.rpartition(".")[2]
+
+
+class Refusal(NamedTuple):
+    """A refusal that holds for the run: where, in which words, how severe, and the other places that it rests on.
+
+    `code`: the rule that tells of it (`rules/semantics/topics.toml`); else TRL402 where one value decides, TRL403 where
+    several do.
+    """
+
+    code: str
+    location: Location
+    message: str
+    severity: Severity
+    related: tuple[Location, ...]
 
 
 class Said(NamedTuple):
@@ -229,3 +244,14 @@ class _Written(dict[str, bool]):
 @lru_cache(maxsize=4096)
 def _names_of(condition: str) -> frozenset[str]:
     return frozenset(_NAMES.findall(condition))
+
+
+def filled(text: str, values: dict[str, str]) -> str:
+    """A sentence with what is known of its values; `…` for the others."""
+    found = []
+    for part in _PARTS.split(text.replace("{{", "\x01").replace("}}", "\x02")):
+        if part.startswith("{") and part.endswith("}"):
+            found.append(values.get(part[1:-1], "…"))
+        else:
+            found.append(part)
+    return "".join(found).replace("\x01", "{").replace("\x02", "}")

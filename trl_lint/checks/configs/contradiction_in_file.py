@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._trainer_contradictions import contradictions_in, contradictions_in_recipe
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding
+from trl_lint.finding import Finding, Location
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -49,15 +49,14 @@ class ContradictionInFile(Rule):
             )
 
     def check_run(self, run: Run) -> Iterator[Finding]:
-        from trl_lint.checks.configs._release_refusals import refusals_in
+        from trl_lint.checks.configs._release_refusals import stated_in
 
-        told = set()
+        told: set[Location | None] = set()
         for found in contradictions_in(run, self):
             told.add(found.location)
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
-        for one in refusals_in(run, self):
-            if one.location not in told:
-                yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
+        for one in stated_in(run, self, told):
+            yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         from trl_lint.checks.configs import _openrlhf_refusals, _verl_asserts, _verl_validation

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._trainer_values import refused_values
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding
+from trl_lint.finding import Finding, Location
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -30,9 +30,9 @@ class ValueNotAllowed(Rule):
         yield from report(self, document, project, read(document), may_be_new=True)
 
     def check_run(self, run: Run) -> Iterator[Finding]:
-        from trl_lint.checks.configs._release_refusals import refusals_in
+        from trl_lint.checks.configs._release_refusals import stated_in
 
-        told = set()
+        told: set[Location | None] = set()
         for refused in refused_values(run, self):
             told.add(refused.setting.location)
             yield self.finding(
@@ -41,9 +41,8 @@ class ValueNotAllowed(Rule):
                 severity=refused.verdict.severity,
                 related=refused.verdict.related,
             )
-        for one in refusals_in(run, self):
-            if one.location not in told:
-                yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
+        for one in stated_in(run, self, told):
+            yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         from trl_lint.checks.configs import _openrlhf, _openrlhf_refusals, _verl_asserts, _verl_validation
