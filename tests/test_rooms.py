@@ -55,6 +55,12 @@ def test_no_two_modules_import_each_other_but_those_that_are_explained():
     assert circles() == sorted(tuple(sorted(pair)) for pair in explained_circles())
 
 
+def test_no_module_is_longer_than_people_read_at_once():
+    """400 lines; what is longer has two subjects. Generated tables are not read."""
+    long = {name for name, path in modules().items() if path.read_text("utf-8").count("\n") > 400}
+    assert long <= {"trl_lint.checks.declared"}
+
+
 # -- the picture ------------------------------------------------------------------------------------------------------
 
 

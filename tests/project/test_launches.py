@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trl_lint.missing import ABSENT, UNKNOWN
-from trl_lint.project.launch import gpu_ids
+from trl_lint.project.launch_reader import gpu_ids
 from trl_lint.project.launches import Launch, _names_launcher, holds_launches, read_launches
 from trl_lint.sources.files import open_file
 

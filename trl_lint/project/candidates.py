@@ -111,7 +111,7 @@ def _bounded(decisions: dict[int, set[int]]) -> dict[int, list[int]]:
 
 
 def _of_command(run: Run, ways: Mapping[int, int], command: Command, most: int) -> Iterator[_Choice]:
-    from trl_lint.project.launch import launch_of
+    from trl_lint.project.launch_reader import launch_of
     from trl_lint.project.runs import Run
 
     launch = run.launch

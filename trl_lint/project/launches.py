@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from trl_lint.project.launch import Launch, launch_of
+from trl_lint.project.launch import Launch
+from trl_lint.project.launch_reader import launch_of
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.shell import Command

@@ -10,7 +10,7 @@ from trl_lint.checks.configs._problems import Problem, is_filled, never, outside
 from trl_lint.finding import Location
 from trl_lint.knowledge import configs
 from trl_lint.project.documents import Document
-from trl_lint.project.launch import gpu_ids
+from trl_lint.project.launch_reader import gpu_ids
 from trl_lint.sources.nodes import Entry, value_of
 
 # DeepSpeedPlugin._deepspeed_config_checks, accelerate 0.16.0 to 1.15.0 (the paths since 0.20.0).
