@@ -8,9 +8,13 @@ from textwrap import dedent
 
 import pytest
 
+from trl_lint.missing import UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.trainercall import TrainerCall, are_known, is_absent, literals, trainer_calls
+from trl_lint.project.trainercall.facts import Thing, argument_of
 from trl_lint.project.trainercall.made import Made, Options
+from trl_lint.project.trainercall.models import quantised
+from trl_lint.project.trainercall.order import is_before
 from trl_lint.project.trainercall.running import are_compatible, holds_in, possible_in, value_in
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
@@ -386,3 +390,79 @@ def test_a_thousand_wrappers_are_unknown_and_no_error(tmp_path: Path) -> None:
 def test_calls_in_calls_end(tmp_path: Path) -> None:
     script = "".join(f"def f{i}():\n    return f{i + 1}()\n" for i in range(50)) + "SFTTrainer(f0())"
     assert not are_known(call_of(tmp_path, script).given("model"))
+
+
+# -- facts for conditions of releases -------------------------------------------------------------------------------
+
+FACTS: dict[str, tuple[str, str, object]] = {
+    "nothing": ("SFTTrainer('m')", "peft_config", None),
+    "None": ("SFTTrainer('m', peft_config=None)", "peft_config", None),
+    "text": ("SFTTrainer('m')", "model", "m"),
+    "a config": ("SFTTrainer('m', peft_config=LoraConfig())", "peft_config", {"LoraConfig"}),
+    "an adapter": (
+        "SFTTrainer(get_peft_model(AutoModelForCausalLM.from_pretrained('m'), LoraConfig()))", "model", {"PeftModel"}
+    ),
+    "a model": ("SFTTrainer(AutoModelForCausalLM.from_pretrained('m'))", "model", set()),
+    "one of two": ("SFTTrainer('m', peft_config=LoraConfig() if flag else None)", "peft_config", UNKNOWN),
+    "two models": ("SFTTrainer(AutoModelForCausalLM.from_pretrained('m' if a else 'n'))", "model", set()),
+    "streamed": (
+        "SFTTrainer('m', train_dataset=load_dataset('d', streaming=True).map(f))", "train_dataset", {"IterableDataset"}
+    ),
+    "hidden": ("SFTTrainer('m', **given)", "peft_config", UNKNOWN),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_facts(name: str, tmp_path: Path) -> None:
+    script, role, expected = FACTS[name]
+    found = argument_of(call_of(tmp_path, script), role, None)
+    assert (set(found.classes) if isinstance(found, Thing) else found) == expected
+
+
+def test_the_same_object(tmp_path: Path) -> None:
+    script = "model = AutoModelForCausalLM.from_pretrained('m')\nDPOTrainer(model, model)"
+    call = call_of(tmp_path, script)
+    assert argument_of(call, "model", None) == argument_of(call, "ref_model", None)
+
+
+def test_two_objects_of_one_name(tmp_path: Path) -> None:
+    script = """
+        DPOTrainer(AutoModelForCausalLM.from_pretrained('m'), AutoModelForCausalLM.from_pretrained('m'))
+    """
+    call = call_of(tmp_path, script)
+    assert argument_of(call, "model", None) != argument_of(call, "ref_model", None)
+
+
+LOAD = "AutoModelForCausalLM.from_pretrained('m')"
+ORDERS = {
+    "in one block": (f"args = SFTConfig()\nmodel = {LOAD}\nSFTTrainer(model, args)", True),
+    "the other way": (f"model = {LOAD}\nargs = SFTConfig()\nSFTTrainer(model, args)", False),
+    "passed in": (f"def main(args):\n    SFTTrainer({LOAD}, args)\nmain(SFTConfig())", True),
+    "in a helper": (f"def load():\n    return {LOAD}\nargs = SFTConfig()\nSFTTrainer(load(), args)", True),
+    "a helper before": (f"def load():\n    return {LOAD}\nmodel = load()\nSFTTrainer(model, SFTConfig())", False),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_which_is_made_first(name: str, tmp_path: Path) -> None:
+    script, expected = ORDERS[name]
+    call = call_of(tmp_path, script)
+    (model,), (args,) = call.given("model"), call.given("args")
+    assert is_before(args, model, call.frame) is expected
+
+
+QUANTISED = {
+    "not": ("", "none"),
+    "a config": ("quantization_config=BitsAndBytesConfig(load_in_4bit=True)", "4bit"),
+    "a config without": ("quantization_config=BitsAndBytesConfig()", "none"),
+    "an argument": ("load_in_8bit=True", "8bit"),
+    "unknown": ("load_in_4bit=flag", "unknown"),
+    "hidden": ("**given", "unknown"),
+}
+
+
+@pytest.mark.parametrize("name", QUANTISED)
+def test_quantised(name: str, tmp_path: Path) -> None:
+    script, expected = QUANTISED[name]
+    (line,) = call_of(tmp_path, f"SFTTrainer(AutoModelForCausalLM.from_pretrained('m', {script}))").lines("model")
+    assert quantised(line, None).bits == expected
