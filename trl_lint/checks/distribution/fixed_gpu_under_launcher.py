@@ -6,16 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from trl_lint.checks._phrases import places
+from trl_lint.checks._started import several_started
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Location
+from trl_lint.finding import Finding
 from trl_lint.missing import Missing
-from trl_lint.project.effective import Setting
-from trl_lint.project.runs import Run
-from trl_lint.project.servers import share_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
-from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
 _CUDA = regex(r"cuda:(\d{1,9})")
@@ -24,13 +20,6 @@ _PER_PROCESS = regex(r"rank|process|world|distribut|device_count|initialized|mas
 # The process chooses what it sees by itself, so that its GPU 0 is another one in each.
 _OWN_VISIBILITY = regex(rb"environ\W{1,40}CUDA_VISIBLE_DEVICES\W{1,40}?=[^=]|setdefault\(\s*.CUDA_VISIBLE_DEVICES")
 _IMPORTED = frozenset({"torch.device", "torch.cuda.set_device"})
-
-
-class Started(NamedTuple):
-    """A run that starts `processes` of the script on one machine."""
-
-    run: Run
-    processes: int
 
 
 class FixedGpuUnderLauncher(Rule):
@@ -42,14 +31,10 @@ class FixedGpuUnderLauncher(Rule):
         gpu = read_gpu(site.call, site.module)
         if gpu is None or _OWN_VISIBILITY.search(site.module.source.file.data) or is_of_one_process(site):
             return
-        started = read_started(site)
-        if started is None:
-            return
-        yield self.finding(
-            site.location,
-            f"each of {started.processes} processes takes GPU {gpu} here",
-            related=(started.run.launch.location._replace(message="the run"), *read_number(started.run)),
-        )
+        started = several_started(site.module.path, site.project)
+        if started:
+            message = f"each of {started[0].processes} processes takes GPU {gpu} here"
+            yield self.finding(site.location, message, related=started[0].related)
 
 
 def read_gpu(call: ast.Call, module: PythonModule) -> int | None:
@@ -104,24 +89,6 @@ def is_of_one_process(site: Site) -> bool:
             return True
         child = parent
     return False
-
-
-def read_started(site: Site) -> Started | None:
-    """The first run that certainly starts several processes of this script on one machine."""
-    for run in site.project.runs_with(site.module.path):
-        launch = run.launch
-        if launch.script_path != site.module.path or launch.program is None or launch.is_documentation:
-            continue
-        if not launch.program.starts_programs:
-            continue
-        number = share_of(run).number
-        if number is not None and number > 1:
-            return Started(run, number)
-    return None
-
-
-def read_number(run: Run) -> tuple[Location, ...]:
-    return places([("processes", run.processes)]) if isinstance(run.processes, Setting) else ()
 
 
 rule = FixedGpuUnderLauncher()

@@ -1,0 +1,40 @@
+"""Runs that certainly start several processes of a script on one machine."""
+
+from __future__ import annotations
+
+from trl_lint.checks._phrases import places
+from trl_lint.finding import Location
+from trl_lint.project import Project
+from trl_lint.project.effective import Setting
+from trl_lint.project.runs import Run
+from trl_lint.project.servers import share_of
+from trl_lint.records import NamedTuple
+
+
+class Started(NamedTuple):
+    """A run that starts `processes` of the script on one machine."""
+
+    run: Run
+    processes: int
+
+    @property
+    def related(self) -> tuple[Location, ...]:
+        """The command, and what says how many processes there are."""
+        said = self.run.processes
+        number = places([("processes", said)]) if isinstance(said, Setting) else ()
+        return (self.run.launch.location._replace(message="the run"), *number)
+
+
+def several_started(path: str, project: Project) -> list[Started]:
+    """The runs, no examples in documents, that start several processes of the script at `path` on one machine."""
+    found = []
+    for run in project.runs_with(path):
+        launch = run.launch
+        if launch.script_path != path or launch.program is None or launch.is_documentation:
+            continue
+        if not launch.program.starts_programs:
+            continue
+        number = share_of(run).number
+        if number is not None and number > 1:
+            found.append(Started(run, number))
+    return found

@@ -1,0 +1,71 @@
+"""Rules about what a trainer is given: they see each trainer that a script or a notebook constructs.
+
+The picture of a call is only imported where one of them has something to look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, ClassVar
+
+from trl_lint.checks._started import several_started
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding, Location
+from trl_lint.project import Project
+from trl_lint.project.runs import Run
+from trl_lint.python.module import PythonModule
+from trl_lint.sources import SourceError
+
+if TYPE_CHECKING:
+    from trl_lint.project.trainercall import TrainerCall
+    from trl_lint.project.trainercall.made import Made
+
+
+class TrainerRule(Rule):
+    """A rule with the hook `check_trainer`. One of its `needles` must be in the file that constructs the trainer."""
+
+    imports: ClassVar[tuple[str, ...]] = ("trl", "transformers")
+    words: ClassVar[tuple[bytes, ...]] = ()
+    skips_tests: ClassVar[bool] = True
+
+    def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
+        from trl_lint.project.trainercall import trainer_calls
+
+        for call in trainer_calls(module, project):
+            if call.is_certain:
+                yield from self.check_trainer(call)
+
+    def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
+        """Judge what a trainer is certainly given."""
+        raise NotImplementedError
+
+
+class RunTrainerRule(TrainerRule):
+    """One that looks at runs of several processes: then the needles may stand in another file of the project, too."""
+
+    runs: ClassVar[bool] = True
+    launched: ClassVar[bool] = True
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        path = run.launch.script_path
+        if path is None or not path.endswith(".py"):
+            return
+        started = several_started(path, run.project)
+        if not started or started[0].run is not run:
+            return
+        with suppress(OSError, SourceError):
+            if run.project.files.holds(path, b"Trainer") and not run.project.files.holds(path, *self.needles):
+                yield from self.check_module(run.project.module_in(path), run.project)
+
+
+def place_for(call: TrainerCall, made: Made) -> Location:
+    """Where a finding about something that was made stands: there, or at the trainer for what another file makes."""
+    return made.location if made.frame.module is call.module else call.location
+
+
+def seen_at(call: TrainerCall, made: Made, message: str) -> tuple[Location, ...]:
+    """The place where something was made, where the finding stands elsewhere, and the trainer."""
+    here = place_for(call, made)
+    shown = (made.location._replace(message=message), call.location._replace(message="the trainer"))
+    return tuple(place for place in shown if place[:3] != here[:3])
