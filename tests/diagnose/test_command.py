@@ -41,7 +41,7 @@ def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
 
 def test_json_has_the_promised_form(folder: Path, capsys: pytest.CaptureFixture[str]):
     report = run_json(capsys, "run.log", "--project", "project")
-    assert list(report) == ["version", "failure", "causes", "not_the_cause"]
+    assert list(report) == ["version", "failure", "causes", "not_the_cause", "consequence", "dated", "notice"]
     assert report["version"] == 1
     assert report["failure"] == {
         "exception": "TypeError",
@@ -50,7 +50,9 @@ def test_json_has_the_promised_form(folder: Path, capsys: pytest.CaptureFixture[
         "frames": [{"path": "/srv/rl/train.py", "line": 3, "function": "<module>"}],
     }
     cause = report["causes"][0]
-    assert list(cause) == ["code", "name", "likelihood", "why", "evidence"]
+    told = ["title", "confidence", "advice", "prevention", "settle"]
+    assert list(cause) == ["code", "name", "likelihood", "why", "evidence", *told]
+    assert all(cause[name] for name in told[:4])
     assert (cause["code"], cause["likelihood"]) == ("TRL301", "likely")
     places = [(one["path"], one["line"]) for one in cause["evidence"]]
     assert places == [("run.log", 4), ("project/train.py", 3), ("project/requirements.txt", 1)]
@@ -109,3 +111,39 @@ def test_project_with_broken_settings(folder: Path, capsys: pytest.CaptureFixtur
     (folder / "project" / "trl-lint.toml").write_text("select = 3\n")
     assert main(["diagnose", "run.log", "--project", "project"]) == 2
     assert "trl-lint.toml" in capsys.readouterr().err
+
+
+def test_one_page_shows_the_log_and_the_ranks(folder: Path, capsys: pytest.CaptureFixture[str]):
+    ranks = "".join(f"[rank{rank}]: {line}\n" for rank in (1, 0) for line in LOG.splitlines())
+    (folder / "ranks.log").write_text("before <b>\x1b[31m it\n" * 3 + ranks.replace("vllm_device", "<script>x", 2))
+    capsys.readouterr()
+    assert main(["diagnose", "ranks.log", "--output-format", "html"]) in (0, 1)
+    text = capsys.readouterr().out
+    assert text.startswith("<!doctype html>") and "<script" not in text and "http" not in text.split("</style>")[0]
+    assert "before &lt;b&gt; it" in text and "Ranks side by side" in text and ">rank 1<" in text
+    assert text.count('class="hit"') >= 1 and "\x1b" not in text
+
+
+def test_a_page_of_a_pipe_has_no_excerpt(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LOG.encode())))
+    main(["diagnose", "-", "--output-format", "html"])
+    text = capsys.readouterr().out
+    assert "What to do now" in text and "The log around it" not in text
+
+
+def test_an_unknown_end_is_said_in_plain_words(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "none.log").write_text("step 1\n")
+    (folder / "end.log").write_text("RuntimeError: Engine core initialization failed. See root cause above.\n")
+    (folder / "launcher.log").write_text(
+        'Traceback (most recent call last):\n  File "/opt/bin/torchrun", line 8, in <module>\nKeyError: 1\n'
+    )
+    for name, words in (
+        ("none.log", "no failure is reported in 1 line"),
+        ("end.log", "Give the log from its beginning"),
+        ("launcher.log", "The cause is unknown.\n"),
+    ):
+        assert main(["diagnose", name]) == 1
+        text = capsys.readouterr().out
+        assert words in text and "nothing that is known explains" not in text

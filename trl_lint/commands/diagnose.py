@@ -13,6 +13,9 @@ from typing import BinaryIO, cast
 
 from trl_lint import tracked
 from trl_lint.commands import UsageError
+from trl_lint.diagnose.answers import Diagnosis
+from trl_lint.diagnose.excerpt import Excerpt, excerpt_of
+from trl_lint.diagnose.reader import Log, read_log
 from trl_lint.settings_file import SettingsError, read_targets
 
 _EACH = 1 << 24
@@ -21,7 +24,6 @@ _EACH = 1 << 24
 def run(args: argparse.Namespace) -> int:
     """Diagnose a log; 0 if a cause is named, 1 if none is. Raises UsageError for what cannot be read."""
     from trl_lint.diagnose.causes import diagnose
-    from trl_lint.diagnose.reader import read_log
 
     if args.project is not None and not os.path.exists(args.project):
         raise UsageError(f"no file or folder `{args.project}`")
@@ -29,7 +31,10 @@ def run(args: argparse.Namespace) -> int:
         targets = read_targets(args.target or ())
     except SettingsError as error:
         raise UsageError(f"--target: {error}") from None
+    notice = ""
     try:
+        if args.follow:
+            notice = _wait(args)
         with _opened(args.log) as (stream, size), _Progress(size, args.quiet) as progress:
             log = read_log(stream, progress.tick)
     except zlib.error:
@@ -40,17 +45,49 @@ def run(args: argparse.Namespace) -> int:
         found = diagnose(log, args.log, args.project, targets)
     except SettingsError as error:
         raise UsageError(str(error)) from None
+    _write(found, log, args, notice)
+    return 0 if found.causes else 1
+
+
+def _write(found: Diagnosis, log: Log, args: argparse.Namespace, notice: str) -> None:
+    """Write a diagnosis in the format that is asked for."""
     from trl_lint.reports.diagnosis import write_json, write_text
 
     if args.output_format == "json":
-        write_json(found, sys.stdout, os.getcwd())
+        write_json(found, sys.stdout, os.getcwd(), notice)
+    elif args.output_format == "html":
+        from trl_lint.reports.diagnosis_html import page
+
+        sys.stdout.write(page(found, log, args.log, os.getcwd(), _excerpt(args.log, found), notice))
     else:
         from trl_lint.reports.colors import Palette, wants_color
 
-        write_text(found, log, args.log, sys.stdout, os.getcwd(), Palette(wants_color(args.color, sys.stdout)))
+        palette = Palette(wants_color(args.color, sys.stdout))
+        write_text(found, log, args.log, sys.stdout, os.getcwd(), palette, notice)
         if args.project is None and not args.quiet:
             print("Give `--project PATH` to look for the cause in the project as well.", file=sys.stderr)
-    return 0 if found.causes else 1
+
+
+def _wait(args: argparse.Namespace) -> str:
+    """Wait until the log ends; what to say about it besides, "" if it has failed. Raises UsageError and OSError."""
+    from trl_lint.diagnose.follow import wait_for_the_end
+
+    if args.log == "-" or args.log.endswith(".gz"):
+        raise UsageError("--follow waits beside a file that grows; a pipe is read to its end without it")
+    if wait_for_the_end(args.log, args.hang_after * 60) == "failed":
+        return ""
+    return f"nothing was written for {args.hang_after:g} minutes: the run hangs, or has ended without a word"
+
+
+def _excerpt(path: str, found: Diagnosis) -> Excerpt | None:
+    """The log around the failure; None where there is none, or the log cannot be read again."""
+    if found.failure is None or path == "-":
+        return None
+    try:
+        with _opened(path) as (stream, _):
+            return excerpt_of(stream, found.failure)
+    except (OSError, EOFError):
+        return None
 
 
 @contextmanager

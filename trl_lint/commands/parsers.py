@@ -90,8 +90,13 @@ def diagnose_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("log", metavar="LOG", help="the log of the run; `-` reads standard input")
     parser.add_argument("--project", metavar="PATH", help="look for the cause in this folder, too")
+    parser.add_argument("--follow", action="store_true", help="wait beside a log that grows, and speak when it ends")
+    parser.add_argument(
+        "--hang-after", type=_minutes, default=30.0, metavar="MINUTES",
+        help="with --follow: call a run hung that writes nothing for so long (30)",
+    )  # fmt: skip
     _add(parser, "target", help="a release that ran")
-    _add_format(parser, "full", "json")
+    _add_format(parser, "full", "json", "html")
     _add(parser, "color")
     _add(parser, "quiet", help="show no progress")
     return parser
@@ -195,6 +200,16 @@ def _add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
     parser.add_argument(
         "--output-format", default=formats[0], choices=formats, metavar="FORMAT", help=" or ".join(formats)
     )
+
+
+def _minutes(text: str) -> float:
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = 0.0
+    if not 0 < minutes < 1e6:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of minutes")
+    return minutes
 
 
 def _jobs(text: str) -> int | None:

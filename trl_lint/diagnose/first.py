@@ -49,6 +49,12 @@ def first_failure(log: Log) -> Failure | None:
     return first
 
 
+def has_ended(log: Log) -> bool:
+    """Whether the log reports a failure that nothing was trained after."""
+    found = first_failure(log)
+    return found is not None and found.kind != "hint" and log.progress - found.progress < _SURVIVED
+
+
 def _caught(failures: list[Failure]) -> set[int]:
     """Failures that cannot have ended their process, because it reported the same one again; by `id`."""
     groups: dict[tuple[object, ...], list[Failure]] = {}

@@ -102,7 +102,7 @@ def _beginning(failure: Failure) -> str:
 
 def read_log(stream: BinaryIO, tick: Callable[[int], None] = lambda size: None) -> Log:
     """Read a log to its end. `tick` is told how many bytes were read. Raises OSError."""
-    scanner = _Scanner()
+    scanner = Scanner()
     blocks = _blocks(stream, tick)
     for block in blocks:
         scanner.scan(block)
@@ -115,7 +115,7 @@ def read_log(stream: BinaryIO, tick: Callable[[int], None] = lambda size: None) 
     return scanner.log
 
 
-def _tail(scanner: _Scanner, blocks: Iterator[bytes]) -> list[bytes]:
+def _tail(scanner: Scanner, blocks: Iterator[bytes]) -> list[bytes]:
     kept: deque[bytes] = deque()
     size = 0
     for block in blocks:
@@ -152,13 +152,22 @@ def _blocks(stream: BinaryIO, tick: Callable[[int], None]) -> Iterator[bytes]:
         yield carry
 
 
-class _Scanner:
+class Scanner:
+    """Reads a log block by block, each of which ends with a line; `log` is what was found so far."""
+
     def __init__(self) -> None:
         self.log = Log()
         self._tracers: dict[str, Tracer] = {}
         self._open: set[str] = set()
         self._table = 0
         self._rest = b""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a failure is in the log that training has not gone on after."""
+        from trl_lint.diagnose.first import has_ended
+
+        return bool(self._open) or has_ended(self.log)
 
     def skip(self, block: bytes) -> None:
         self.log.size += len(block)

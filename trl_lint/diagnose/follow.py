@@ -1,0 +1,54 @@
+"""Waiting beside a log that grows, until the program that writes it has failed or has gone silent."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from trl_lint.diagnose.reader import Scanner
+
+_PIECE = 1 << 18
+# After the last line of a failure other ranks may still report theirs.
+SETTLE = 20.0
+_PAUSE = 1.0
+
+End = Literal["failed", "silent"]
+
+
+def wait_for_the_end(
+    path: str,
+    silence: float,
+    *,
+    settle: float = SETTLE,
+    now: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> End:
+    """Return "failed" when a failure is in the log and nothing came for `settle` seconds, and "silent" when nothing
+    came for `silence` seconds.
+
+    What training goes on after is no end. A log that becomes shorter is read from its beginning. Raises OSError.
+    """
+    scanner, rest = Scanner(), b""
+    last = now()
+    with open(path, "rb") as stream:
+        while True:
+            if os.fstat(stream.fileno()).st_size < stream.tell():
+                stream.seek(0)
+                scanner, rest = Scanner(), b""
+            piece = stream.read(_PIECE)
+            if piece:
+                last = now()
+                rest += piece
+                end = rest.rfind(b"\n") + 1
+                if end:
+                    scanner.scan(rest[:end])
+                    rest = rest[end:]
+                continue
+            idle = now() - last
+            if idle >= settle and scanner.has_failed:
+                return "failed"
+            if idle >= silence:
+                return "silent"
+            sleep(_PAUSE)
