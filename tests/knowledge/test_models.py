@@ -6,7 +6,7 @@ import pytest
 
 from trl_lint.knowledge import architectures, datasets, models
 from trl_lint.knowledge.columns import trainer_columns
-from trl_lint.knowledge.histories import positions, releases, text_of
+from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.refresher.history import merge
 from trl_lint.knowledge.refresher.modeling import family_of, read_modeling
@@ -282,15 +282,3 @@ def test_what_a_trainer_keeps_is_what_it_needs():
     for name in ("GRPOTrainer", "RLOOTrainer"):
         row = next(row for row in trainer_columns().needs if name in row.trainers)
         assert set(row.one_of[0]) <= architectures.kept_columns(name, releases("trl")[-1])
-
-
-@pytest.mark.parametrize("trainer", ["GRPOTrainer", "RLOOTrainer"])
-def test_releases_that_refuse_streams_are_those_with_the_sentence(trainer):
-    """`rules/api` was read from the same archives, by other means."""
-    row = next(row for row in trainer_columns().streams if trainer in row.trainers)
-    refusing = [release for release in releases("trl") if holds(row.refused, release)]
-    sentence = f"Iterable datasets are not yet supported in {trainer}."
-    (said,) = [line for line in text_of("trl").split("\n") if sentence in line]
-    first, last = said.split("\t")[0].split(" | ")[1:]
-    assert refusing[0] == first.split()[0]
-    assert positions("trl")[refusing[-1]] + 1 == positions("trl")[last.split()[0]]

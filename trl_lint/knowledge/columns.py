@@ -1,4 +1,4 @@
-"""Which columns the trainers of trl need, and how they take a dataset without a length: `rules/models/columns.toml`."""
+"""Which columns the trainers of trl need: `rules/models/columns.toml`."""
 
 from __future__ import annotations
 
@@ -32,21 +32,11 @@ class Alone(NamedTuple):
     spared_by_columns: tuple[str, ...] = ()
 
 
-class Streams(NamedTuple):
-    """The releases of trl whose trainers refuse a dataset without a length."""
-
-    trainers: tuple[str, ...]
-    refused: Range
-    fails: str
-    evidence: tuple[str, ...]
-
-
 class Columns(NamedTuple):
     """The whole table."""
 
     needs: tuple[Needs, ...]
     alone: tuple[Alone, ...]
-    streams: tuple[Streams, ...]
 
 
 @cache
