@@ -61,6 +61,13 @@ def test_no_module_is_longer_than_people_read_at_once():
     assert long <= {"trl_lint.checks.declared"}
 
 
+def test_what_is_said_to_the_type_checker_alone_stays_rare():
+    """An import that no run makes hides a circle or a cost, and an ignored error a type that does not fit."""
+    texts = [path.read_text("utf-8") for path in modules().values()]
+    assert sum(text.count("\nif TYPE_CHECKING:") for text in texts) <= 82
+    assert sum(text.count("# type: ignore") for text in texts) <= 30
+
+
 # -- the picture ------------------------------------------------------------------------------------------------------
 
 

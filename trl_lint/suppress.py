@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.comments import Comments, read_comments
 from trl_lint.finding import Edit, Finding, Fix, Location, Notice, Severity, levels
 from trl_lint.grading import Evidence, graded
+from trl_lint.project.environment import Environment
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.settings import Settings
 from trl_lint.sources import SourceError, SourceFile
 
-if TYPE_CHECKING:
-    from trl_lint.project.environment import Environment
-    from trl_lint.settings import Settings
+EnvironmentLookup = Callable[[str], Environment]
 
-    EnvironmentLookup = Callable[[str], Environment]
 
 # The two expressions of flake8 (defaults.py, release 7.5): one reading for both front ends.
 NOQA = regex(r"# noqa(?::[\s]?(?P<codes>([A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)

@@ -6,27 +6,24 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from packaging.version import Version
 
 from trl_lint import tracked
 from trl_lint.commands import UsageError
 from trl_lint.commands.options import group_by_settings
 from trl_lint.commands.unread import say_unread
-from trl_lint.finding import levels
+from trl_lint.engine import Result
+from trl_lint.finding import Finding, Location, levels
+from trl_lint.project import Project
+from trl_lint.project.inventory import Facts, Overview
+from trl_lint.project.pins import Pin
 from trl_lint.reports import Report, visible
+from trl_lint.settings import Settings
 from trl_lint.settings_file import SettingsError, read_targets
 from trl_lint.sources import Files, SourceError
 from trl_lint.words import counted
-
-if TYPE_CHECKING:
-    from packaging.version import Version
-
-    from trl_lint.engine import Result
-    from trl_lint.finding import Finding, Location
-    from trl_lint.project import Project
-    from trl_lint.project.inventory import Facts, Overview
-    from trl_lint.project.pins import Pin
-    from trl_lint.settings import Settings
 
 VERSION = 1
 CONFLICTS = ("TRL202", "TRL204")

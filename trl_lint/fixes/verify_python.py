@@ -7,14 +7,11 @@ import builtins
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from symtable import SymbolTable
 
 from trl_lint.finding import Edit
 from trl_lint.python.module import Places, parse
 from trl_lint.sources import Source, SourceError
-
-if TYPE_CHECKING:
-    from symtable import SymbolTable
 
 _BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__package__", "__spec__", "__loader__"}
 _TOKENS = (ast.expr_context, ast.operator, ast.boolop, ast.cmpop, ast.unaryop)

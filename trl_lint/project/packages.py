@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from packaging.version import Version
+
+from trl_lint.finding import Location
 from trl_lint.knowledge.ranges import holds
 from trl_lint.project.pins import Pin
-
-if TYPE_CHECKING:
-    from packaging.version import Version
-
-    from trl_lint.finding import Location
 
 # More places than these tell a reader nothing new.
 _MOST_PLACES = 3

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -16,9 +17,6 @@ from trl_lint.sources.shell_syntax import NAME, appended, is_fed_to_shell, scrip
 from trl_lint.sources.shell_values import HOLE, Array, Word
 from trl_lint.sources.shell_words import Words
 from trl_lint.sources.simple_commands import Command, Cut, Heredoc, Redirect
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 MAXIMUM_DEPTH = 120  # nesting that no person writes; deeper parts are left out instead of exhausting the stack
 

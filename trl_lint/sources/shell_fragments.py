@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -14,9 +15,6 @@ from trl_lint.sources.shell_state import State
 from trl_lint.sources.shell_text import ShellText
 from trl_lint.sources.shell_values import HOLE as UNKNOWN_TEXT
 from trl_lint.sources.shell_values import LONGEST_VALUE, Array, Word
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _ESCAPE = regex(r"\\(\n|.)", re.DOTALL)
 _ESCAPE_IN_STRING = regex(r"\\([$`\"\\\n])")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 from weakref import proxy
+
+from tree_sitter import Node
 
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell_commands import MAXIMUM_DEPTH, Around, Commands, Tail
@@ -26,12 +28,6 @@ from trl_lint.sources.shell_text import ShellText
 from trl_lint.sources.shell_values import Value, Word
 from trl_lint.sources.shell_words import Words
 from trl_lint.sources.simple_commands import Command, Heredoc, Redirect
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from tree_sitter import Node
-
 
 _LONGEST_PIPE = 50  # programs remembered behind a command
 

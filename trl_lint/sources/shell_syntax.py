@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os.path
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+
+from tree_sitter import Node
 
 from trl_lint.regexes import regex
 from trl_lint.sources.shell_options import LONGEST_ARRAY, appended_options
 from trl_lint.sources.shell_values import Array, Word
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tree_sitter import Node
-
-    from trl_lint.sources.simple_commands import Command
+from trl_lint.sources.simple_commands import Command
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 _LEAVING = (b"exit", b"return", b"break", b"continue")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from trl_lint.regexes import regex
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell_values import Word
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 # Errors for the grammar, not for a shell: a backslash that continues into nothing, and a comment in backquotes, which
 # people put between continued lines.

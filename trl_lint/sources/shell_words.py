@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from trl_lint.sources.shell_fragments import (
     Fragment,
@@ -16,9 +17,6 @@ from trl_lint.sources.shell_fragments import (
 from trl_lint.sources.shell_text import ShellText
 from trl_lint.sources.shell_values import HOLE as UNKNOWN_TEXT
 from trl_lint.sources.shell_values import Array, Option, Word
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _MOST_PIECES = 300  # words of a variable that is only known in part
 

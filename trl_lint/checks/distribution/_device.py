@@ -40,8 +40,6 @@ _ACCELERATOR = regex(
     rb"cuda|accelerat|\bdevice\b|deepspeed|distributed|(?<![a-z])(?:npu|xpu)|\b(?:input_ids|attention_mask|prediction_step)\b"
 )
 
-# A file without a factory of its own still has to import torch, or a project module, to hold tensors.
-NEEDLES = (b"import torch", b"from torch")
 
 _CALLERS_AWAY = 2
 _SORTS: tuple[ConflictKind, ...] = ("mix", "index", "collective")
@@ -209,11 +207,6 @@ def is_for_accelerators(module: PythonModule) -> bool:
 @lru_cache(maxsize=4)  # several rules ask it of each file
 def is_about_accelerators(data: bytes) -> bool:
     return _ACCELERATOR.search(data) is not None and _DEFAULT_DEVICE.search(data) is None
-
-
-def is_named_by_design(path: str) -> bool:
-    """Whether the name of a file says that what is made in it stays on the CPU."""
-    return _CPU_BY_DESIGN.search(os.path.basename(path)) is not None
 
 
 @per_module

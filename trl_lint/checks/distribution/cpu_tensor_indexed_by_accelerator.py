@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.distribution._device import (
     edit_device,
@@ -12,9 +11,6 @@ from trl_lint.checks.distribution._device import (
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
-
-if TYPE_CHECKING:
-    pass
 
 
 class CpuTensorIndexedByAccelerator(Rule):

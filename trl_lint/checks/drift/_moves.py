@@ -17,8 +17,6 @@ from trl_lint.project.stack import Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.python.scopes import scopes
 
-_ORDERED = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
-
 
 def edit_move(
     call: ast.Call, argument: Argument, callee: Callee, past: Past | None, known: Choices, module: PythonModule

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+from packaging.version import Version
 
 from trl_lint.knowledge.requirements import Requirement, declared, providers, requirement
+from trl_lint.project.pins import Pin
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from packaging.version import Version
-
-    from trl_lint.project.pins import Pin
 
 # Every round takes a release from some package, and contradictions are a few packages long.
 _MOST_ROUNDS = 12

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from packaging.version import Version
 
 from trl_lint.checks.pins._views import View, are_together
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import is_open, parse_specifier
+from trl_lint.knowledge.requirements import Requirement
+from trl_lint.project.packages import Package
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from packaging.version import Version
-
-    from trl_lint.knowledge.requirements import Requirement
-    from trl_lint.project.packages import Package
 
 
 class Conflict(NamedTuple):

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from trl_lint import tracked
 from trl_lint.checks.pins._views import ConditionsMet, View
 from trl_lint.finding import Location
+from trl_lint.knowledge.compat import Advisory, Repair, Settings
+from trl_lint.project import Project
+from trl_lint.project.documents import Document
 from trl_lint.project.governed import governed_files, pins_itself
+from trl_lint.project.launches import Launch
 from trl_lint.sources import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.knowledge.compat import Advisory, Repair, Settings
-    from trl_lint.project import Project
-    from trl_lint.project.documents import Document
-    from trl_lint.project.launches import Launch
 
 CODE_BYTES = 1_000_000
 _PYTHON = (".py", ".ipynb")

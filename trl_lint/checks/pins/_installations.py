@@ -5,18 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from trl_lint.checks.pins._closure import Contradiction, Wish, find_contradiction
+from trl_lint.checks.pins._views import View
 from trl_lint.knowledge.requirements import marker_holds, providers
-from trl_lint.project.pins import kind_of
+from trl_lint.project.pins import Manifest, Pin, kind_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.checks.pins._views import View
-    from trl_lint.project.pins import Manifest, Pin
 
 # Files that one call of an installer resolves as a whole. Commands follow each other, conda has releases of its own.
 _RESOLVED = ("requirements", "pyproject", "setup.py", "setup.cfg", "pep723")

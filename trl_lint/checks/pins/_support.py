@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trl_lint.checks.pins._evidence import find_switch, find_word, takes_part, unrepaired
+from trl_lint.checks.pins._views import View
 from trl_lint.finding import Location
 from trl_lint.knowledge.compat import Support, supports
 from trl_lint.project.governed import governed_files
-
-if TYPE_CHECKING:
-    from trl_lint.checks.pins._views import View
 
 _CODE = (".py", ".ipynb", ".sh", ".slurm", ".sbatch", ".yaml", ".yml", ".md", ".json")
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+
+from packaging.version import Version
 
 from trl_lint.finding import Location
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import parse_specifier
 from trl_lint.knowledge.requirements import Requirement, dependents, providers, requirement, requirements_of
 from trl_lint.memos import per_project
+from trl_lint.project import Project
+from trl_lint.project.environment import Environment
 from trl_lint.project.folders import SCRIPT_KINDS
 from trl_lint.project.installs import by_environment
 from trl_lint.project.packages import Package
@@ -17,12 +20,6 @@ from trl_lint.project.pins import Manifest, Pin, is_manifest, kind_of
 from trl_lint.project.sequences import Replaced, replaced
 from trl_lint.project.tiers import Tier, resolve
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from packaging.version import Version
-
-    from trl_lint.project import Project
-    from trl_lint.project.environment import Environment
 
 
 def views_of(manifest: Manifest, project: Project) -> list[View]:

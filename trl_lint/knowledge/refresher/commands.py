@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
+from trl_lint.knowledge.refresher.exports import Resolver
+from trl_lint.knowledge.refresher.extract import Module
+from trl_lint.knowledge.refresher.index import Contents
 from trl_lint.python.default_text import last_name, read_string
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.knowledge.refresher.exports import Resolver
-    from trl_lint.knowledge.refresher.extract import Module
-    from trl_lint.knowledge.refresher.index import Contents
 
 Commands = dict[str, tuple[str, ...]]
 """The name of a command, or the module of a plugin -> references of classes."""

@@ -8,8 +8,8 @@ them.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.histories import block as history_block
 from trl_lint.knowledge.refresher.conditions_programs import Program, facts_of_program
@@ -19,9 +19,6 @@ from trl_lint.knowledge.refresher.conditions_statements import call_function
 from trl_lint.knowledge.refresher.conditions_terms import FALSE, NO_VALUES, Term, can_be, can_be_known, reasons, render
 from trl_lint.python.default_text import last_name
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _LONGEST_VALUE = 700  # characters of what a field becomes; longer ones are chains of tests of the machine
 _CONFIG_NAMES = ("args", "config")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from trl_lint.knowledge.refresher.extract import module_name, walk_block
 from trl_lint.python.default_text import last_name
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Trees = dict[tuple[str, int], "Source | None"]

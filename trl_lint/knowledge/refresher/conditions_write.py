@@ -20,14 +20,10 @@ Below that, one line is one fact: the condition, and the classes with the stretc
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from trl_lint.knowledge.refresher.conditions import Condition
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from trl_lint.knowledge.refresher.conditions import Condition
 
 _LONGEST_SENTENCE = 160
 _LONGEST_PARTLY = 320

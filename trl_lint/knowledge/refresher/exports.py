@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from trl_lint.knowledge.refresher.extract import Module
 from trl_lint.knowledge.refresher.lazy_tables import DUMMY
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Names(NamedTuple):
