@@ -18,6 +18,7 @@ from trl_lint.diagnose.first import first_failure, why_it_follows
 from trl_lint.diagnose.judging import NO_TRACEBACK, Context, Match, match
 from trl_lint.diagnose.project import Place, ProjectEvidence
 from trl_lint.diagnose.reader import Log
+from trl_lint.diagnose.refusals import refused_by
 from trl_lint.diagnose.versions import versions_in
 from trl_lint.finding import Finding
 from trl_lint.knowledge import api
@@ -28,7 +29,7 @@ _MOST = 5
 _NAMED = ("key", "name", "flag", "file")
 # The codes of what the histories tell without any table: the installed release is not the one the code is written for.
 _ARGUMENT, _NAME, _METHOD = "TRL301", "TRL302", "TRL305"
-_PAIR, _OTHER_RELEASE = "LOG211", "LOG200"
+_PAIR, _OTHER_RELEASE, _REFUSED = "LOG211", "LOG200", "LOG740"
 _OF_THE_PROJECT = {"argument": _ARGUMENT, "name": _NAME, "attribute": _NAME, "positional": _METHOD}
 
 
@@ -235,6 +236,16 @@ class _Diagnoser:
                     code, page.name, page.title, "likely" if is_sure else "possible", sentence(*told), tuple(evidence),
                     page.advice or f"{advice}: `trl-lint rule {code}`", prevention(page),
                     "" if is_sure else "show the traceback: its last frame tells who asks", is_sure, rank,
+                )
+            )  # fmt: skip
+        if self.failure is not None and (refused := refused_by(self.failure)) is not None:
+            page = next(cause for cause in causes() if cause.code == _REFUSED)
+            fields = " or ".join(f"`{name}`" for name in refused.fields)
+            found.append(
+                Diagnosed(
+                    page.code, page.name, page.title, "likely", sentence(capital(refused.why)),
+                    (self._failure_line(),), f"change {fields}" if fields else page.advice, prevention(page),
+                    is_proved=True, rank=(1, 1, 0, 0, 0),
                 )
             )  # fmt: skip
         other = self.wording if self.wording is not None and self._is_other_release(self.wording) else None

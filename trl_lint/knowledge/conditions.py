@@ -10,6 +10,7 @@ import os
 from functools import cache, lru_cache
 
 from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.ranges import spans
 from trl_lint.records import NamedTuple
 
 PACKAGES = ("trl", "transformers", "verl", "openrlhf")
@@ -39,6 +40,46 @@ def conditions_of(package: str, name: str, version: str) -> tuple[Condition, ...
     if position is None:
         return ()
     return _at(package, name, position)
+
+
+class Refusal(NamedTuple):
+    """A sentence with which classes of a package refuse their arguments, in any release.
+
+    `conditions` are those under which they do, `names` the classes, `spans` the releases [(first, last), …].
+    """
+
+    sentence: str
+    conditions: tuple[str, ...]
+    names: tuple[str, ...]
+    spans: tuple[tuple[str, str], ...]
+
+
+@cache
+def refusals(package: str) -> tuple[Refusal, ...]:
+    """Every sentence of a package that ends the making of a config or a trainer, in the order of the file."""
+    places = _positions(package)
+    found: dict[str, tuple[dict[str, None], dict[str, None], set[int]]] = {}
+    sentence = ""
+    for line in _text(package).split("\n"):
+        if line.startswith("  "):
+            if sentence:
+                conditions, names, positions = found.setdefault(sentence, ({}, {}, set()))
+                condition, _, told = line[2:].partition("\t")
+                conditions[condition] = None
+                for each in told.split(", "):
+                    name, *turns = each.split(" ")
+                    names[name] = None
+                    ends = [places[turn] for turn in turns] + [len(places)] * (len(turns) % 2)
+                    for start, end in zip(ends[::2], ends[1::2], strict=True):
+                        positions.update(range(start, end))
+        else:
+            kind, _, told = line[1:].partition(" ")
+            sentence = told if line.startswith(" ") and kind in ("refuse", "trainer-refuse") else ""
+    known = list(places)
+    return tuple(
+        Refusal(text, tuple(conditions), tuple(names), tuple(spans([known[at] for at in sorted(positions)], known)))
+        for text, (conditions, names, positions) in found.items()
+    )
 
 
 def is_recorded(package: str, version: str) -> bool:

@@ -1,0 +1,93 @@
+"""A message with which a release refuses the arguments of a config or a trainer: which, and under what condition."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from trl_lint.diagnose.dating import package_of, shown
+from trl_lint.diagnose.failures import Failure
+from trl_lint.knowledge.conditions import PACKAGES, Refusal, refusals
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+
+_FEWEST_LETTERS = 24
+_HOLE = regex(r"\{([^{}]*)\}")
+_FIELD = regex(r"[a-z_]\w*(?:\.[a-z_]\w*)*$")
+_NAMES = regex(r"(?<![\w.'\"])[a-z_]\w*(?![\w('\"])")
+_WORDS = frozenset({"and", "or", "not", "in", "is", "if", "else", "for", "arg", "self", "_"})
+_MOST_FIELDS = 5
+_LONGEST_CONDITION = 160
+
+
+class Refused(NamedTuple):
+    """What was refused. `values` are the fields that the message fills in, with what it says of them; `names` the
+    classes that the traceback tells of, all of them where it tells of none.
+    """
+
+    package: str
+    refusal: Refusal
+    values: tuple[tuple[str, str], ...]
+    names: tuple[str, ...]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The arguments that the conditions ask about, those of the message first."""
+        told = [name for name, _ in self.values]
+        for condition in self.refusal.conditions:
+            told += [name for name in _NAMES.findall(condition) if name not in _WORDS]
+        return tuple(dict.fromkeys(told))[:_MOST_FIELDS]
+
+    @property
+    def why(self) -> str:
+        """Who refuses, in which releases, and under what condition, in words."""
+        names = " and ".join(self.names[:3]) + (" and others" if len(self.names) > 3 else "")
+        verb = "refuse" if len(self.names) > 1 else "refuses"
+        found = [f"{names} of {shown(self.package, self.refusal.spans)} {verb} this"]
+        plain = [text for text in self.refusal.conditions if "_" not in re.findall(r"\b_\b", text)]
+        if len(plain) == 1 and len(plain[0]) <= _LONGEST_CONDITION and plain[0] != "True":
+            found.append(f"where `{plain[0]}`")
+        if self.values:
+            found.append("here " + ", ".join(f"`{name}` is {value}" for name, value in self.values))
+        return ", ".join(found)
+
+
+def refused_by(failure: Failure) -> Refused | None:
+    """What refused its arguments with the message of a failure; None if no release does so with these words."""
+    package = package_of(failure)
+    for part in reversed(failure.parts):
+        text = f"{part.exception.rpartition('.')[2]}: {part.message}"
+        for name in (package,) if package in PACKAGES else () if package else PACKAGES:
+            for pattern, holes, beginning, refusal in _patterns(name):
+                if text.startswith(beginning) and (match := pattern.match(text)):
+                    told = zip(holes, match.groups(), strict=True)
+                    values = {hole: value.strip() for hole, value in told if _FIELD.match(hole)}
+                    return Refused(name, refusal, tuple(values.items()), _meant(refusal.names, failure))
+    return None
+
+
+def _meant(names: tuple[str, ...], failure: Failure) -> tuple[str, ...]:
+    """The classes among `names` whose module or name is in the frames of a failure; all of them if none is."""
+    frames = "\n".join(frame.text for frame in failure.frames)
+    modules = {name: re.sub(r"(?<!^)(?=[A-Z][a-z])", "_", name).lower() for name in names}
+    return tuple(name for name in names if f"/{modules[name]}.py" in frames or f"{name}(" in frames) or names
+
+
+@cache
+def _patterns(package: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...], str, Refusal], ...]:
+    """Each sentence as a pattern, with its holes and the words before the first; the longest one first."""
+    found = []
+    for refusal in sorted(refusals(package), key=lambda one: -len(one.sentence)):
+        sentence = refusal.sentence
+        pieces = _HOLE.split(sentence.removesuffix("…"))
+        fixed, holes = pieces[::2], tuple(pieces[1::2])
+        message = sentence.partition(": ")[2]
+        if len(re.sub(r"\W", "", _HOLE.sub("", message))) < _FEWEST_LETTERS:
+            continue
+        words = [r"\s+".join(map(re.escape, re.split(r"\s+", piece))) for piece in fixed]
+        body = "(.{1,200}?)".join(words) + ("" if sentence.endswith("…") or not fixed[-1] else r"\s*$")
+        if not fixed[-1]:
+            body = body.removesuffix("(.{1,200}?)") + "(.{1,200})"
+        beginning = fixed[0].partition("\n")[0].split("  ")[0]
+        found.append((re.compile(body, re.DOTALL), holes, beginning, refusal))
+    return tuple(found)
