@@ -36,7 +36,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.inference.option_of_the_other_mode': (2491389431, ('trl_lint.checks.inference._vllm',), {'code': 'TRL802', 'runs': True}),
     'trl_lint.checks.inference.tensor_parallel_size_misfit': (1134912394, (), {'code': 'TRL803', 'runs': True, 'launched': True}),
     'trl_lint.checks.inference.vllm_mode_implicit': (2350851078, (), {'code': 'TRL801', 'runs': True}),
-    'trl_lint.checks.launch.flags_dropped': (1822812473, ('trl_lint.regexes',), {'code': 'TRL505', 'launches': True}),
+    'trl_lint.checks.launch.flags_dropped': (2670339523, ('trl_lint.regexes',), {'code': 'TRL505', 'launches': True}),
     'trl_lint.checks.launch.linked_file_missing': (2981371474, (), {'code': 'TRL504', 'holding': ('deepspeed',), 'launches': True}),
     'trl_lint.checks.launch.more_ranks_than_gpus': (399059522, (), {'code': 'TRL503', 'runs': True, 'launched': True}),
     'trl_lint.checks.launch.plain_python_on_several_gpus': (4105741840, ('trl_lint.checks.launch._visible',), {'code': 'TRL501', 'launches': True}),

@@ -1,8 +1,9 @@
-"""TRL505: a comment, an empty line or a blank after `\\` ends the command, and the flags below it are dropped."""
+"""TRL505: a comment, an empty line or a blank after `\\` ends the command or becomes part of an argument."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix
@@ -23,6 +24,7 @@ _COMMENT_MARK = regex(r"[ \t]*(?:#[ \t]*)?")
 _LINE = regex(r"(?P<content>[^\r\n]*)(?P<end>\r?\n|\Z)")
 _CONTINUES = regex(r"(?<!\\)(?:\\\\)*(?P<sign>\\)(?P<blanks>[ \t]{1,200}(?:#[^\r\n]{0,400})?)?\Z")
 _EMPTY_OR_COMMENT = regex(r"[ \t]*(?:#[^\r\n]*)?\Z")
+_ESCAPED_BLANKS = regex(r"[ \t]+(?:\\[ \t]+)+")
 _LONGEST_COMMAND = 500  # lines that are followed to repair a command
 
 
@@ -31,6 +33,7 @@ class FlagsDropped(Rule):
     launches = True
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        yield from self._escaped_blanks(launch)
         cut = launch.command.cut
         if cut is None or launch.command.errors or launch.source.language == "dockerfile":
             return
@@ -44,6 +47,33 @@ class FlagsDropped(Rule):
             severity="warning" if launch.is_documentation else "error",
             fix=edit_command(launch, cut),
         )
+
+    def _escaped_blanks(self, launch: Launch) -> Iterator[Finding]:
+        """`train.py \\ --lr 1e-6` in one line: lines were joined, and their backslashes kept."""
+        signs = escaped_blanks(launch)
+        if not signs or launch.command.errors:
+            return
+        source = launch.source
+        edits = tuple(source.edit(sign, sign + 1, "") for sign in signs)
+        is_exact = not launch.command.outer and source.language != "python"
+        yield self.finding(
+            source.location(signs[0], signs[0] + 1),
+            "a backslash joins lines only at the end of one: here it makes the blank behind it part of an argument, "
+            "which the program does not know",
+            severity="warning" if launch.is_documentation else "error",
+            fix=Fix("take the backslashes out", "safe", edits) if is_exact else None,
+        )
+
+
+def escaped_blanks(launch: Launch) -> list[int]:
+    """Where a backslash stands alone before a flag, or a key of Hydra, that is on its line."""
+    text, words = launch.source.text, launch.command.words
+    found: list[int] = []
+    for word, following in pairwise(words):
+        gap = text[word.end : following.start]
+        if "\\" in gap and _ESCAPED_BLANKS.fullmatch(gap) and _ARGUMENT.match(text, following.start):
+            found += [word.end + at for at, sign in enumerate(gap) if sign == "\\"]
+    return found
 
 
 def dropped_argument(source: Source, cut: Cut) -> str | None:
