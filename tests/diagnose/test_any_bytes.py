@@ -6,20 +6,21 @@ import io
 from collections.abc import Sequence
 
 import pytest
-from benchmarks.field_logs import FieldLog, field_logs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.field_logs import FieldLog, field_logs
 from trl_lint.diagnose.causes import diagnose
 from trl_lint.diagnose.excerpt import excerpt_of
 from trl_lint.diagnose.reader import read_log
 
 LOGS = [log for log in field_logs() if log.is_first and log.right and "-" not in log.right]
 PIECES = [
-    b"Traceback (most recent call last):\n", b'  File "/a/b.py", line 3, in f\n', b"    x = y\n", b"RuntimeError: boom\n",
-    b"Original Traceback (most recent call last):\n", b"[rank3]: ", b"(raylet) ", b"\r", b"\n", b"\x1b[31m", b'{"log": "',
+    b"Traceback (most recent call last):\n", b'  File "/a/b.py", line 3, in f\n', b"    x = y\n",
+    b"RuntimeError: boom\n", b"Original Traceback (most recent call last):\n", b"[rank3]: ", b"(raylet) ", b"\r", b"\n",
     b"\n\nDuring handling of the above exception, another exception occurred:\n\n", b"Exception ignored in: <x>\n",
-    "╭─ Traceback ─╮\n│ /a.py:3 in f │\n╰─╯\n".encode(), b"Killed\n", b"exitcode: -9", b"NCCL WARN Connect to ", b"\xff\xfe",
+    "╭─ Traceback ─╮\n│ /a.py:3 in f │\n╰─╯\n".encode(), b"Killed\n", b"exitcode: -9", b"NCCL WARN Connect to ",
+    b"\x1b[31m", b'{"log": "', b"\xff\xfe",
 ]  # fmt: skip
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 LONG = settings(max_examples=4000, deadline=None, suppress_health_check=list(HealthCheck))
