@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
+from trl_lint.diagnose.first import has_ended
 from trl_lint.diagnose.reader import Scanner
 
 _PIECE = 1 << 18
@@ -47,7 +48,7 @@ def wait_for_the_end(
                     rest = rest[end:]
                 continue
             idle = now() - last
-            if idle >= settle and scanner.has_failed:
+            if idle >= settle and (scanner.is_in_traceback or has_ended(scanner.log)):
                 return "failed"
             if idle >= silence:
                 return "silent"

@@ -163,11 +163,9 @@ class Scanner:
         self._rest = b""
 
     @property
-    def has_failed(self) -> bool:
-        """Whether a failure is in the log that training has not gone on after."""
-        from trl_lint.diagnose.first import has_ended
-
-        return bool(self._open) or has_ended(self.log)
+    def is_in_traceback(self) -> bool:
+        """Whether the last traceback has not ended yet."""
+        return bool(self._open)
 
     def skip(self, block: bytes) -> None:
         self.log.size += len(block)

@@ -44,8 +44,7 @@ def write_json(found: Diagnosis, stream: TextIO, cwd: str, notice: str = "") -> 
                 "likelihood": cause.likelihood,
                 "why": cause.why,
                 "evidence": [
-                    {"path": shown_path(one.path, cwd), "line": one.line, "text": one.text}
-                    for one in cause.evidence
+                    {"path": shown_path(one.path, cwd), "line": one.line, "text": one.text} for one in cause.evidence
                 ],
                 "title": cause.title,
                 "confidence": cause.confidence,

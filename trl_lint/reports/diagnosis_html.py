@@ -99,7 +99,7 @@ def _log(excerpt: Excerpt, found: Diagnosis) -> str:
         number = str(excerpt.first + at) if not excerpt.is_cut else ""
         mark = ' class="hit"' if number and int(number) in hits else ""
         rows.append(f'<span{mark}><span class="n">{number:>7} </span>{escape(visible(line))}</span>')
-    return "<h2>The log around it</h2>\n<pre class=\"log\">" + "\n".join(rows) + "</pre>"
+    return '<h2>The log around it</h2>\n<pre class="log">' + "\n".join(rows) + "</pre>"
 
 
 def _ranks(log: Log, first: Failure | None) -> str:
@@ -116,7 +116,7 @@ def _ranks(log: Log, first: Failure | None) -> str:
         frames = "\n".join(f"{frame.path}:{frame.line} {frame.function}" for frame in failure.frames[-_MOST_FRAMES:])
         mark = ' class="first"' if failure is first else ""
         boxes.append(
-            f"<div{mark}><h3>{escape(name)}</h3><p class=\"where\">line {failure.number}</p>"
+            f'<div{mark}><h3>{escape(name)}</h3><p class="where">line {failure.number}</p>'
             f"<pre>{escape(_text(failure.main.text)[:600])}\n\n{escape(_text(frames))}</pre></div>"
         )
     return f'<h2>Ranks side by side</h2>\n<div class="ranks">{"".join(boxes)}</div>'
