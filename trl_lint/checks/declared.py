@@ -7,7 +7,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.algorithm.batch_not_divisible_by_generations': (2619218561, (), {'code': 'TRL701', 'launches': True, 'runs': True}),
     'trl_lint.checks.algorithm.dataset_column_missing': (3007108148, (), {'code': 'TRL721', 'words': (b'train_dataset',), 'skips_tests': True, 'imports': ('trl',)}),
     'trl_lint.checks.algorithm.policy_loss_gradient': (927506362, ('trl_lint.regexes',), {'code': 'TRL703', 'triggers': ('.exp', '.backward', 'torch.nn.functional.mse_loss', 'torch.nn.functional.smooth_l1_loss', 'torch.nn.functional.huber_loss', 'torch.exp'), 'needles': (b'.exp(', b'.backward(', b'mse_loss(', b'smooth_l1_loss(', b'huber_loss('), 'skips_tests': True}),
-    'trl_lint.checks.algorithm.reward_function_signature': (39831975, ('trl_lint.python.module',), {'code': 'TRL702', 'triggers': ('trl.GRPOTrainer', 'trl.RLOOTrainer')}),
+    'trl_lint.checks.algorithm.reward_function_signature': (3410590424, ('trl_lint.python.module',), {'code': 'TRL702', 'triggers': ('trl.GRPOTrainer', 'trl.RLOOTrainer')}),
     'trl_lint.checks.configs.contradiction_between_files': (3158263925, (), {'code': 'TRL404', 'triggers': ('deepspeed.initialize',), 'runs': True}),
     'trl_lint.checks.configs.contradiction_in_file': (3391978143, (), {'code': 'TRL403', 'documents': ('any',), 'launches': True, 'runs': True}),
     'trl_lint.checks.configs.unknown_key': (986325058, ('trl_lint.checks.configs._accelerate_keys', 'trl_lint.checks.configs._deepspeed', 'trl_lint.checks.configs._problems', 'trl_lint.project.documents'), {'code': 'TRL401', 'documents': ('accelerate', 'deepspeed', 'axolotl', 'llamafactory'), 'launches': True}),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from trl_lint.checks.algorithm._reward_columns import column_faults
+from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.checks.verdict import judge_pins
-from trl_lint.finding import Finding
+from trl_lint.finding import Finding, Severity
 from trl_lint.knowledge.rewards import reward_calls
 from trl_lint.project.modules import imported_name
 from trl_lint.python.guards import bindings
@@ -43,9 +45,16 @@ class RewardFunctionSignature(Rule):
 
     def check_call(self, site: Site) -> Iterator[Finding]:
         environment = site.project.environment(site.module.path)
+        trainer = trainer_of(site)
         for reward in read_rewards(site):
-            for fault in read_faults(reward.function, trainer_of(site)):
-                verdict = judge_pins(environment, {"trl": fault.releases}, self.page.severity)
+            faults = [(fault, self.page.severity) for fault in read_faults(reward.function, trainer)]
+            rows = reward_calls().of(trainer)
+            if rows and not is_unsloth(site.module):
+                for told in column_faults(site, reward.function, required_of(reward.function), trainer):
+                    level: Severity = "warning" if told.is_remembered else self.page.severity
+                    faults.append((Fault(told.message, rows[0].releases), level))
+            for fault, highest in faults:
+                verdict = judge_pins(environment, {"trl": fault.releases}, highest)
                 if verdict is None:
                     continue
                 yield self.finding(
