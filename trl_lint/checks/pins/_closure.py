@@ -63,6 +63,15 @@ class Contradiction(NamedTuple):
 
 def find_contradiction(wishes: Mapping[str, Wish], python: str) -> Contradiction | None:
     """The first contradiction among the wishes of one installation, with no more pins than it needs."""
+    # Where the pins stand decides nothing: many manifests of a project ask for the same, and are solved once.
+    found = _found(tuple(wish._replace(pins=()) for wish in wishes.values()), python)
+    return None if found is None else Contradiction(found[0], tuple(wishes[name] for name in found[1]))
+
+
+@lru_cache(maxsize=512)
+def _found(asked: tuple[Wish, ...], python: str) -> tuple[tuple[Demand, ...], tuple[str, ...]] | None:
+    """The demands of a contradiction, and the packages whose wishes are in it."""
+    wishes = {wish.name: wish for wish in asked}
     chain = _Search(wishes, python).run()
     if chain is None:
         return None
@@ -76,14 +85,17 @@ def find_contradiction(wishes: Mapping[str, Wish], python: str) -> Contradiction
         shorter = _Search(fewer, python).run()
         if shorter is not None:
             core, best = fewer, shorter
-    return Contradiction(best, tuple(core.values()))
+    return best, tuple(core)
 
 
 class _Search:
+    """Which releases of each package are left. They are bits of a number, the oldest release the lowest one."""
+
     def __init__(self, wishes: Mapping[str, Wish], python: str) -> None:
         self.wishes = wishes
         self.python = python
-        self.left: dict[str, tuple[Version, ...]] = {}
+        self.every: dict[str, tuple[Version, ...]] = {}  # the releases that the bits stand for
+        self.left: dict[str, int] = {}
         self.open: dict[str, bool] = {}
         self.unknown: set[str] = set()
         self.installed: list[str] = []
@@ -92,7 +104,8 @@ class _Search:
             if wish.releases is None:
                 self.unknown.add(name)
             else:
-                self.left[name], self.open[name] = wish.releases, wish.is_open
+                self.every[name], self.left[name] = _counted(name, wish.releases)
+                self.open[name] = wish.is_open
             if wish.wanted:
                 self.installed.append(name)
 
@@ -117,36 +130,41 @@ class _Search:
                 break
         return None
 
+    def _releases(self, name: str) -> list[Version]:
+        """The releases of a package that are left."""
+        left = self.left[name]
+        return [version for number, version in enumerate(self.every[name]) if left >> number & 1]
+
     # -- one package ----------------------------------------------------------------------------------------------
 
     def _drop_impossible(self, name: str) -> None:
         """Take away the releases that require what the other packages cannot be."""
-        kept: list[Version] = []
+        left = self.left[name]
         refused: dict[str, list[Version]] = {}
-        for version in self.left[name]:
-            found = next((need for need in self._needs(name, version) if not self._fits(*need)), None)
-            if found is None:
-                kept.append(version)
-            else:
-                refused.setdefault(found[0], []).append(version)
+        for number, version in enumerate(self.every[name]):
+            if left >> number & 1:
+                found = next((need for need in self._needs(name, version) if not self._fits(*need)), None)
+                if found is not None:
+                    refused.setdefault(found[0], []).append(version)
+                    left &= ~(1 << number)
         for dependency, releases in refused.items():
             self._note(name, name, tuple(releases), dependency)
-        if refused:
-            self.left[name] = tuple(kept)
+        self.left[name] = left
 
     def _narrow(self, name: str, dependency: str) -> bool:
         """Leave of a dependency only what some release of the package takes; it gets installed with it."""
-        needs = [self._need(name, version, dependency) for version in self.left[name]]
+        releases = self._releases(name)
+        needs = [self._need(name, version, dependency) for version in releases]
         specifiers = {need.specifier for need in needs if need is not None}
-        allowed = {
-            version for specifier in specifiers for version in _within(dependency, self.left[dependency], specifier)
-        }
-        left = tuple(version for version in self.left[dependency] if version in allowed)
+        allowed = 0
+        for specifier in specifiers:
+            allowed |= self._allowed(dependency, specifier)
+        left = self.left[dependency] & allowed
         is_open = self.open[dependency] and any(_is_open(dependency, specifier) for specifier in specifiers)
         changed = (left, is_open) != (self.left[dependency], self.open[dependency])
         if changed:
             self.left[dependency], self.open[dependency] = left, is_open
-            self._note(dependency, name, self.left[name], dependency)
+            self._note(dependency, name, tuple(releases), dependency)
         if dependency not in self.installed:
             self.installed.append(dependency)
             changed = True
@@ -160,7 +178,7 @@ class _Search:
     def _required_of(self, name: str) -> list[str]:
         """The packages that every release which is left requires, and of which something is known."""
         common: list[str] | None = None
-        for version in self.left[name]:
+        for version in self._releases(name):
             needed = [dependency for dependency, _ in self._needs(name, version)]
             common = needed if common is None else [other for other in common if other in needed]
             if not common:
@@ -171,37 +189,43 @@ class _Search:
 
     def _needs(self, name: str, version: Version) -> Iterator[tuple[str, Requirement]]:
         """What a release is sure to require of packages about which something is known."""
-        known = declared(name, version)
-        for dependency in known.parts if known is not None else ():
+        for dependency, need in _binding(name, version, self._extras(name), self.python).items():
             if dependency != name and self._is_judged(dependency):
-                need = self._need(name, version, dependency)
-                if need is not None:
-                    yield dependency, need
+                yield dependency, need
 
     def _need(self, name: str, version: Version, dependency: str) -> Requirement | None:
+        return _binding(name, version, self._extras(name), self.python).get(dependency)
+
+    def _extras(self, name: str) -> frozenset[str]:
         wish = self.wishes.get(name)
-        extras = wish.extras if wish is not None else frozenset[str]()
-        found = requirement(name, version, dependency, extras, self.python)
-        return found if found is not None and found.is_binding else None
+        return wish.extras if wish is not None else frozenset()
 
     def _is_judged(self, name: str) -> bool:
         """Whether the releases of a package are known; one that nothing pins may be any of them."""
-        from trl_lint.knowledge.releases import versions
-
         if name in self.unknown:
             return False
         if name not in self.left:
-            known = versions(name)
+            known = _all_known(name)
             if not known:
                 self.unknown.add(name)
                 return False
-            self.left[name], self.open[name] = known, True
+            self.every[name], self.left[name], self.open[name] = known, (1 << len(known)) - 1, True
         return True
 
     def _fits(self, dependency: str, need: Requirement) -> bool:
         if self.open[dependency] and _is_open(dependency, need.specifier):
             return True
-        return not _allowed(dependency, self.left[dependency], need.specifier).isdisjoint(self.left[dependency])
+        return self._allowed(dependency, need.specifier) & self.left[dependency] != 0
+
+    def _allowed(self, name: str, specifier: str) -> int:
+        """The releases of a package that a specifier allows; all of them where it cannot be read."""
+        every = self.every[name]
+        known = _all_known(name)
+        if every is known:
+            return _known_allowed(name, specifier)
+        found = _matching(every, specifier)
+        # Beside known releases one that is not listed is what nothing is known to take.
+        return found & _bits(every, frozenset(known)) if known else found
 
     # -- the argument ---------------------------------------------------------------------------------------------
 
@@ -216,33 +240,56 @@ class _Search:
             yield demand
 
 
-def _within(name: str, releases: tuple[Version, ...], specifier: str) -> list[Version]:
-    """The releases of a package that a specifier allows; all of them where it cannot be read."""
-    allowed = _allowed(name, releases, specifier)
-    return [version for version in releases if version in allowed]
+@lru_cache(maxsize=4096)
+def _binding(name: str, version: Version, extras: frozenset[str], python: str) -> dict[str, Requirement]:
+    """What a release is sure to require, by package."""
+    known = declared(name, version)
+    asked = ((each, requirement(name, version, each, extras, python)) for each in (known.parts if known else ()))
+    return {each: need for each, need in asked if need is not None and need.is_binding}
 
 
-def _allowed(name: str, releases: tuple[Version, ...], specifier: str) -> frozenset[Version]:
+def _all_known(name: str) -> tuple[Version, ...]:
     from trl_lint.knowledge.releases import versions
 
-    return _known_allowed(name, specifier) if versions(name) else _matching(releases, specifier)
+    return versions(name)
+
+
+# By the identity of a tuple of releases, which is kept with them: a tuple of versions takes long to hash.
+_COUNTED: dict[tuple[str, int], tuple[tuple[Version, ...], tuple[Version, ...], int]] = {}
+_MOST_COUNTED = 1024
+
+
+def _counted(name: str, releases: tuple[Version, ...]) -> tuple[tuple[Version, ...], int]:
+    """The releases that bits stand for, all known ones of the package if some are among them, and the bits of these."""
+    known = _COUNTED.get((name, id(releases)))
+    if known is None or known[0] is not releases:
+        if len(_COUNTED) >= _MOST_COUNTED:
+            _COUNTED.clear()
+        every = _all_known(name)
+        bits = _bits(every, frozenset(releases))
+        if bits.bit_count() != len(releases):
+            every, bits = releases, (1 << len(releases)) - 1
+        known = _COUNTED[name, id(releases)] = releases, every, bits
+    return known[1:]
+
+
+def _bits(every: tuple[Version, ...], chosen: frozenset[Version]) -> int:
+    return sum(1 << number for number, version in enumerate(every) if version in chosen)
 
 
 @lru_cache(maxsize=4096)
-def _known_allowed(name: str, specifier: str) -> frozenset[Version]:
+def _known_allowed(name: str, specifier: str) -> int:
     # The same few specifiers are asked for again and again: each is answered once for all releases of a package.
-    from trl_lint.knowledge.releases import versions
-
-    return _matching(versions(name), specifier)
+    return _matching(_all_known(name), specifier)
 
 
-def _matching(releases: tuple[Version, ...], specifier: str) -> frozenset[Version]:
+def _matching(releases: tuple[Version, ...], specifier: str) -> int:
     from trl_lint.knowledge.ranges import holds
     from trl_lint.knowledge.releases import parse_specifier
 
     if parse_specifier(specifier) is None:
-        return frozenset(releases)
-    return frozenset(version for version in releases if holds(specifier, version))
+        return (1 << len(releases)) - 1
+    return sum(1 << number for number, version in enumerate(releases) if holds(specifier, version))
 
 
 def _is_open(name: str, specifier: str) -> bool:

@@ -55,8 +55,8 @@ def fitting_specifier(pin: Pin, specifier: str, view: View, fault: str) -> str |
         tried = view.with_specifier(pin, wanted)
         if tried is None or not is_told(pin.package, tried):
             continue
-        left = faults_of(pin.package, tried)
-        if left and (second_best is not None or not left <= before - {fault}):
+        left = _left_of(pin.package, tried, before - {fault} if second_best is None else frozenset())
+        if left is None:
             continue
         if leads_to_failure(pin, fault, tried, view):
             continue
@@ -64,6 +64,16 @@ def fitting_specifier(pin: Pin, specifier: str, view: View, fault: str) -> str |
             return wanted
         second_best = wanted
     return second_best
+
+
+def _left_of(package: str, tried: View, spared: frozenset[str]) -> set[str] | None:
+    """What is still wrong with the pins of a package; None as soon as there is anything that is not spared."""
+    left: set[str] = set()
+    for fault in _find_faults(package, tried):
+        if fault not in spared:
+            return None
+        left.add(fault)
+    return left
 
 
 def leads_to_failure(pin: Pin, fault: str, tried: View, view: View) -> bool:
@@ -99,20 +109,18 @@ def is_told(package: str, view: View) -> bool:
     return any(requirement(package, version, other) is not None for other in others)
 
 
-def faults_of(package: str, view: View) -> set[str]:
+def faults_of(package: str, view: View) -> frozenset[str]:
     """What is wrong with the pins of a package: advisories that hold, and conflicts with other packages."""
     if package not in view.faults:
-        view.faults[package] = _find_faults(package, view)
+        view.faults[package] = frozenset(_find_faults(package, view))
     return view.faults[package]
 
 
-def _find_faults(package: str, view: View) -> set[str]:
-    found = {a.id for a in advisories() if package in a.packages and matching(a, view) is not None}
+def _find_faults(package: str, view: View) -> Iterator[str]:
     pairs = [(other, package) for other in view.dependents(package)] + [
-        (package, name) for name in requirements_of(package)
+        (package, name) for name in view.mentioned_requirements(package)
     ]
-    for provider, name in pairs:
-        mentioned = provider != name and view.is_mentioned(provider) and view.is_mentioned(name)
-        if mentioned and read_conflict(provider, name, view) is not None:
-            found.add(conflict_id(provider, name))
-    return found
+    for provider, name in pairs if view.is_mentioned(package) else ():
+        if provider != name and read_conflict(provider, name, view) is not None:
+            yield conflict_id(provider, name)
+    yield from (a.id for a in advisories() if package in a.packages and matching(a, view) is not None)

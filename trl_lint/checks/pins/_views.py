@@ -62,7 +62,7 @@ class View:
         self.manifest = manifest
         self.project = project
         self.evidence: dict[str, ConditionsMet | None] = {}  # by advisory; it does not depend on what the pins allow
-        self.faults: dict[str, set[str]] = {}  # what is wrong with the pins of a package, once that was asked
+        self.faults: dict[str, frozenset[str]] = {}  # what is wrong with the pins of a package, once that was asked
         self.solved = [0]  # how many installations were solved for repairs of this manifest
         self._tried: Package | None = None
         self._packages: dict[str, Package] = {}
@@ -79,6 +79,7 @@ class View:
         self.paths = {pin.location.path for pin in manifest.pins}
         self._extras: dict[str, tuple[Package, frozenset[str]]] = {}
         self._providers: tuple[str, ...] | None = None
+        self._mentioned: dict[str, tuple[str, ...]] = {}
         self._twins: dict[tuple[str, str, str], list[Pin]] | None = None
         self._inert = {pin.package for pin in manifest.pins if pin.kind == "inert"}
         self._inert -= {pin.package for pin in manifest.pins if pin.kind != "inert"}
@@ -123,7 +124,15 @@ class View:
         view = View(self.manifest._replace(pins=mine), self.project, self._is_part)
         view.evidence, view.solved = self.evidence, self.solved
         view._tried = changed
+        view._take_over(self, pin.package)
         return view
+
+    def _take_over(self, before: View, changed: str) -> None:
+        """Keep what is known of all packages but one, in whose pins this view differs."""
+        if self.tier is None:
+            self._packages = {name: found for name, found in before._packages.items() if name != changed}
+        if before.is_mentioned(changed) == self.is_mentioned(changed):
+            self._providers, self._mentioned = before._providers, before._mentioned
 
     def is_inert(self, name: str) -> bool:
         return name in self._inert
@@ -138,6 +147,12 @@ class View:
         if self._providers is None:
             self._providers = tuple(other for other in providers() if self.is_mentioned(other))
         return dependents(name, self._providers)
+
+    def mentioned_requirements(self, name: str) -> tuple[str, ...]:
+        """The packages that some release of this one requires anything of, and that anything says get installed."""
+        if name not in self._mentioned:
+            self._mentioned[name] = tuple(other for other in requirements_of(name) if self.is_mentioned(other))
+        return self._mentioned[name]
 
     def required(self, provider: str, version: Version, name: str) -> Requirement | None:
         """What a release of one package requires of another with the extras that are asked for; None if unknown."""
