@@ -67,6 +67,9 @@ class _Table(NamedTuple):
     pattern: tuple[Pattern, ...]
 
 
+_LONGEST_ID = 200  # the hub takes 96 characters
+
+
 def model_of(identifier: str) -> Model | None:
     """The row of a model by its id on the hub, that of a mirror or a quantised copy too; None if there is none.
 
@@ -87,7 +90,7 @@ def family_of(identifier: str) -> Family | None:
         return Family(model.family, model.model_type or model.family, model.vision)
     original = original_of(identifier)
     for pattern in _table().pattern:
-        if any(re.fullmatch(text, original) for text in pattern.ids):
+        if len(original) <= _LONGEST_ID and any(re.fullmatch(text, original) for text in pattern.ids):
             return Family(pattern.family, pattern.model_type or pattern.family, pattern.vision)
     return None
 
@@ -104,7 +107,7 @@ def habit_of(identifier: str) -> Habit:
     turn_end = ""
     sources: tuple[str, ...] = ()
     for habit in _table().habit:
-        if any(re.fullmatch(text, identifier) for text in habit.ids):
+        if len(identifier) <= _LONGEST_ID and any(re.fullmatch(text, identifier) for text in habit.ids):
             pad, turn_end = habit.pad or pad, habit.turn_end or turn_end
             sources += habit.sources
     return Habit((identifier,), sources, pad, turn_end)

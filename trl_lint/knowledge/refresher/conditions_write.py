@@ -27,7 +27,7 @@ from trl_lint.records import NamedTuple
 
 _LONGEST_SENTENCE = 160
 _LONGEST_PARTLY = 320
-_COMPUTED = re.compile(r"(?<!\{)\{[^{}]*[^{}\w][^{}]*\}")  # more than a name stands in the hole
+_COMPUTED = re.compile(r"(?<!\{)\{\w{0,200}[^{}\w][^{}]{0,500}\}")  # more than a name stands in the hole
 
 
 class Key(NamedTuple):

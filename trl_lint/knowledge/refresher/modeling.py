@@ -15,9 +15,9 @@ from trl_lint.records import NamedTuple
 
 _PATH = re.compile(r"transformers/models/(\w+)/modeling_(?!tf_|flax_)\w+\.py")
 # Classes of torch and transformers that PEFT can put an adapter on (peft/tuners/lora/model.py, `_create_new_module`).
-_LEAVES = re.compile(r"\w*Linear|\w*Conv[123][dD]|\w*Embedding(Bag)?")
+_LEAVES = re.compile(r"\w{0,80}(?:Linear|Conv[123][dD]|Embedding(?:Bag)?)")
 # Modules whose parts have names that the file does not state.
-_GENERATES_TEXT = re.compile(r"\w+(ForCausalLM|LMHeadModel|ForConditionalGeneration|ForImageTextToText)")
+_GENERATES_TEXT = re.compile(r"\w{1,80}(ForCausalLM|LMHeadModel|ForConditionalGeneration|ForImageTextToText)")
 _BUILDS_OTHERS = re.compile(r"Auto(Model|Backbone)\w*")
 
 
