@@ -59,6 +59,11 @@ class RunTrainerRule(TrainerRule):
                 yield from self.check_module(run.project.module_in(path), run.project)
 
 
+def runs_or_none(call: TrainerCall) -> tuple[Run | None, ...]:
+    """The runs that start the script of a trainer; one that nothing is known of where no command starts it."""
+    return call.runs or (None,)
+
+
 def place_for(call: TrainerCall, made: Made) -> Location:
     """Where a finding about something that was made stands: there, or at the trainer for what another file makes."""
     return made.location if made.frame.module is call.module else call.location

@@ -12,7 +12,7 @@ from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.ranges import holds
 from trl_lint.project.sharding import zero3_place
 from trl_lint.project.trainercall import Line, Made, TrainerCall
-from trl_lint.project.trainercall.models import is_unsloth, loader, only, possible_lines
+from trl_lint.project.trainercall.models import is_name, is_unsloth, loader, only, possible_lines
 from trl_lint.project.trainercall.order import is_before
 from trl_lint.project.trainercall.running import value_in
 from trl_lint.records import NamedTuple
@@ -76,7 +76,7 @@ def _of_named(rule: Rule, call: TrainerCall, started: Started) -> Iterator[Findi
     if not call.trainer.startswith("trl.") or "trl" not in run.choices:
         return
     named = possible_lines(call.lines("model"), run)
-    if not named or not all(_is_name(line.made) for line in named):
+    if not named or not all(is_name(line.made) for line in named):
         return
     kwargs = only(call.field("model_init_kwargs"), run)
     made = only(kwargs.entry("device_map"), run) if kwargs is not None and kwargs.kind == "dict" else None
@@ -92,10 +92,6 @@ def _of_named(rule: Rule, call: TrainerCall, started: Started) -> Iterator[Findi
         )
         related = (*seen_at(call, made, "the map"), *started.related, *verdict.related)
         yield rule.finding(place_for(call, made), message, severity=verdict.severity, related=related)
-
-
-def _is_name(made: Made) -> bool:
-    return made.kind == "field" or (made.kind == "literal" and (made.value is not None))
 
 
 def _mapped(line: Line, started: Started) -> Mapped | None:

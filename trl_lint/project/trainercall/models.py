@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import TrainerCall, is_absent
 from trl_lint.project.trainercall.lines import Line
 from trl_lint.project.trainercall.made import Made, Options
 from trl_lint.project.trainercall.running import holds_in, possible_in, value_in
@@ -26,6 +28,7 @@ _OTHER_CONFIGS = frozenset(
 )  # fmt: skip
 
 Bits = Literal["4bit", "8bit", "other", "none", "unknown"]
+_SWITCHES: tuple[tuple[str, Bits], ...] = (("load_in_4bit", "4bit"), ("load_in_8bit", "8bit"))
 
 
 class Quantised(NamedTuple):
@@ -69,23 +72,41 @@ def _loads_adapter(made: Made) -> bool:
     return made.name == "from_pretrained" and any("Peft" in name for name in classes)
 
 
-def quantised(line: Line, run: Run | None) -> Quantised:
-    """How the model of a line is quantised when it is loaded. A checkpoint that is quantised itself is not seen."""
+def quantised(line: Line, run: Run | None, call: TrainerCall | None = None) -> Quantised:
+    """How the model of a line is quantised when it is loaded. A checkpoint that is quantised itself is not seen.
+
+    With `call`, a model that is named is one that TRL loads with the `model_init_kwargs` of that trainer.
+    """
     load = loader(line)
-    if load is None:
+    if load is not None:
+        return _of_arguments(load.argument, load, run)
+    if call is None or not is_name(line.made) or not call.trainer.startswith("trl."):
         return Quantised("unknown")
-    for name, bits in (("load_in_4bit", "4bit"), ("load_in_8bit", "8bit")):
-        made = only(load.argument(name), run)
-        if made is None:
+    if not is_absent(call.given("quantization_config")):  # a parameter of GRPO and others from trl 1.9 on
+        config = only(call.given("quantization_config"), run)
+        return Quantised("unknown") if config is None else _of_config(config, run)
+    kwargs = only(call.field("model_init_kwargs"), run)
+    if kwargs is None or kwargs.kind not in ("dict", "absent", "literal"):
+        return Quantised("unknown")
+    return _of_arguments(kwargs.entry, kwargs, run) if kwargs.kind == "dict" else Quantised("none")
+
+
+def is_name(made: Made) -> bool:
+    """Whether a trainer is given the name of a model, which it loads itself."""
+    return made.kind == "field" or (made.kind == "literal" and isinstance(made.value, str))
+
+
+def _of_arguments(asked: Callable[[str], Options], load: Made, run: Run | None) -> Quantised:
+    for name, bits in _SWITCHES:
+        made = only(asked(name), run)
+        value = UNKNOWN if made is None else value_in(made, run)
+        if made is None or value is UNKNOWN:
             return Quantised("unknown")
-        value = value_in(made, run)
         if value is True:
-            return Quantised(bits, made)  # type: ignore[arg-type]
-        if value is UNKNOWN:
-            return Quantised("unknown")
+            return Quantised(bits, made)
         if made.kind == "absent" and is_unsloth(load) and name == "load_in_4bit":
             return Quantised("4bit", load)  # the default of its loaders
-    config = only(load.argument("quantization_config"), run)
+    config = only(asked("quantization_config"), run)
     return Quantised("unknown") if config is None else _of_config(config, run)
 
 
@@ -98,22 +119,19 @@ def _of_config(config: Made, run: Run | None) -> Quantised:
         return Quantised("other", config)
     if config.name == "get_quantization_config":
         holders = config.argument("model_args", 0)
-        for name, bits in (("load_in_4bit", "4bit"), ("load_in_8bit", "8bit")):
-            values = [value_in(one, run) for holder in holders for one in holder.attribute(name)]
-            if len(values) != 1 or values[0] is UNKNOWN:
-                return Quantised("unknown")
-            if values[0] is True or values[0] == "true":
-                return Quantised(bits, config)  # type: ignore[arg-type]
-        return Quantised("none")
-    if config.name != "BitsAndBytesConfig":
+        asked = {name: tuple(one for holder in holders for one in holder.attribute(name)) for name, _ in _SWITCHES}
+        found = None
+    elif config.name == "BitsAndBytesConfig":
+        asked = {name: config.argument(name, position) for name, position in (("load_in_8bit", 0), ("load_in_4bit", 1))}
+        found = config
+    else:
         return Quantised("unknown")
-    for position, (name, bits) in enumerate((("load_in_8bit", "8bit"), ("load_in_4bit", "4bit"))):
-        made = only(config.argument(name, position), run)
-        value = UNKNOWN if made is None else value_in(made, run)
-        if value is UNKNOWN:
+    for name, bits in _SWITCHES:
+        values = [value_in(one, run) for one in possible_in(asked[name], run)]
+        if len(values) != 1 or values[0] is UNKNOWN:
             return Quantised("unknown")
-        if value is True:
-            return Quantised(bits, config, config)  # type: ignore[arg-type]
+        if values[0] is True or values[0] == "true":
+            return Quantised(bits, config, found)
     return Quantised("none")
 
 

@@ -1,0 +1,68 @@
+"""TRL704: a quantised model is to be trained, and no adapter is put on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks._trainer_rule import TrainerRule, place_for, runs_or_none, seen_at
+from trl_lint.finding import Finding
+from trl_lint.regexes import regex
+
+if TYPE_CHECKING:
+    from trl_lint.project.runs import Run
+    from trl_lint.project.trainercall import TrainerCall
+    from trl_lint.project.trainercall.models import Quantised
+
+# Those whose constructor is that of `transformers.Trainer` in every release.
+_TRAINERS = frozenset(
+    {
+        "BCOTrainer", "CPOTrainer", "DPOTrainer", "GKDTrainer", "GRPOTrainer", "KTOTrainer", "ORPOTrainer",
+        "PRMTrainer", "RewardTrainer", "SFTTrainer", "Seq2SeqTrainer", "Trainer",
+    }
+)  # fmt: skip
+# Functions that put an adapter on a model in place, by their names.
+_IN_PLACE = regex(r"\b(?:add|inject|load|attach|apply|init|set|setup)_\w{0,40}(?:adapter|lora|peft)", re.IGNORECASE)
+
+
+class QuantisedModelWithoutAdapter(TrainerRule):
+    code = "TRL704"
+    needles = (b"load_in_4bit", b"load_in_8bit")
+
+    def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
+        if call.name not in _TRAINERS or "unsloth" in call.module.names.modules():
+            return
+        if _IN_PLACE.search(call.module.text) is not None:
+            return
+        for run in runs_or_none(call):
+            found = read_bare(call, run)
+            if found is None or found.place is None:
+                continue
+            bits = found.bits.removesuffix("bit")
+            message = (
+                f"the model is loaded in {bits} bits and nothing puts an adapter on it: the trainer stops, because "
+                "quantised weights cannot be trained; give it a `peft_config`, or load the model unquantised"
+            )
+            where = (run.launch.location._replace(message="the run"),) if run is not None else ()
+            yield self.finding(
+                place_for(call, found.place), message, related=(*seen_at(call, found.place, "quantised here"), *where)
+            )
+            return
+
+
+def read_bare(call: TrainerCall, run: Run | None) -> Quantised | None:
+    """How the model of a trainer is quantised in a run in which it certainly has no adapter; None where it may."""
+    from trl_lint.project.trainercall.facts import argument_of
+    from trl_lint.project.trainercall.models import has_adapter, is_name, possible_lines, quantised
+
+    if argument_of(call, "peft_config", run) is not None:
+        return None
+    lines = possible_lines(call.lines("model"), run)
+    if not lines or any(has_adapter(line) is not False and not is_name(line.made) for line in lines):
+        return None
+    found = [quantised(line, run, call) for line in lines]
+    return found[0] if all(one.bits in ("4bit", "8bit") for one in found) else None
+
+
+rule = QuantisedModelWithoutAdapter()

@@ -1,0 +1,83 @@
+"""Quantised weights of the models that trainers are given, in runs with FSDP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.checks._started import several_started
+from trl_lint.checks._trainer_rule import place_for, seen_at
+from trl_lint.checks.rule import Rule
+from trl_lint.finding import Finding, Location
+from trl_lint.missing import UNKNOWN
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.trainercall.models import Quantised, is_unsloth, only, possible_lines, quantised
+from trl_lint.project.trainercall.running import value_in
+from trl_lint.sources.nodes import find_entry
+
+_INTEGERS = frozenset({"uint8", "int8", "torch.uint8", "torch.int8"})
+# Options of `accelerate launch` by which the backend, or its version, is another than that of the config.
+_OTHERS = frozenset({"--multi_gpu", "--use_deepspeed", "--use_megatron_lm", "--cpu", "--tpu", "--fsdp_version"})
+
+
+def integer_weight_findings(rule: Rule, call: TrainerCall) -> Iterator[Finding]:
+    """The quantised model that a trainer is given, in the first run in which FSDP cannot flatten it."""
+    for started in several_started(call.module.path, call.project):
+        place = first_fsdp(started.run)
+        if place is None:
+            continue
+        lines = possible_lines(call.lines("model"), started.run)
+        found = [quantised(line, started.run, call) for line in lines if not is_unsloth(line.source)]
+        if not found or len(found) < len(lines) or not all(is_integer(one, started.run) for one in found):
+            continue
+        first = found[0]
+        if first.place is None:
+            continue
+        related = (*seen_at(call, first.place, "quantised here"), place, *started.related)
+        yield rule.finding(place_for(call, first.place), _message(first), related=related)
+        return
+
+
+def _message(found: Quantised) -> str:
+    if found.bits == "8bit":
+        return (
+            'FSDP stops at these 8-bit weights ("Cannot flatten integer dtype tensors"): load the model in 4 bits with '
+            "`bnb_4bit_quant_storage`, or unquantised"
+        )
+    return (
+        'FSDP stops at 4-bit weights that are stored as integers ("Cannot flatten integer dtype tensors"): give '
+        "`bnb_4bit_quant_storage` the dtype that the model is loaded in, such as torch.bfloat16"
+    )
+
+
+def is_integer(found: Quantised, run: Run | None) -> bool:
+    """Whether quantised weights are certainly stored as integers."""
+    if found.bits == "8bit":
+        return True
+    if found.bits != "4bit" or found.place is None:
+        return False
+    if found.config is None:
+        return found.place.kind == "literal"  # the switch of `from_pretrained`, which has no storage beside it
+    storage = only(found.config.argument("bnb_4bit_quant_storage"), run)
+    if storage is None:
+        return False
+    if storage.kind == "name":
+        return storage.origin in _INTEGERS
+    value = value_in(storage, run)
+    return value is None or (value is not UNKNOWN and value in _INTEGERS)
+
+
+def first_fsdp(run: Run) -> Location | None:
+    """Where a run is told to use FSDP in its first version; None where it is not, or another, or nobody knows."""
+    options = run.launch.options.keys()
+    if run.launch.launcher != "accelerate" or not options.isdisjoint(_OTHERS):
+        return None
+    config = run.accelerate
+    if config is None:
+        is_told = "--use_fsdp" in options and "--config_file" not in options
+        return run.launch.location._replace(message="FSDP") if is_told else None
+    entry = find_entry(config.root, "distributed_type")
+    if entry is None or config.value("distributed_type") != "FSDP":
+        return None
+    version = config.value("fsdp_config.fsdp_version")
+    return config.place(entry, "FSDP") if version in (None, 1, "1") else None

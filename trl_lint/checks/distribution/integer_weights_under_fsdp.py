@@ -1,0 +1,25 @@
+"""TRL116: FSDP is to flatten weights that are stored as integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trl_lint.checks._trainer_rule import RunTrainerRule
+from trl_lint.finding import Finding
+
+if TYPE_CHECKING:
+    from trl_lint.project.trainercall import TrainerCall
+
+
+class IntegerWeightsUnderFsdp(RunTrainerRule):
+    code = "TRL116"
+    needles = (b"load_in_4bit", b"load_in_8bit")
+
+    def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
+        from trl_lint.checks.distribution._integer_weights import integer_weight_findings
+
+        yield from integer_weight_findings(self, call)
+
+
+rule = IntegerWeightsUnderFsdp()
