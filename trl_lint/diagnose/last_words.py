@@ -74,6 +74,13 @@ _RETRIES = regex(
 )
 _SUMMARY = regex(r"FAILED \S{1,600} - (?P<type>[\w.]{0,200}(?:Error|Exception))(?:: (?P<message>.*))?$")
 
+# A line of these expressions has one of these words: most lines have none, and are asked no more.
+_WORDS = (
+    "error: ", "OOMKilled", "low on resource", "ut of memory", "oom-kill", "NCCL WARN", "Xid", "device handle",
+    "killed due", "Watchdog", "entire process", "already in use", "pyarrow", "exit", "Exit", "Signal ", "signal", "SIG",
+    "not up yet", "thrown while", "Network error", "Retrying",
+)  # fmt: skip
+
 Words = Literal["", "outside", "words", "hint"]
 
 
@@ -82,11 +89,12 @@ def kind_of_words(text: str) -> Words:
 
     "" if it is none of these.
     """
-    if _OUTSIDE.search(text):
+    is_told = any(word in text for word in _WORDS)
+    if is_told and _OUTSIDE.search(text):
         return "outside"
-    if _ENDS.match(text) or _REPORTS.search(text):
+    if _ENDS.match(text) or (is_told and _REPORTS.search(text)):
         return "words"
-    return "hint" if _RETRIES.search(text) else ""
+    return "hint" if is_told and _RETRIES.search(text) else ""
 
 
 def read_summary(text: str) -> tuple[str, str] | None:

@@ -27,13 +27,13 @@ _FLOOD = 4000
 _TAIL = 8 << 20
 _STALE = 4000
 _MAX_STREAMS = 2048
+_SHORT, _MOST_IDLE = 250, 1000
 # Every one of them costs about 0.8 ms for a megabyte of log.
 WORDS = (
     b"Traceback", b"rror", b"xception", b'  File "', b"ssert", b"illed", b"Signal ", b"CANCELLED", b"oom", b"bort",
     b"Segmentation", b"not found", b"No such", b"nan", b"arning", b"ersion", b"LLM engine", b"Could not", b"Cannot ",
     b"No solution", b"Xid", b"timeout", b"Duplicate", b"Successfully installed", b"exitcode", b"NCCL WARN",
-    b"already in use", b"return code", b"low on resource", b"CUDA SETUP", b"not up yet", b"SIGTERM", b"SIGHUP",
-    b"Terminated", b"Hangup", b"xit Code",
+    b"already in use", b"return code", b"low on resource", b"CUDA SETUP", b"not up yet", b"SIGTERM",
 )  # fmt: skip
 _STEPS = (b"'loss':", b'"loss":', b"step:")
 _ROOT_CAUSE = regex(r"Root Cause \(first observed failure\)")
@@ -161,6 +161,7 @@ class Scanner:
         self._open: set[str] = set()
         self._table = 0
         self._rest = b""
+        self._idle: set[bytes] = set()  # short lines that were noted and were part of nothing: warnings come again
 
     @property
     def is_in_traceback(self) -> bool:
@@ -226,6 +227,9 @@ class Scanner:
         log.lines = base + block.count(b"\n")
 
     def _feed(self, raw: bytes, number: int, progress: int) -> None:
+        if raw in self._idle and not self._open and not self._table:
+            return
+        said_nothing = not self._open and len(raw) <= _SHORT and b"ignored" not in raw
         if len(raw) > 4 * _LONGEST:
             raw = raw[:_LONGEST]
         if b"\r" in raw and len(raw) > 20_000:
@@ -245,6 +249,10 @@ class Scanner:
                 self._open.discard(line.stream)
             if not self._is_of_a_table(line) and not is_part:
                 self.log.note(line)
+            else:
+                said_nothing = False
+        if said_nothing and not self._open and len(self._idle) < _MOST_IDLE:
+            self._idle.add(raw)
         if self._open and number % 64 == 0:
             self._close_stale(number)
 
