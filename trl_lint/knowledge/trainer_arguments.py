@@ -14,11 +14,12 @@ from trl_lint.records import NamedTuple
 
 
 class Made(NamedTuple):
-    """Calls that give an object of these classes, and of none beside them."""
+    """Calls that give an object of these classes, and of none beside them unless `subclasses` of them are asked for."""
 
     calls: tuple[str, ...]
     gives: frozenset[str]
     is_true: bool = False
+    subclasses: bool = False
 
 
 class _Objects(NamedTuple):
@@ -41,7 +42,7 @@ def made_by(dotted: str) -> Made | None:
 
 def thing_of(made: Made) -> Thing:
     """A new object of the kind."""
-    return Thing(made.gives, is_whole=True, is_true=made.is_true or None)
+    return Thing(made.gives, is_whole=not made.subclasses, is_true=made.is_true or None)
 
 
 def _is_like(dotted: str, pattern: str) -> bool:
