@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from documents import ROOT
 from tests.command_line import Shell
 from trl_lint import tracked
 from trl_lint.engine import check
+from trl_lint.project import launches
 from trl_lint.settings import Settings
 from trl_lint.workers import can_fork, jobs_for, runs_of, spread
 
@@ -114,6 +116,34 @@ def test_all_processes_write_one_record(tmp_path: Path):
         assert not record.is_inconsistent
         records.append((record.files, record.folders))
     assert records[0] == records[1]
+
+
+def test_notebooks_without_commands_are_found_by_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The report and the record are those of one process, and this one reads but a share of what holds no command."""
+    (tmp_path / "requirements.txt").write_text("trl==0.15.2\n")
+    (tmp_path / "train.py").write_text(
+        "from trl import GRPOConfig\n\nconfig = GRPOConfig(fp16=True, max_grad_norm=0)\n"
+    )
+    for number in range(80):
+        lines = [f"x = {number}\n", "!python train.py --seed 1" if number % 10 == 0 else "!pip install trl==0.15.2"]
+        cell = {"cell_type": "code", "source": lines, "metadata": {}, "outputs": [], "execution_count": None}
+        notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        (tmp_path / f"n{number}.ipynb").write_text(json.dumps(notebook))
+    read: list[str] = []
+    look = launches.read_launches
+    monkeypatch.setattr(launches, "read_launches", lambda file: (read.append(file.path), look(file))[1])
+    records, found, reads = [], [], []
+    for jobs in (1, 2):
+        read.clear()
+        record = tracked.Record()
+        with tracked.recording(record):
+            found.append(check([str(tmp_path)], Settings(root=str(tmp_path)), jobs=jobs).findings)
+        records.append((record.files, record.folders, record.contents, record.used))
+        reads.append(sum(path.endswith(".ipynb") for path in read))
+    assert found[0] == found[1] != []
+    assert records[0] == records[1]
+    assert reads[0] == 80
+    assert reads[1] < 80
 
 
 def test_bad_numbers_of_jobs(sh: Shell):

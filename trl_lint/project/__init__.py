@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -45,7 +45,7 @@ _READMES = ("README.md", "README.rst", "README")
 _PACKAGE_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 
 # A context file above this size is data, not configuration; it is never read for its surroundings' sake.
-_CONTEXT_FILE_BYTES = 1_000_000
+CONTEXT_FILE_BYTES = 1_000_000
 _LOCK_FILE_BYTES = 50_000_000
 # A tree of syntax is ten times its text. Those beyond this number are parsed again where they are needed again.
 _MOST_MODULES = 100
@@ -294,11 +294,16 @@ class Project:
 
         found: list[Launch] = []
         for path in self.paths():
-            if holds_launches(path) and not is_larger(path, _CONTEXT_FILE_BYTES):
+            if holds_launches(path) and not is_larger(path, CONTEXT_FILE_BYTES):
                 with suppress(OSError, SourceError):
                     if not word or self.files.holds(path, word):
                         found.extend(self._launches_ahead(path))
         return found
+
+    def know_no_launches(self, paths: Iterable[str]) -> None:
+        """Believe of files that they hold no launch."""
+        for path in paths:
+            self._readings.setdefault(("launches", path), ([], None))
 
     def _launches_ahead(self, path: str) -> list[Launch]:
         was_open = self.files.is_open(path)
@@ -359,7 +364,7 @@ class Project:
         return self._parsers
 
     def _all_parsers(self) -> list[ScriptParser]:
-        scripts = [path for path in self.paths() if not is_larger(path, _CONTEXT_FILE_BYTES)]
+        scripts = [path for path in self.paths() if not is_larger(path, CONTEXT_FILE_BYTES)]
         return [found for path in scripts if (found := self.parser_in(path)) is not None]
 
     def documents(self, kind: str) -> list[Document]:
@@ -371,7 +376,7 @@ class Project:
     def _all_documents(self) -> list[Document]:
         found = []
         for path in self.paths():
-            if path.endswith(DOCUMENT_SUFFIXES) and not is_larger(path, _CONTEXT_FILE_BYTES):
+            if path.endswith(DOCUMENT_SUFFIXES) and not is_larger(path, CONTEXT_FILE_BYTES):
                 with suppress(OSError, SourceError):
                     if (document := self.document_in(path)) is not None:
                         found.append(document)

@@ -1,0 +1,50 @@
+"""Notebooks are large and hold few commands: which of them hold none is found out by all processes of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from trl_lint import budget, tracked
+from trl_lint.project import CONTEXT_FILE_BYTES, Project, is_larger
+from trl_lint.records import NamedTuple
+from trl_lint.sources import SourceError
+from trl_lint.workers import spread
+
+# Below so many notebooks, it costs more to share them out than to read them.
+_WORTH_NOTEBOOKS = 60
+
+
+class _Silent(NamedTuple):
+    """The files of a share that hold no launch, and what was looked at to find out."""
+
+    paths: list[str]
+    record: tracked.Record | None
+
+
+def read_notebooks_ahead(project: Project, jobs: int) -> None:
+    """Let so many processes, this one among them, look for notebooks without commands; the project knows them then."""
+    notebooks = [
+        path for path in project.paths() if path.endswith(".ipynb") and not is_larger(path, CONTEXT_FILE_BYTES)
+    ]
+    if len(notebooks) < _WORTH_NOTEBOOKS:
+        return
+
+    def look(paths: Iterable[str]) -> _Silent:
+        with budget.watched():
+            return _Silent(list(_without_launches(paths, project)), tracked.current())
+
+    for found in spread(notebooks, jobs, look):
+        project.know_no_launches(found.paths)
+        tracked.take_over(found.record)
+
+
+def _without_launches(paths: Iterable[str], project: Project) -> Iterator[str]:
+    """What cannot be read, or takes too long, is left to whoever asks for it again."""
+    for path in paths:
+        with suppress(OSError, SourceError):
+            was_open = project.files.is_open(path)
+            if not project.launches_in(path):
+                yield path
+            if not was_open:
+                project.files.forget(path)
