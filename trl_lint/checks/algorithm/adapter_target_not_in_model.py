@@ -1,0 +1,163 @@
+"""TRL722: LoRA is given names of layers that the model does not have, or none where PEFT knows none for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.checks.drift._calls import is_unsloth
+from trl_lint.checks.rule import Rule
+from trl_lint.checks.verdict import Level, judge_releases
+from trl_lint.finding import Finding
+from trl_lint.grading import Evidence, graded
+from trl_lint.knowledge.architectures import adapted_names, default_targets, is_composed, parameter_names
+from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.models import Family, family_of
+from trl_lint.project import Project
+from trl_lint.project.stack import environment_at
+from trl_lint.project.trainercall import Line, Made, TrainerCall, is_absent, trainer_calls
+from trl_lint.python.module import PythonModule
+from trl_lint.records import NamedTuple
+from trl_lint.words import listed
+
+_TRANSFORMERS = "models/transformers"
+_MOST_SHOWN = 8
+_HEADS = frozenset({"lm_head", "score", "qa_outputs", "classifier", "summary"})
+# With these the names are taken otherwise, or other modules are adapted besides.
+_OTHER_WAYS = ("target_parameters", "exclude_modules", "layer_replication")
+
+
+class Adapter(NamedTuple):
+    """The LoRA of a trainer: its config, and the one model that it is put on."""
+
+    config: Made
+    identifier: str
+    family: Family
+
+
+class AdapterTargetNotInModel(Rule):
+    code = "TRL722"
+    imports = ("peft",)
+    words = (b"LoraConfig",)
+    skips_tests = True
+
+    def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
+        if is_unsloth(module):
+            return  # it has defaults of its own, and loads other classes
+        for call in trainer_calls(module, project):
+            for adapter in _adapters(call):
+                yield from self._judge(adapter, project)
+
+    def _judge(self, adapter: Adapter, project: Project) -> Iterator[Finding]:
+        given = adapter.config.argument("target_modules")
+        if not all(is_absent(adapter.config.argument(name)) for name in _OTHER_WAYS):
+            return
+        if is_absent(given):
+            yield from self._without_targets(adapter, project)
+            return
+        targets = _texts(given)
+        known = known_names(adapter.family.name) if targets else frozenset()
+        foreign = [name for name in targets if name.isidentifier() and name not in known] if known else []
+        if not foreign:
+            return
+        shown = listed([f"`{name}`" for name in foreign[:_MOST_SHOWN]])
+        has = ", ".join(f"`{name}`" for name in sorted(_shown_names(adapter.family.name)))
+        if len(foreign) == len(targets):
+            level, what = graded("error", Evidence(always=True)), "PEFT stops, because no target is found"
+        else:
+            level, what = "warning", "PEFT leaves them out silently"
+        are = "are no layers" if len(foreign) > 1 else "is no layer"
+        yield self.finding(
+            given[0].location,
+            f"{shown} {are} of {adapter.identifier} ({adapter.family.name}): {what}; it has {has}",
+            severity=level,
+            related=(adapter.config.location._replace(message="the adapter"),),
+        )
+
+    def _without_targets(self, adapter: Adapter, project: Project) -> Iterator[Finding]:
+        kind = adapter.family.model_type
+        config = adapter.config
+        environment = environment_at(config.frame.module, config.node, project, "peft")
+        chosen = environment.choices.get("peft") if environment is not None else None
+        if chosen is None:
+            return
+        verdict = judge_releases(chosen, lambda version: default_targets(kind, version) == (), Level(self))
+        if verdict is not None:
+            yield self.finding(
+                config.location,
+                f"LoRA of PEFT knows no layers to adapt in `{kind}` ({adapter.identifier}): it stops and asks for "
+                f"`target_modules` ({verdict.scope})",
+                severity=verdict.severity,
+                related=verdict.related,
+            )
+
+
+def _adapters(call: TrainerCall) -> Iterator[Adapter]:
+    """The LoRA configs of a trainer whose model is certainly one."""
+    lines = call.lines("model")
+    names = {_identifier(line, call) for line in lines}
+    identifier = names.pop() if len(names) == 1 else ""
+    family = family_of(identifier) if identifier else None
+    if family is None:
+        return
+    given = [made for made in call.given("peft_config") if made.kind != "absent" and not made.is_none]
+    wrapped = [line.step("get_peft_model") for line in lines]
+    for step in wrapped:
+        given += step.argument("peft_config", 1) if step is not None else ()
+    for made in dict.fromkeys(given):
+        is_plain = made.kind == "call" and made.name == "LoraConfig" and made.origin.startswith("peft.")
+        if is_plain and not made.changes:
+            yield Adapter(made, identifier, family)
+
+
+def _identifier(line: Line, call: TrainerCall) -> str:
+    """The id of the model that a line begins with, "" where it is not known or brings code of its own."""
+    source = line.source
+    if source.kind == "literal":
+        options = call.field("model_init_kwargs")
+        if not is_absent(call.given("args")) and not all(one.kind == "absent" or one.is_none for one in options):
+            return ""
+        return source.value if isinstance(source.value, str) else ""
+    is_load = source.kind == "call" and source.name == "from_pretrained" and source.origin.startswith("transformers.")
+    if not is_load or not _is_off(source, "trust_remote_code"):
+        return ""
+    path = source.argument("pretrained_model_name_or_path", 0)
+    values = {made.value for made in path if made.kind == "literal" and isinstance(made.value, str)}
+    return str(values.pop()) if len(values) == 1 and len(path) == 1 else ""
+
+
+def _is_off(made: Made, name: str) -> bool:
+    return all(one.kind == "absent" or one.value is False for one in made.argument(name))
+
+
+def _texts(options: tuple[Made, ...]) -> list[str]:
+    """The names of a list that is written down; none where it may be another, or is one text: a pattern."""
+    if len(options) != 1:
+        return []
+    items = options[0].items()
+    if not items:
+        return []
+    found = [item[0].value if len(item) == 1 and item[0].kind == "literal" else None for item in items]
+    names = [text.rpartition(".")[2] for text in found if isinstance(text, str)]
+    return names if len(names) == len(found) else []
+
+
+def known_names(family: str) -> frozenset[str]:
+    """The names of layers that a family has had in any release; none where it has parts of other families."""
+    found: set[str] = set()
+    for version in releases(_TRANSFORMERS):
+        names = adapted_names(family, version)
+        if names is not None:
+            if is_composed(family, version):
+                return frozenset()
+            found |= names | (parameter_names(family, version) or frozenset())
+    return frozenset(found)
+
+
+def _shown_names(family: str) -> frozenset[str]:
+    """The linear layers of the newest release, without heads and embeddings."""
+    names = adapted_names(family, releases(_TRANSFORMERS)[-1]) or frozenset()
+    embeddings = ("embed", "wte", "wpe", "word_")
+    return frozenset(name for name in names - _HEADS if not name.startswith(embeddings))
+
+
+rule = AdapterTargetNotInModel()
