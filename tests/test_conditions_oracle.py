@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.conditions_oracle import is_by, judge, refusals
-from trl_lint.knowledge import conditions
+from trl_lint.knowledge import conditions, conditions_join
 
 ANSWERS = sorted((Path(__file__).parent / "oracle" / "conditions").glob("*.json"))
 CASES = [
@@ -56,8 +56,10 @@ def test_who_ignores_assignments_states_false_refusals(monkeypatch: pytest.Monke
 
 def forget() -> None:
     """Let go of what was read of the conditions."""
-    for read in (conditions._at, conditions._rows, conditions._positions):
-        read.cache_clear()
+    for module in (conditions, conditions_join):
+        for value in vars(module).values():
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()
 
 
 def test_there_are_answers_of_several_pairs_of_releases() -> None:

@@ -258,7 +258,7 @@ ROWS = (
         script(trainer("SFT", "padding_free=True")),
         ">=1.0.0",
         ">=0.28.0",
-        (script(trainer("KTO", "per_device_train_batch_size=1, learning_rate=1e-6")), ">=0.25.0,<0.29"),
+        (script(trainer("SFT", "loss_type='chunked_nll', use_liger_kernel=True")), ">=1.14.0,<1.16"),
     ),
     Row(
         "TRL404",

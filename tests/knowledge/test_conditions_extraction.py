@@ -54,6 +54,9 @@ def told(found: list[Condition]) -> list[tuple[str, str]]:
         ("try:\n    import peft\nexcept ImportError:\n    raise ImportError('x')", "not installed('peft')"),
         ("while self.a:\n    self.a = self.b\nif self.a:\n    raise ValueError('x')", ""),
         ("self.c['k'] = 1\nif 'k' in self.c:\n    raise ValueError('x')", "'k' in c | {'k': 1}"),
+        ("if hasattr(self.c, '__len__') and len(self.c) == 1:\n    self.c = self.c[0]\n"
+         "if self.c == 'x':\n    raise ValueError('x')",
+         "(c[0] if isinstance(c, (str, list, tuple, dict, set)) and len(c) == 1 else c) == 'x'"),
         ("self.c.insert(0, 1)\nif len(self.c) != 2:\n    raise ValueError('x')", ""),
         ("if not 0 <= self.a <= 1:\n    raise ValueError('x')", "not (0 <= a and a <= 1)"),
         ("if (self.a != 0) ^ (self.b != 0):\n    raise ValueError('x')", "(a != 0) ^ (b != 0)"),
@@ -133,6 +136,34 @@ def test_a_base_from_another_package_runs_in_its_place() -> None:
         ("refuse", "ValueError: run", "world_size == 1 or rank() == 0"),
         ("before", "bf16", "not fp16 if bf16 is None else bf16"),
         ("base", "transformers:TrainingArguments", "True"),
+    ]
+
+
+def test_fields_that_the_base_does_not_know_stay_what_they_are() -> None:
+    heir = """
+from dataclasses import dataclass
+from transformers import TrainingArguments
+
+@dataclass
+class MyConfig(TrainingArguments):
+    kinds: list = None
+    logging_steps: float = 10
+
+    def __post_init__(self):
+        if isinstance(self.kinds, str):
+            self.kinds = [self.kinds]
+        self.logging_steps = self.logging_steps or 1
+        super().__post_init__()
+        if len(self.kinds) != 1:
+            raise ValueError("one")
+        if self.logging_steps > 5:
+            raise ValueError("five")
+"""
+    found = [each for each in modules({"pkg/config.py": heir}) if each.kind in ("refuse", "before")]
+    assert [(each.sentence, each.condition) for each in found] == [
+        ("ValueError: one", "len([kinds] if isinstance(kinds, str) else kinds) != 1"),
+        ("ValueError: five", "base.logging_steps > 5"),
+        ("logging_steps", "logging_steps or 1"),
     ]
 
 

@@ -101,7 +101,7 @@ def spoken(name: str, versions: dict[str, str]) -> list[Statement]:
     if not name.endswith("Trainer"):
         return list(statements("trl", name, versions, Defaults(name, versions)))
     config = name.removesuffix("Trainer") + "Config"
-    return list(trainer_statements("trl", name, config, versions, Defaults(config, versions)))
+    return list(trainer_statements("trl", name, f"trl.{config}", versions, Defaults(config, versions)))
 
 
 @pytest.mark.parametrize("version", list(_positions("trl")))

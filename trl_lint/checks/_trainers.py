@@ -10,7 +10,7 @@ from trl_lint.python.guards import last_name
 from trl_lint.python.module import PythonModule
 
 # Those that are a `transformers.Trainer` in every release; PPO, and RLOO up to 0.21, have a loop of their own.
-_TRAINERS = frozenset(
+HF_TRAINERS = frozenset(
     {
         "transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.BCOTrainer", "trl.CPOTrainer", "trl.DPOTrainer",
         "trl.GKDTrainer", "trl.GRPOTrainer", "trl.KTOTrainer", "trl.ORPOTrainer", "trl.PRMTrainer", "trl.RewardTrainer",
@@ -51,11 +51,18 @@ def library_trainer(run: Run) -> ast.Call | None:
 
 @per_module
 def _only_trainer(module: PythonModule) -> ast.Call | None:
+    found = only_trainer(module)
+    return found[0] if found is not None and found[1] in HF_TRAINERS else None
+
+
+@per_module
+def only_trainer(module: PythonModule) -> tuple[ast.Call, str] | None:
+    """The call that builds the only trainer of a module, and its dotted name, if both are certain."""
     found = [call for call in module.calls if last_name(call.func).endswith("Trainer")]
     if len(found) != 1 or not module.names.is_certain(found[0].func):
         return None
     origins = module.names.origins(found[0].func)
-    return found[0] if len(origins) == 1 and origins <= _TRAINERS else None
+    return (found[0], next(iter(origins))) if len(origins) == 1 else None
 
 
 def is_compared(run: Run) -> bool:

@@ -135,13 +135,15 @@ def statements(
 def trainer_statements(
     package: str, name: str, config: str, versions: Mapping[str, str], world: World, asked: Asked | None = None
 ) -> Iterator[Statement]:
-    """Everything that a trainer says of its arguments and of a config of this class, which was made before.
+    """Everything that a trainer says of its arguments and of a config (its dotted class), which was made before.
 
-    `world` answers for the fields as the config was given them.
+    `world` answers for the fields as the config was given them. The `Trainer` of transformers, as the base of one of
+    trl, sees a config of trl as `TrainingArguments` was given it.
     """
-    joined = _joined(package, config, versions, world, asked)
+    owner, cls = config.partition(".")[0], config.rpartition(".")[2]
+    joined = _joined(owner, cls, versions, world, asked)
     for each in _wanted(package, name, versions.get(package, ""), asked):
-        yield Statement(package, each, joined)
+        yield Statement(package, each, joined if package == owner else joined.given())
 
 
 def _joined(package: str, name: str, versions: Mapping[str, str], world: World, asked: Asked | None) -> Joined:

@@ -67,6 +67,7 @@ class Run:
         self.origin = origin
         self.files = files or {}
         self.is_launched = True  # by a command of the project; see `bare_run`
+        self.is_partial = False  # whether what is not said of it may be said where nobody looks
         self._fields: dict[str, Setting | Missing] = {}  # asked for by many rules, each for many releases
         self._signatures: dict[tuple[tuple[str, str], ...], Signature | None] = {}
 

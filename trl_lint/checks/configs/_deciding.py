@@ -64,6 +64,7 @@ def deciding_values(world: RunWorld, statement: Statement, named: str = "") -> D
     told = [
         f"`{field}` is {_shown(world, field, said)}" + (" by default" if said.location is None else "")
         for field, said in settings
+        if said.location is not None or not world.is_old_name(field)
     ]
     told += [_told(name, value.value, value.location == call) for name, value in arguments]
     given = tuple(value.location._replace(message=f"`{name}`") for name, value in arguments if value.location != place)

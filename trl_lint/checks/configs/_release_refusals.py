@@ -45,12 +45,16 @@ def _is_warning(said: Said) -> bool:
 
 
 def refusals_in(run: Run, rule: Rule) -> Iterator[Refusal]:
-    """What the releases in use refuse of the values of a run, as far as it belongs to the rule."""
-    for said in said_of(run):
-        if not _is_warning(said):
-            refusal = _refusal(run, rule, said)
-            if refusal is not None and refusal.code == rule.code:
-                yield refusal
+    """What the releases in use refuse of the values of a run, as far as it belongs to the rule.
+
+    Where a config is not even made, no trainer says anything of the same value.
+    """
+    known = [(said, _refusal(run, rule, said)) for said in said_of(run) if not _is_warning(said)]
+    found = [(said, refusal) for said, refusal in known if refusal is not None]
+    made = {refusal.location for said, refusal in found if not said.speaker.is_trainer}
+    for said, refusal in found:
+        if refusal.code == rule.code and not (said.speaker.is_trainer and refusal.location in made):
+            yield refusal
 
 
 def _refusal(run: Run, rule: Rule, said: Said) -> Refusal | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from trl_lint.checks._trainers import HF_TRAINERS
 from trl_lint.checks.configs._run_world import RunWorld, Values
 from trl_lint.knowledge.condition_answers import Answers
 from trl_lint.knowledge.conditions import has_conditions
@@ -40,6 +41,7 @@ _MOST_RELEASES = 200  # of a package; there are not that many
 _ANY_CONFIG = frozenset({"Trainer", "Seq2SeqTrainer"})
 # What holds a call whose failure is expected: `with pytest.raises(ValueError):`, `with self.assertRaises(…)`.
 _EXPECTING = ("raises", "assertRaises", "assertRaisesRegex", "assertWarns", "warns")
+_BASE = "transformers.Trainer"
 # Classes beside that of the training arguments whose constructors speak.
 _BESIDE = frozenset({"trl.ModelConfig", "trl.ScriptArguments"})
 
@@ -129,6 +131,8 @@ def _speakers(run: Run) -> Iterator[Speaker]:
         dotted = run.config.removesuffix("Config") + "Trainer"
         if _is_known(dotted):
             yield Speaker(dotted, is_trainer=True)
+        if dotted in HF_TRAINERS:
+            yield Speaker(_BASE, is_trainer=True)
     elif run.script is not None:
         yield from _trainers(run, run.script.module)
 
@@ -140,7 +144,7 @@ def _is_known(dotted: str) -> bool:
 
 def _trainers(run: Run, module: PythonModule) -> Iterator[Speaker]:
     """The trainers of the libraries that the script builds with the arguments of the run."""
-    from trl_lint.checks.configs._trainer_given import CallGiven
+    from trl_lint.checks.configs._trainer_given import CallGiven, HandedOn
     from trl_lint.checks.drift._calls import is_patched, is_unsloth
 
     if is_unsloth(module) or is_patched(module):
@@ -155,6 +159,8 @@ def _trainers(run: Run, module: PythonModule) -> Iterator[Speaker]:
         given = CallGiven(dotted, call, module)
         if call.args or any(given.argument(name, None) is not ABSENT for name in ("args", "config")):
             yield Speaker(dotted, given, is_trainer=True)
+            if dotted in HF_TRAINERS and dotted.startswith("trl."):
+                yield Speaker(_BASE, HandedOn(given), is_trainer=True)
 
 
 def _is_for(trainer: str, config: str) -> bool:
@@ -182,6 +188,8 @@ def _is_changed(run: Run) -> bool:
     if run.parser is not None:
         return run.parser.fields.is_changed
     script = run.script
+    if run.is_partial:
+        return False
     if script is None or script.call is None or is_expected_to_fail(script.module, script.call):
         return True
     fields = fields_of(script.call.func, script.module, run.project)
@@ -209,8 +217,7 @@ def _of_package(run: Run, speaker: Speaker, asked: str) -> Iterator[ByRelease]:
 def _statements(run: Run, speaker: Speaker, world: RunWorld, asked: Asked) -> Iterator[Statement]:
     if not speaker.is_trainer:
         return statements(speaker.package, speaker.name, world.versions, world, asked)
-    config = run.config.rpartition(".")[2]
-    return trainer_statements(speaker.package, speaker.name, config, world.versions, world, asked)
+    return trainer_statements(speaker.package, speaker.name, run.config, world.versions, world, asked)
 
 
 class _Concerning(dict[str, bool]):

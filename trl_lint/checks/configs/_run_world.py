@@ -74,7 +74,15 @@ class RunWorld:
     def setting(self, name: str) -> Setting | Missing:
         """What a field is and who said so."""
         said = self._read(name)
-        return self._default_of(name) if said is ABSENT else said
+        if said is not ABSENT:
+            return said
+        is_open = self.run.is_partial and not self.is_old_name(name)
+        return Missing.UNKNOWN if is_open else self._default_of(name)
+
+    def is_old_name(self, name: str) -> bool:
+        """Whether a field is deprecated: who wrote another one does not set this one as well."""
+        found = self._signature.parameters.get(name) if self._signature is not None else None
+        return found is not None and found.deprecated
 
     def is_doubtful(self, name: str) -> bool:
         """Whether the class may get another value than the run ends up with: the script assigns to it afterwards."""

@@ -6,23 +6,19 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import places
-from trl_lint.checks._runs import after_flags, is_overridden, recipe_launches
-from trl_lint.checks._trainers import library_trainer, uses_trainer
+from trl_lint.checks._runs import is_overridden
+from trl_lint.checks._trainers import library_trainer, only_trainer, uses_trainer
 from trl_lint.checks.configs._conditions import Read, all_hold
 from trl_lint.checks.verdict import Level, Verdict, judge_releases
 from trl_lint.finding import Location, Severity
-from trl_lint.grading import milder
 from trl_lint.knowledge.contradictions import COMPARING, Contradiction, contradictions, old_names
 from trl_lint.knowledge.ranges import holds
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import Setting, of_document
-from trl_lint.project.stack import Choices
-from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
-    from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.runs import Run
     from trl_lint.project.stack import Choice
@@ -31,6 +27,7 @@ _PACKAGES = ("trl", "transformers")
 _BACKENDS = ("DEEPSPEED", "FSDP")
 # Every trainer begins with a model, and none has its evaluation data among the first three.
 _POSITIONAL = 3
+_POSITIONS = {"model": 0, "ref_model": 1}  # of the trainers that have a reference model
 
 
 class Found(NamedTuple):
@@ -82,31 +79,6 @@ def _once(read: Read) -> Read:
         return known[field]
 
     return read_once
-
-
-def contradictions_in_recipe(document: Document, project: Project, code: str, severity: Severity) -> Iterator[Found]:
-    """What the arguments refuse in a recipe that no known run uses: of values that stand in it, one level lower.
-
-    Defaults, what a command may add, and the trainer are not known here.
-    """
-    if any(run.config for run in project.runs_with(document.path)):
-        return
-    choices = Choices(project.environment(document.path))
-    launches = recipe_launches(document, project)
-
-    def read(field: str) -> Setting | Missing:
-        said = of_document(document, field)
-        return said if isinstance(said, Setting) else UNKNOWN
-
-    for row in contradictions("transformers.TrainingArguments"):
-        if row.code != code or row.trainer or row.package not in choices:
-            continue
-        highest = after_flags(milder(severity), fields(row), launches)
-        if highest is None:
-            continue
-        found = _found(row, choices[row.package], lambda version: read, lambda version: read, Level(highest), ())
-        if found is not None:
-            yield found
 
 
 def _concerns(run: Run, row: Contradiction) -> bool:
@@ -252,11 +224,22 @@ _DERIVED: dict[str, Callable[[Run], Setting | Missing]] = {"backend": _backend, 
 
 
 def _of_trainer(run: Run, name: str) -> Setting | Missing:
-    """An argument of the call that builds the trainer; only whether there is one is known."""
-    call = library_trainer(run)
-    if call is None or run.script is None or len(call.args) > _POSITIONAL:
+    """An argument of the call that builds the trainer: whether there is one, and what it is as far as its text says."""
+    from trl_lint.checks.configs._trainer_given import CallGiven
+    from trl_lint.knowledge.condition_things import Thing
+
+    built = only_trainer(run.script.module) if run.script is not None else None
+    if built is None or run.script is None or not built[1].startswith("trl."):
         return UNKNOWN
-    given = argument(call, name, _POSITIONAL)
-    if given is ABSENT:
-        return Setting(None, "script", run.script.module.location(call.func))
-    return UNKNOWN
+    (call, trainer), module = built, run.script.module
+    given = CallGiven(trainer, call, module)
+    position = _POSITIONS.get(name)
+    found = given.argument(name, position)
+    if found is ABSENT:
+        is_clear = given.positional <= (_POSITIONAL if position is None else position)
+        return Setting(None, "script", module.location(call.func)) if is_clear else UNKNOWN
+    if isinstance(found, Missing):
+        return UNKNOWN
+    if isinstance(found.value, Thing):
+        return Setting("an object", "script", found.location)
+    return Setting(None, "script", found.location) if found.value is None else UNKNOWN

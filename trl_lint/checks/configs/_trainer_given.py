@@ -118,6 +118,24 @@ class CallGiven:
         return UNKNOWN
 
 
+class HandedOn:
+    """What the trainers of trl hand on to `transformers.Trainer`, their base, as they were given it."""
+
+    def __init__(self, given: Given) -> None:
+        self._given = given
+        self.trainer = given.trainer
+        self.location = given.location
+        self.positional = given.positional
+
+    def argument(self, name: str, position: int | None) -> Value | Missing:
+        return self._given.argument(name, position) if name in _HANDED_ON else UNKNOWN
+
+    def keywords(self) -> frozenset[str]:
+        return self._given.keywords()
+
+
+# `super().__init__(…, eval_dataset=eval_dataset, …)` in all of them: the data may be prepared by then, None stays None.
+_HANDED_ON = frozenset({"eval_dataset"})
 _DATA_SETS = frozenset({"Dataset", "IterableDataset", "DatasetDict", "IterableDatasetDict"})
 _WITH_SPLITS = {"DatasetDict": "Dataset", "IterableDatasetDict": "IterableDataset"}
 

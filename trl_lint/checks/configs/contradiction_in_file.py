@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.configs._trainer_contradictions import contradictions_in, contradictions_in_recipe
+from trl_lint.checks.configs._trainer_contradictions import contradictions_in
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location
 
@@ -33,7 +33,9 @@ class ContradictionInFile(Rule):
         if document.kind != "deepspeed":
             yield from self._check_twice(document)
         if document.definition.holds.script_fields:
-            for found in contradictions_in_recipe(document, project, self.code, self.page.severity):
+            from trl_lint.checks.configs._recipes_alone import stated_in_recipe
+
+            for found in stated_in_recipe(document, project, self):
                 yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 
     def _check_twice(self, document: Document) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._trainer_values import refused_values
 from trl_lint.checks.rule import Rule
-from trl_lint.finding import Finding, Location
+from trl_lint.finding import Finding
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -19,10 +19,18 @@ if TYPE_CHECKING:
 class ValueNotAllowed(Rule):
     code = "TRL402"
     documents = ("accelerate", "deepspeed")
+    holding = ("script_fields",)
     launches = True
     runs = True
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
+        if document.definition.holds.script_fields:
+            from trl_lint.checks.configs._recipes_alone import stated_in_recipe
+
+            for found in stated_in_recipe(document, project, self):
+                yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
+        if document.kind not in self.documents:
+            return
         from trl_lint.checks.configs import _accelerate_values, _deepspeed
         from trl_lint.checks.configs._problems import report
 
@@ -32,17 +40,18 @@ class ValueNotAllowed(Rule):
     def check_run(self, run: Run) -> Iterator[Finding]:
         from trl_lint.checks.configs._release_refusals import stated_in
 
-        told: set[Location | None] = set()
-        for refused in refused_values(run, self):
-            told.add(refused.setting.location)
-            yield self.finding(
-                refused.setting.location or run.launch.location,
-                refused.message,
-                severity=refused.verdict.severity,
-                related=refused.verdict.related,
-            )
-        for one in stated_in(run, self, told):
+        stated = list(stated_in(run, self, set()))
+        for one in stated:
             yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
+        told = {one.location for one in stated}
+        for refused in refused_values(run, self):
+            if refused.setting.location not in told:
+                yield self.finding(
+                    refused.setting.location or run.launch.location,
+                    refused.message,
+                    severity=refused.verdict.severity,
+                    related=refused.verdict.related,
+                )
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         from trl_lint.checks.configs import _openrlhf, _openrlhf_refusals, _verl_asserts, _verl_validation

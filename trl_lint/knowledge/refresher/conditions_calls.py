@@ -35,6 +35,7 @@ _PLAIN = frozenset({"len", "int", "float", "str", "abs", "min", "max", "sum", "s
                     "round", "bool", "sorted"})  # fmt: skip
 _METHODS = frozenset({"startswith", "endswith", "lower", "upper", "split", "strip", "keys", "values", "get", "replace",
                       "lstrip", "rstrip", "items", "isdigit"})  # fmt: skip
+_SIZED = ("str", "list", "tuple", "dict", "set")  # what a field may be that has a length
 _WARNERS = re.compile(r"(warnings|logger|logging)\.(warn|warning|warning_once|warning_rank0)")
 _RUN_TESTS = {
     "is_deepspeed_zero3_enabled": "zero3", "is_fsdp_managed_module": "fsdp", "is_fsdp_enabled": "fsdp",
@@ -128,11 +129,14 @@ def _call_super(node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term:
 
 
 def run_base(base: str, method: str, owner: str, frame: Frame) -> Term:
-    """A constructor of another package runs: what its fields were before is kept, what they are after is `base.x`."""
+    """A constructor of another package runs: what its fields were before is kept, what they are after is `base.x`.
+
+    Fields that it does not know stay what they are.
+    """
     machine = frame.machine
     if method in ("__post_init__", "__init__") and owner == "config":
         for (holder, name), value in list(machine.heap.items()):
-            if holder == owner:
+            if holder == owner and machine.may_change(base, name):
                 machine.before[name] = value
                 del machine.heap[holder, name]
         machine.ran.add(owner)
@@ -235,6 +239,8 @@ def _getattr(name: str, terms: list[Term], frame: Frame) -> Term:
         return unknown("a dynamic getattr")
     if is_block(terms[0], frame):
         return ask_block(terms[0], terms[1], None if name == "hasattr" else terms[2] if len(terms) > 2 else NONE, frame)
+    if name == "hasattr" and terms[1].parts[0] == "__len__" and terms[0].operator in ("field", "base"):
+        return _isinstance(terms[0], Term("tuple", *(Term("class", each) for each in _SIZED)))
     if terms[0].operator == "arg" or (terms[0].operator == "attribute"):
         return operation("call", *terms, names=(name,))
     if terms[0].operator != "object":
