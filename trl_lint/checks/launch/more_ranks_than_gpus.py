@@ -58,6 +58,8 @@ class MoreRanksThanGpus(Rule):
             yield from self._check_server(run, ids)
         elif server is not None:
             yield from self._check_sizes(run, server, ids)
+        elif run.framework == "verl":
+            yield from self._check_ray(run, ids)
         elif program is not None and program.starts_programs and not program.hides_gpus:
             yield from self._check_training(run, ids)
 
@@ -82,6 +84,16 @@ class MoreRanksThanGpus(Rule):
         if ranks > len(ids):
             yield self._finding(run, f"the server needs {ranks} GPUs", ids, ())
 
+    def _check_ray(self, run: Run, ids: tuple[str, ...]) -> Iterator[Finding]:
+        """A warning: a cluster that is running on the machine may have been started with other GPUs."""
+        from trl_lint.checks.launch._verl_gpus import wanted_gpus
+
+        wanted = wanted_gpus(run)
+        if wanted is not None and wanted.number > len(ids):
+            said = "" if wanted.places else ", by default"
+            what = f"verl asks Ray for {wanted.number} GPUs (`trainer.n_gpus_per_node`{said})"
+            yield self._finding(run, what, ids, wanted.places, is_mild=True)
+
     def _check_training(self, run: Run, ids: tuple[str, ...]) -> Iterator[Finding]:
         if not run.launch.options.keys().isdisjoint(_CPU) or _has_own_ids(run):
             return
@@ -90,14 +102,16 @@ class MoreRanksThanGpus(Rule):
             said = [("processes", run.processes)] if isinstance(run.processes, Setting) else []
             yield self._finding(run, f"{number} processes start on a machine", ids, places(said))
 
-    def _finding(self, run: Run, what: str, ids: tuple[str, ...], related: tuple[Location, ...]) -> Finding:
+    def _finding(
+        self, run: Run, what: str, ids: tuple[str, ...], related: tuple[Location, ...], is_mild: bool = False
+    ) -> Finding:
         word = run.launch.visible_word
         place = run.launch.location if word is None else run.launch.source.location(word.start, word.end)
         gpus = f"1 GPU ({ids[0]}) is" if len(ids) == 1 else f"{len(ids)} GPUs ({shown_ids(ids)}) are"
         return self.finding(
             place,
             f"{what}, and {gpus} visible",
-            severity=milder(self.page.severity, run.launch.is_documentation),
+            severity=milder(self.page.severity, is_mild or run.launch.is_documentation),
             related=(*related, run.launch.location._replace(message="the run")),
         )
 
