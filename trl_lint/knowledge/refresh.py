@@ -1,9 +1,9 @@
-"""Bring `rules/releases`, `rules/api`, `rules/conditions` and `rules/models` up to date:
-`python -m trl_lint.knowledge.refresh releases|api|conditions|models [PACKAGE…]`.
+"""Bring `rules/releases`, `rules/api`, `rules/conditions`, `rules/values` and `rules/models` up to date:
+`python -m trl_lint.knowledge.refresh releases|api|conditions|values|models [PACKAGE…]`.
 
 `releases` lists what the index has, `api` reads the archives and writes the API histories, `api --verify` checks them
-(`trl_lint.knowledge.refresher`), `conditions` adds what new releases refuse and warn about, `models` reads what they
-state about models.
+(`trl_lint.knowledge.refresher`), `conditions` adds what new releases refuse and warn about, `values` reads which texts
+their trainers know of a field, and `models` what they state about models.
 
 A command for those who work on the tool; nothing else imports it. Where the index tells no dates, the date already in
 the list is kept.
@@ -111,6 +111,15 @@ def refresh_conditions(names: list[str], anew: bool, asked: argparse.ArgumentPar
     return write_conditions(names or list(RECORDED), anew)
 
 
+def refresh_values(names: list[str], asked: argparse.ArgumentParser) -> int:
+    from trl_lint.knowledge.refresher.choices_build import SINCE
+    from trl_lint.knowledge.refresher.choices_build import refresh_values as write_values
+
+    if unknown := [name for name in names if name not in SINCE]:
+        asked.error(f"no such package: {', '.join(unknown)} (known: {', '.join(SINCE)})")
+    return write_values(names or list(SINCE))
+
+
 def verify_api(names: list[str], releases: dict[str, str]) -> int:
     from trl_lint.knowledge.refresher.verify import verify
 
@@ -118,6 +127,7 @@ def verify_api(names: list[str], releases: dict[str, str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
+    from trl_lint.knowledge.refresher.choices_build import SINCE as WITH_VALUES
     from trl_lint.knowledge.refresher.conditions_build import RECORDED as WITH_CONDITIONS
     from trl_lint.knowledge.refresher.models_build import RECORDED as WITH_MODELS
     from trl_lint.knowledge.refresher.packages import PACKAGES as RECORDED
@@ -125,7 +135,8 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m trl_lint.knowledge.refresh",
         description="Bring the lists of releases (`releases`), the API histories (`api`), what releases refuse "
-        "(`conditions`) or what they state about models (`models`) up to date.",
+        "(`conditions`), which texts they know of a field (`values`) or what they state about models (`models`) up to "
+        "date.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
     listing = commands.add_parser("releases", help="what the index has")
@@ -143,6 +154,8 @@ def parser() -> argparse.ArgumentParser:
     conditions = commands.add_parser("conditions", help="what the releases refuse, read from their archives")
     conditions.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(WITH_CONDITIONS))
     conditions.add_argument("--anew", action="store_true", help="read all releases again, not only new ones")
+    values = commands.add_parser("values", help="which texts the releases know of a field, read from their archives")
+    values.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(WITH_VALUES))
     models = commands.add_parser("models", help="what the releases state about models, read from their archives")
     models.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(WITH_MODELS))
     return parser
@@ -172,6 +185,8 @@ def main(arguments: list[str]) -> int:
         return refresh_releases(args.packages)
     if args.command == "conditions":
         return refresh_conditions(args.packages, args.anew, asked)
+    if args.command == "values":
+        return refresh_values(args.packages, asked)
     if args.command == "models":
         return refresh_models(args.packages, asked)
     names = args.packages or list(RECORDED)

@@ -8,7 +8,6 @@ from trl_lint.checks._phrases import either
 from trl_lint.checks._trainers import uses_trainer
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge_releases
-from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.values import ValueRule, value_rules
 from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
@@ -56,7 +55,7 @@ def refused_values(run: Run, rule: Rule) -> Iterator[Refused]:
 
 def _rule(run: Run, rules: tuple[ValueRule, ...], field: str, release: str) -> ValueRule | None:
     """What a release asks of a field in this run; None if it does not look at it, or nobody can tell."""
-    rule = next((rule for rule in rules if rule.field == field and holds(rule.releases, release)), None)
+    rule = next((rule for rule in rules if rule.field == field and release in rule.releases), None)
     if rule is None or not rule.when:
         return rule
     switch = run.effective(rule.when, {**run.choices.newest(("trl", "transformers")), "trl": release})
