@@ -64,7 +64,7 @@ def caller_of(failure: Failure) -> str:
     if told := _FAILED_IMPORT.search(failure.text):
         return told["package"]
     frames = failure.main.frames or failure.frames
-    frame = next((frame for frame in reversed(frames) if frame.function not in _FORWARDING), None)
+    frame = next((frame for frame in reversed(frames) if frame.function.rpartition(".")[2] not in _FORWARDING), None)
     if frame is None:
         return "?"
     path = frame.path

@@ -32,6 +32,7 @@ class Part:
         self.frames: list[Frame] = []
         self.is_original = is_original
         self.number = 0
+        self.announced = ""  # what a logger put before the header: the message, where the traceback was cut off
         self._lines: list[int] = []  # of the log, for the second line of the message and those behind it
 
     def add_frame(self, frame: Frame) -> None:

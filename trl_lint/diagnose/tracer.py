@@ -38,6 +38,7 @@ _NOISE = regex(
 _CARETS = regex(r"[~^|\s]+$")
 _IGNORED = regex(r"Exception ignored in|Exception in thread .{0,100}\(most likely raised during interpreter shutdown")
 _LEADS = ("] ", "| ", ": ", ") ", "> ")
+_ANNOUNCED = 60  # what stands before a header and is longer is a message, not a prefix
 _MAX_NOISE = 40
 _MAX_MESSAGE_LINES = 40
 
@@ -71,9 +72,12 @@ class Tracer:
             text = text[lead.end() :]
         header = _HEADER.search(text)
         if header is not None:
-            if text[: header.start()].strip() and not self._box:
+            before = text[: header.start()].strip(" ,:")
+            if before and not self._box:
                 self._lead = _lead(text[: header.start()])
             self._begin(line, progress, bool(header["original"]))
+            if self._part is not None and len(before) > _ANNOUNCED:
+                self._part.announced = before
             return True
         if self._state == "frames":
             return self._in_frames(line, text)
@@ -229,6 +233,8 @@ class Tracer:
 
     def close(self) -> None:
         """End what is open."""
+        if self._part is not None and not self._part.exception and not self._part.message:
+            self._part.message = self._part.announced  # the end of the traceback was lost
         if self._failure is not None and (self._failure.frames or self._failure.text.strip()):
             self._done(self._failure)
         self._failure = self._part = None
