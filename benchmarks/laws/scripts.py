@@ -244,3 +244,67 @@ def notebook(sources: list[str], outputs: list[str] | None = None) -> str:
     ]  # fmt: skip
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     return json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5})
+
+
+# -- what a trainer is given ------------------------------------------------------------------------------------------
+
+
+def trainer(body: str, model: str = "model") -> Files:
+    """A script whose trainer is given what the body has made; a quantised model, so that rules ask how it was made."""
+    head = (
+        "from peft import LoraConfig, get_peft_model\nfrom transformers import AutoModelForCausalLM\n"
+        "from trl import SFTConfig, SFTTrainer\n\n"
+    )
+    load = 'model = AutoModelForCausalLM.from_pretrained("m", load_in_4bit=True)\n'
+    return {"train.py": f"{head}{load}{body}SFTTrainer({model}, args=SFTConfig())\n", "requirements.txt": PINS}
+
+
+@law(1600)
+def assignments_to_a_model(count: int) -> Files:
+    return trainer(lines(count, lambda i: f"model = wrap_{i}(model)"))
+
+
+@law(1600)
+def models_under_tests(count: int) -> Files:
+    return trainer(lines(count, lambda i: f'if flag_{i}:\n    model = AutoModelForCausalLM.from_pretrained("m{i}")'))
+
+
+@law(1600)
+def changes_of_a_model(count: int) -> Files:
+    return trainer(lines(count, lambda i: f"model.config.field_{i} = {i}"))
+
+
+@law(1600)
+def keywords_of_a_model(count: int) -> Files:
+    body = lines(count, lambda i: f'kwargs["k{i}"] = {i}')
+    return trainer(
+        f'kwargs = dict(load_in_4bit=True)\n{body}model = AutoModelForCausalLM.from_pretrained("m", **kwargs)\n'
+    )
+
+
+@law(400)
+def helpers_that_make_a_model(count: int) -> Files:
+    body = lines(count, lambda i: f"def make_{i}(model):\n    return make_{i + 1}(make_{i + 1}(model))\n")
+    return trainer(f"{body}def make_{count}(model):\n    return model\n\n", "make_0(model)")
+
+
+@law(80)
+def calls_in_calls(count: int) -> Files:
+    return trainer("def wrap(model):\n    return model\n\n", "wrap(" * count + "model" + ")" * count)
+
+
+@law(400)
+def trainers_of_a_script(count: int) -> Files:
+    return trainer(lines(count, lambda i: f"SFTTrainer(model, args=SFTConfig(max_length={i + 1}))"))
+
+
+@law(400)
+def callers_of_a_trainer(count: int) -> Files:
+    body = "def main(model):\n    SFTTrainer(model, args=SFTConfig())\n\n"
+    return trainer(body + lines(count, lambda i: f"main(load_{i}())"))
+
+
+@law(400)
+def methods_that_set_a_model(count: int) -> Files:
+    body = lines(count, lambda i: f"    def load_{i}(self):\n        self.model = load_{i}(self.model)\n")
+    return trainer(f"class Run:\n{body}    def train(self):\n        SFTTrainer(self.model)\n\n")

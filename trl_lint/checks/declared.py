@@ -8,7 +8,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.algorithm.batch_not_divisible_by_generations': (2619218561, (), {'code': 'TRL701', 'launches': True, 'runs': True}),
     'trl_lint.checks.algorithm.dataset_column_missing': (3007108148, (), {'code': 'TRL721', 'words': (b'train_dataset',), 'skips_tests': True, 'imports': ('trl',)}),
     'trl_lint.checks.algorithm.policy_loss_gradient': (927506362, ('trl_lint.regexes',), {'code': 'TRL703', 'triggers': ('.exp', '.backward', 'torch.nn.functional.mse_loss', 'torch.nn.functional.smooth_l1_loss', 'torch.nn.functional.huber_loss', 'torch.exp'), 'needles': (b'.exp(', b'.backward(', b'mse_loss(', b'smooth_l1_loss(', b'huber_loss('), 'skips_tests': True}),
-    'trl_lint.checks.algorithm.quantised_model_without_adapter': (1353476711, ('trl_lint.regexes',), {'code': 'TRL704', 'needles': (b'load_in_4bit', b'load_in_8bit'), 'skips_tests': True, 'imports': ('trl', 'transformers')}),
+    'trl_lint.checks.algorithm.quantised_model_without_adapter': (2889367291, ('trl_lint.regexes',), {'code': 'TRL704', 'needles': (b'load_in_4bit', b'load_in_8bit'), 'skips_tests': True, 'imports': ('trl', 'transformers')}),
     'trl_lint.checks.algorithm.reward_function_signature': (3410590424, ('trl_lint.python.module',), {'code': 'TRL702', 'triggers': ('trl.GRPOTrainer', 'trl.RLOOTrainer')}),
     'trl_lint.checks.configs.contradiction_between_files': (3158263925, (), {'code': 'TRL404', 'triggers': ('deepspeed.initialize',), 'runs': True}),
     'trl_lint.checks.configs.contradiction_in_file': (333730631, (), {'code': 'TRL403', 'documents': ('any',), 'launches': True, 'runs': True}),

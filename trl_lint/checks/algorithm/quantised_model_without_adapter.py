@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks._trainer_rule import TrainerRule, place_for, runs_or_none, seen_at
 from trl_lint.finding import Finding
+from trl_lint.memos import per_module
+from trl_lint.python.module import PythonModule
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
@@ -31,9 +33,7 @@ class QuantisedModelWithoutAdapter(TrainerRule):
     needles = (b"load_in_4bit", b"load_in_8bit")
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
-        if call.name not in _TRAINERS or "unsloth" in call.module.names.modules():
-            return
-        if _IN_PLACE.search(call.module.text) is not None:
+        if call.name not in _TRAINERS or _may_add_adapter(call.module):
             return
         for run in runs_or_none(call):
             found = read_bare(call, run)
@@ -49,6 +49,12 @@ class QuantisedModelWithoutAdapter(TrainerRule):
                 place_for(call, found.place), message, related=(*seen_at(call, found.place, "quantised here"), *where)
             )
             return
+
+
+@per_module
+def _may_add_adapter(module: PythonModule) -> bool:
+    """Whether a function of the script, or Unsloth, may put an adapter on a model in place."""
+    return "unsloth" in module.names.modules() or _IN_PLACE.search(module.text) is not None
 
 
 def read_bare(call: TrainerCall, run: Run | None) -> Quantised | None:
