@@ -117,8 +117,11 @@ def _follows_a_check(module: PythonModule, parent: ast.AST, child: ast.AST, is_n
     """Whether an earlier statement of the block leaves or fails for some releases."""
     for name in ("body", "orelse", "finalbody"):
         block = getattr(parent, name, None)
-        if isinstance(block, list) and child in block:
-            return _first_check(module, parent, name, is_narrowed) < block.index(child)
+        if not isinstance(block, list):
+            continue
+        first = _first_check(module, parent, name, is_narrowed)
+        if first < len(block) and child in block:  # where a child stands is looked up in blocks with a check alone
+            return first < block.index(child)
     return False
 
 

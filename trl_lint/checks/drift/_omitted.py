@@ -147,12 +147,18 @@ def _is_trained(call: ast.Call, module: PythonModule) -> bool:
     if not isinstance(statement, ast.Assign) or statement.value is not call:
         return False
     names = {key_of(target) for target in statement.targets} - {""}
+    return not names.isdisjoint(_handed_to_trainers(module))
+
+
+@per_module
+def _handed_to_trainers(module: PythonModule) -> frozenset[str]:
+    """The names that a trainer of the file is given."""
     trainers = (found for found in module.calls if last_name(found.func).endswith("Trainer"))
-    return any(
-        key_of(value) in names for found in trainers for value in (*found.args, *(k.value for k in found.keywords))
-    )
+    values = (value for found in trainers for value in (*found.args, *(k.value for k in found.keywords)))
+    return frozenset(map(key_of, values)) - {""}
 
 
+@per_module
 def _is_casting(module: PythonModule) -> bool:
     if "set_default_dtype" in module.text:
         return True
