@@ -1,0 +1,126 @@
+"""TRL121: FSDP is told to wrap layers of another family of models than the one that is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.checks.rule import Rule
+from trl_lint.checks.verdict import Level
+from trl_lint.finding import Finding, Location
+from trl_lint.knowledge.architectures import families_with_layer, is_composed, layer_classes
+from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.models import family_of
+from trl_lint.project.effective import Setting, of_document
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import Made, TrainerCall, trainer_calls
+from trl_lint.project.trainercall.running import value_in
+from trl_lint.records import NamedTuple
+from trl_lint.words import listed
+
+_TRANSFORMERS = "models/transformers"
+_KEY = "fsdp_transformer_layer_cls_to_wrap"
+
+
+class Wrapped(NamedTuple):
+    """The names of the classes that FSDP shall wrap, and where they stand."""
+
+    names: tuple[str, ...]
+    location: Location
+
+
+class WrapClassNotInModel(Rule):
+    code = "TRL121"
+    runs = True
+    launched = True
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        wrapped = _wrapped(run)
+        if wrapped is None:
+            return
+        identifier, place = _model(run)
+        family = family_of(identifier) if identifier else None
+        if family is None:
+            return
+        foreign = [name for name in wrapped.names if is_foreign(name, family.name)]
+        if not foreign:
+            return
+        own = sorted(layer_classes(family.name, releases(_TRANSFORMERS)[-1]) or ())
+        yield self.finding(
+            wrapped.location,
+            f"accelerate stops, because {listed([f'`{name}`' for name in foreign])} is no layer of {identifier}: wrap "
+            f"{listed([f'`{name}`' for name in own])}, or leave the key out: then accelerate takes the model's own",
+            severity=Level(self, run.launch.is_documentation).severity,
+            related=(*((place._replace(message="the model"),) if place is not None else ()), run.launch.location),
+        )
+
+
+def is_foreign(name: str, family: str) -> bool:
+    """Whether a class is a layer of other families, and was never one of this family in any release."""
+    known = releases(_TRANSFORMERS)
+    found = [layer_classes(family, version) for version in known]
+    if not any(found) or any(is_composed(family, version) for version in known):
+        return False
+    return not any(name in (classes or ()) for classes in found) and bool(families_with_layer(name, known[-1]))
+
+
+def _wrapped(run: Run) -> Wrapped | None:
+    """What the accelerate config says, else the training arguments."""
+    config = run.accelerate
+    if config is not None and config.value("distributed_type") == "FSDP":
+        if config.value("fsdp_config.fsdp_auto_wrap_policy") != "TRANSFORMER_BASED_WRAP":
+            return None
+        said = of_document(config, f"fsdp_config.{_KEY}", "accelerate")
+    else:
+        said = run.field(_KEY)
+        fsdp = run.field("fsdp")
+        if not isinstance(fsdp, Setting) or not isinstance(fsdp.value, str) or "auto_wrap" not in fsdp.value:
+            return None
+    if not isinstance(said, Setting) or not isinstance(said.value, str) or said.location is None:
+        return None
+    names = tuple(name.strip() for name in said.value.split(","))
+    return Wrapped(names, said.location) if all(name.isidentifier() for name in names) else None
+
+
+def _model(run: Run) -> tuple[str, Location | None]:
+    """The id of the one model that a run trains, and where it stands; "" where that is not known."""
+    if run.script is None:
+        return _of_setting(run)
+    found: dict[str, Location | None] = {}
+    for call in trainer_calls(run.script.module, run.project):
+        for identifier, location in _of_call(call, run):
+            found.setdefault(identifier, location)
+    if not found:
+        return _of_setting(run)
+    return next(iter(found.items())) if len(found) == 1 else ("", None)
+
+
+def _of_setting(run: Run) -> tuple[str, Location | None]:
+    said, remote = run.field("model_name_or_path"), run.field("trust_remote_code")
+    if not isinstance(said, Setting) or not isinstance(said.value, str):
+        return "", None
+    is_remote = isinstance(remote, Setting) and remote.origin != "default" and remote.value is not False
+    return ("", None) if is_remote else (said.value, said.location)
+
+
+def _of_call(call: TrainerCall, run: Run) -> Iterator[tuple[str, Location | None]]:
+    for line in call.lines("model"):
+        source = line.source
+        if source.kind == "call" and source.name == "from_pretrained" and source.origin.startswith("transformers."):
+            is_own = any(one.kind != "absent" and value_in(one, run) is not False for one in _remote(source))
+            paths = source.argument("pretrained_model_name_or_path", 0)
+            for path in paths:
+                yield ("", None) if is_own else _named(path, run)
+        else:
+            yield _named(source, run)
+
+
+def _remote(source: Made) -> tuple[Made, ...]:
+    return source.argument("trust_remote_code")
+
+
+def _named(made: Made, run: Run) -> tuple[str, Location | None]:
+    value = value_in(made, run) if made.kind in ("literal", "field") else None
+    return (value, made.location) if isinstance(value, str) else ("", None)
+
+
+rule = WrapClassNotInModel()
