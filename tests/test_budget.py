@@ -153,7 +153,7 @@ def test_a_reader_that_never_ends(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
             forever()
 
     monkeypatch.setattr("trl_lint.project.documents.read_document", endless)
-    monkeypatch.setattr("trl_lint.project.READER_SECONDS", 0.4)
+    monkeypatch.setattr("trl_lint.project.readings.READER_SECONDS", 0.4)
     (tmp_path / "bad.yaml").write_text("learning_rate: 1\n")
     (tmp_path / "train.py").write_text(SCRIPT)
     result = check([str(tmp_path)], Settings(root=str(tmp_path)))

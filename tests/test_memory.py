@@ -14,6 +14,7 @@ import pytest
 
 from trl_lint import project
 from trl_lint.engine import check
+from trl_lint.project import readings
 from trl_lint.python.module import PythonModule
 from trl_lint.settings import Settings
 
@@ -55,7 +56,7 @@ def test_what_refers_to_itself_is_seen():
 @pytest.mark.parametrize("most", [100, 3])  # the second drops nearly every module while the run goes on
 def test_no_tree_outlives_its_run(most: int, step: int, monkeypatch: pytest.MonkeyPatch):
     """Every sixth fixture, or all."""
-    monkeypatch.setattr(project, "_MOST_MODULES", most)
+    monkeypatch.setattr(readings, "_MOST_MODULES", most)
     folders = list(map(str, sorted(FIXTURES.glob("TRL*/*/"))[::step]))
     with unreachable() as left:
         result = check(folders, Settings(root=str(FIXTURES)))  # holds the projects, whose parts hold each other
@@ -71,7 +72,7 @@ def test_a_module_that_is_not_kept_is_let_go(tmp_path: Path):
     other = PythonModule(kept.source)
     for module in (kept, other):
         module.memo["fact", module.tree] = module
-        here.let_go(module)
+        here.readings.let_go(module)
     assert kept.memo
     assert not other.memo
 

@@ -197,7 +197,7 @@ class Checker:
         refuse_large(len(source.text))
         project = self.project(source.path)
         try:
-            module = project.kept_module(source) or PythonModule(source)
+            module = project.readings.kept_module(source) or PythonModule(source)
         except SourceError as error:
             from trl_lint.python.newer_syntax import is_newer_syntax
 
@@ -211,13 +211,13 @@ class Checker:
         for rule in self._triage.importing(module, active):
             self._guarded(rule, source.path, partial(rule.check_module, module, project))
         if is_configured:
-            project.keep_module(module)
+            project.readings.keep_module(module)
             if not self._check_runs_of(source.path):
                 from trl_lint.project.runs import bare_run
 
                 self._judge_run(bare_run(source.path, project))  # nobody else has it: it need not be remembered
         self._module = None
-        project.let_go(module)
+        project.readings.let_go(module)
 
     def _check_document(self, file: SourceFile, explicit: bool) -> bool:
         rules = [rule for rule in self._rules if rule.documents or rule.holding]

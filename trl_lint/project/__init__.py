@@ -6,17 +6,15 @@ Everything here is lazy: a project costs nothing until a rule asks it a question
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING
 
 from trl_lint import budget, tracked
-from trl_lint.budget import READER_SECONDS, OverBudgetError
 from trl_lint.memos import Memo
+from trl_lint.project.readings import Readings
 from trl_lint.sources import Files, SourceError, SourceFile
-from trl_lint.sources.text import TookTooLongError
 
 if TYPE_CHECKING:
     from trl_lint.project.documents import Document
@@ -28,17 +26,7 @@ if TYPE_CHECKING:
     from trl_lint.project.runs import Run
     from trl_lint.python.module import PythonModule
     from trl_lint.settings import Settings
-    from trl_lint.sources import Source
 
-T = TypeVar("T")
-
-_READING = {
-    "manifest": "reading its pins",
-    "launches": "reading its commands",
-    "document": "reading it as a config",
-    "module": "reading it as Python",
-    "parser": "reading its arguments",
-}
 DOCUMENT_SUFFIXES = (".yaml", ".yml", ".json")
 _OWN_SETTINGS = (".trl-lint.toml", "trl-lint.toml")
 _READMES = ("README.md", "README.rst", "README")
@@ -47,8 +35,6 @@ _PACKAGE_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 # A context file above this size is data, not configuration; it is never read for its surroundings' sake.
 CONTEXT_FILE_BYTES = 1_000_000
 _LOCK_FILE_BYTES = 50_000_000
-# A tree of syntax is ten times its text. Those beyond this number are parsed again where they are needed again.
-_MOST_MODULES = 100
 # Files that hold no launch stay open until they are checked themselves, up to so many bytes of them all: most projects
 # are read once, and a huge one never stands in memory as a whole.
 _MOST_READ_AHEAD = 8_000_000
@@ -109,14 +95,11 @@ class Project:
         self._documents: list[Document] | None = None
         self._runs: dict[Launch, Run] = {}
         self._all_runs: list[Run] | None = None
-        self._runs_by_source: dict[Source, list[Run]] = {}
         self._runs_by_file: dict[str, list[Run]] | None = None
-        self._parsers: list[ScriptParser] | None = None
         self._environments: dict[str, Environment] = {}
         self._folders: Folders | None = None
-        self._readings: dict[tuple[str, str], tuple[object, SourceError | None]] = {}
+        self.readings = Readings(files)
         self._ahead = 0  # the bytes of files that were read for their launches and hold none
-        self._modules: deque[str] = deque()  # whose modules are among the readings, the oldest first
 
     def paths(self) -> list[str]:
         """Every file of the project that some reader understands."""
@@ -159,7 +142,7 @@ class Project:
         """The pins of one file, None where it holds none. Raises OSError or SourceError."""
         from trl_lint.project.manifests.reader import read_manifest
 
-        return self._read("manifest", path, lambda file: read_manifest(file, self.files))
+        return self.readings.read("manifest", path, lambda file: read_manifest(file, self.files))
 
     def manifest_around(self, path: str) -> Manifest | None:
         """A manifest read for its surroundings' sake: what is wrong with it is reported where it is checked itself."""
@@ -170,7 +153,7 @@ class Project:
 
     def launches_in(self, path: str) -> list[Launch]:
         """The launch commands of one file. Raises OSError or SourceError."""
-        return self._read("launches", path, self._read_launches)
+        return self.readings.read("launches", path, self._read_launches)
 
     def _read_launches(self, file: SourceFile) -> list[Launch]:
         from trl_lint.project.launches import read_launches
@@ -187,7 +170,7 @@ class Project:
         """The config document one file is, None where its bytes name nothing of ours. Raises OSError or SourceError."""
         from trl_lint.project.documents import read_document
 
-        return self._read("document", path, read_document)
+        return self.readings.read("document", path, read_document)
 
     def module_in(self, path: str, by: str | None = None) -> PythonModule:
         """One Python file of the project, for what another file says about it. Raises OSError or SourceError.
@@ -197,31 +180,7 @@ class Project:
         from trl_lint.python.module import PythonModule
         from trl_lint.sources import Source
 
-        return self._read("module", path, lambda file: PythonModule(Source(file, "python")), by)
-
-    def kept_module(self, source: Source) -> PythonModule | None:
-        """The module of a file that was parsed already, if its text is still the same."""
-        module, _ = self._readings.get(("module", source.path), (None, None))
-        kept = cast("PythonModule | None", module)
-        return kept if kept is not None and kept.text == source.text else None
-
-    def keep_module(self, module: PythonModule) -> None:
-        """Remember a module that was parsed elsewhere, so that it is not parsed again."""
-        if ("module", module.path) not in self._readings:
-            self._remember("module", module.path, (module, None))
-
-    def forget_worked_out(self) -> None:
-        """Drop what rules have worked out: one of them was stopped in the midst of it."""
-        self.memo.clear()
-        for kind, path in list(self._readings):
-            module, _ = self._readings[kind, path]
-            if kind == "module" and module is not None:
-                cast("PythonModule", module).memo.clear()
-
-    def let_go(self, module: PythonModule) -> None:
-        """The rules are done with a module: unless it is kept, nothing of it need stay in memory."""
-        if self._readings.get(("module", module.path), (None, None))[0] is not module:
-            module.release()
+        return self.readings.read("module", path, lambda file: PythonModule(Source(file, "python")), by)
 
     def parser_in(self, path: str) -> ScriptParser | None:
         """What the script at `path` reads its arguments with; None where it has no parser that is understood."""
@@ -232,44 +191,13 @@ class Project:
             return read_parser(self.module_in(path), self) if named else None
 
         with suppress(OSError, SourceError):  # reported when the file itself is checked
-            return self._read("parser", path, read) if path.endswith(".py") else None
+            return self.readings.read("parser", path, read) if path.endswith(".py") else None
         return None
 
-    def _read(self, kind: str, path: str, read: Callable[[SourceFile], T], by: str | None = None) -> T:
-        known = self._readings.get((kind, path))
-        if known is None:
-            with tracked.for_itself(path):
-                try:
-                    work = partial(self._from, path, read)
-                    known = (budget.within(_READING[kind], path, READER_SECONDS, work), None)
-                except OverBudgetError as error:
-                    budget.note(path, str(error))
-                    known = (None, TookTooLongError("takes too long to be read"))
-                except SourceError as error:
-                    known = (None, error)
-                except RecursionError:
-                    known = (None, SourceError("nested too deeply to be read"))
-            self._remember(kind, path, known)
-        result, failure = known
-        if kind == "module" or failure is not None or result:
-            tracked.note_use(path, by)
-        else:
-            tracked.note_content("is empty", kind, path, True)
-        if failure is not None:
-            raise failure
-        return cast("T", result)
-
-    def _from(self, path: str, read: Callable[[SourceFile], T]) -> T:
-        return read(self.files.get(path))
-
-    def _remember(self, kind: str, path: str, reading: tuple[object, SourceError | None]) -> None:
-        self._readings[kind, path] = reading
-        if kind == "module":
-            self._modules.append(path)
-            if len(self._modules) > _MOST_MODULES:
-                oldest, _ = self._readings.pop(("module", self._modules.popleft()), (None, None))
-                if oldest is not None:
-                    cast("PythonModule", oldest).release()
+    def forget_worked_out(self) -> None:
+        """Drop what rules have worked out: one of them was stopped in the midst of it."""
+        self.memo.clear()
+        self.readings.forget_worked_out()
 
     # -- the whole project ----------------------------------------------------------------------------------------
 
@@ -303,7 +231,7 @@ class Project:
     def know_no_launches(self, paths: Iterable[str]) -> None:
         """Believe of files that they hold no launch."""
         for path in paths:
-            self._readings.setdefault(("launches", path), ([], None))
+            self.readings.believe("launches", path, [])
 
     def _launches_ahead(self, path: str) -> list[Launch]:
         was_open = self.files.is_open(path)
@@ -331,14 +259,7 @@ class Project:
         """The runs of all launch commands of the project."""
         if self._all_runs is None:
             self._all_runs = [self.run_of(launch) for launch in self.launches()]
-            for run in self._all_runs:
-                self._runs_by_source.setdefault(run.launch.source, []).append(run)
         return self._all_runs
-
-    def runs_in(self, source: Source) -> list[Run]:
-        """The runs of the commands that stand in one text, in its order."""
-        self.runs()
-        return self._runs_by_source.get(source, [])
 
     def runs_with(self, path: str) -> list[Run]:
         """The runs that use the file at `path` through any of their links."""
@@ -356,16 +277,6 @@ class Project:
     def launches_of(self, script: str, word: bytes = b"") -> list[Launch]:
         """The launches that start the script at this absolute path; `word` as in `launches`."""
         return [launch for launch in self.launches(word) if launch.script_path == script]
-
-    def parsers(self) -> list[ScriptParser]:
-        """The parsers of all scripts of the project, as far as they are understood."""
-        if self._parsers is None:
-            self._parsers = budget.shared(self.root, self._all_parsers)
-        return self._parsers
-
-    def _all_parsers(self) -> list[ScriptParser]:
-        scripts = [path for path in self.paths() if not is_larger(path, CONTEXT_FILE_BYTES)]
-        return [found for path in scripts if (found := self.parser_in(path)) is not None]
 
     def documents(self, kind: str) -> list[Document]:
         """The recognised config documents of one kind of `rules/families`, or of the kind "other"."""

@@ -9,11 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Literal
 
+from trl_lint import budget
 from trl_lint.finding import Location
+from trl_lint.memos import per_project
 from trl_lint.missing import UNKNOWN
-from trl_lint.project import Project
+from trl_lint.project import CONTEXT_FILE_BYTES, Project, is_larger
 from trl_lint.project.modules import module_file
 from trl_lint.project.stack import PACKAGES
 from trl_lint.python.guards import bindings, key_of
@@ -78,6 +81,17 @@ class ScriptParser(NamedTuple):
     passes_keys: bool
     passes_flags: bool
     flags: frozenset[str] = frozenset()
+
+
+@per_project
+def parsers_of(project: Project) -> list[ScriptParser]:
+    """The parsers of all scripts of a project, as far as they are understood."""
+    return budget.shared(project.root, partial(_read_all, project))
+
+
+def _read_all(project: Project) -> list[ScriptParser]:
+    scripts = [path for path in project.paths() if not is_larger(path, CONTEXT_FILE_BYTES)]
+    return [found for path in scripts if (found := project.parser_in(path)) is not None]
 
 
 def read_parser(module: PythonModule, project: Project) -> ScriptParser | None:

@@ -13,13 +13,14 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from trl_lint import tracked
+from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import Setting, of_default, of_document, of_flag
 from trl_lint.project.parsers import Fields, ScriptParser
 from trl_lint.project.script import Script, read_script, training_class
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
-from trl_lint.sources import SourceError
+from trl_lint.sources import Source, SourceError
 
 if TYPE_CHECKING:
     from trl_lint.finding import Location
@@ -311,6 +312,19 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<run {self.name} of {self.launch.source.path}>"
+
+
+def runs_in(source: Source, project: Project) -> list[Run]:
+    """The runs of the commands that stand in one text, in its order."""
+    return _runs_by_source(project).get(source, [])
+
+
+@per_project
+def _runs_by_source(project: Project) -> dict[Source, list[Run]]:
+    table: dict[Source, list[Run]] = {}
+    for run in project.runs():
+        table.setdefault(run.launch.source, []).append(run)
+    return table
 
 
 def bare_run(path: str, project: Project) -> Run:

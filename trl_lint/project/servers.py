@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project.effective import Setting, of_flag
-from trl_lint.project.runs import Run
+from trl_lint.project.runs import Run, runs_in
 from trl_lint.records import NamedTuple
 from trl_lint.words import read_count
 
@@ -35,7 +35,7 @@ def servers_of(run: Run) -> list[Server]:
     """The servers started in the text that starts a run (a script, a code block of a page), in its order."""
     return [
         read_server(other)
-        for other in run.project.runs_in(run.launch.source)
+        for other in runs_in(run.launch.source, run.project)
         if other.framework == "vllm" and other is not (run.origin or run)
     ]
 

@@ -24,7 +24,7 @@ from trl_lint.missing import ABSENT
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
-from trl_lint.project.parsers import ScriptParser
+from trl_lint.project.parsers import ScriptParser, parsers_of
 from trl_lint.project.runs import command_parser
 from trl_lint.python.guards import last_name
 from trl_lint.records import NamedTuple
@@ -252,7 +252,7 @@ def parsers_of_document(document: Document, project: Project) -> tuple[list[Scri
     if launches or not document.definition.holds.script_fields:
         return list(found.values()), True
     keys = document.mapping.keys() if document.mapping is not None else set()
-    fitting = [parser for parser in project.parsers() if parser.reads_files and knows_most(parser, keys, project)]
+    fitting = [parser for parser in parsers_of(project) if parser.reads_files and knows_most(parser, keys, project)]
     if len(fitting) > 1:
         fitting.sort(key=lambda parser: _fitness(parser, keys, document, project), reverse=True)
     return fitting, False
