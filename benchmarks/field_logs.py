@@ -29,7 +29,7 @@ KINDS = (LIKELY, POSSIBLE, SECOND, LATER, HONEST, OTHER, SILENT, WRONG)
 class FieldLog(NamedTuple):
     """A log of a thread. `right`: the codes of its cause, none where the log does not tell, "-" where no code does.
 
-    `miss`: it is not named first, and that is known.
+    `miss`: it is not named first, and that is known; `parts`: codes that are right where the log is cut off.
     """
 
     name: str
@@ -40,6 +40,7 @@ class FieldLog(NamedTuple):
     text: str
     blind: bool = False
     miss: bool = False
+    parts: tuple[str, ...] = ()
 
     @property
     def is_first(self) -> bool:

@@ -163,3 +163,18 @@ def test_a_rule_that_finds_nothing_lowers_and_does_not_remove(tmp_path: Path):
     log = trace("AttributeError: module 'trl' has no attribute 'NobodyKnowsIt'")
     codes = [cause.code for cause in said(log).causes]
     assert codes and set(codes) <= {cause.code for cause in said(log, str(tmp_path)).causes}
+
+
+def test_files_of_the_traceback_run_where_the_log_shows_it(tmp_path: Path):
+    """The file names no device: without the log nobody knows that it is not for the CPU."""
+    (tmp_path / "actor.py").write_text(
+        "import torch\n\n\ndef answer_mask(sequences: torch.Tensor, eos: int):\n    length = sequences.size(1)\n"
+        "    mask = torch.arange(length).unsqueeze(0).expand(sequences.size(0), -1)\n"
+        "    index = sequences.ne(eos).long().argmax(dim=1, keepdim=True)\n    mask = mask <= index\n    return mask\n"
+    )
+    (tmp_path / "trl-lint.toml").write_text("")
+    error = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, "
+    log = trace(f"{error}cuda:3 and cpu!", "/data/rlhf/actor.py", "mask = mask <= index").replace("line 3", "line 8")
+    found = said(log, str(tmp_path)).causes[0]
+    assert (found.code, found.likelihood) == ("TRL103", "likely")
+    assert 6 in {one.line for one in found.evidence if one.path.endswith("actor.py")}

@@ -15,7 +15,10 @@ from trl_lint.project.environment import Environment
 from trl_lint.project.packages import Package
 from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources.files import Files
+
+_ON_AN_ACCELERATOR = regex(r"\b(?:cuda|npu|xpu|hip|mps)\b", re.IGNORECASE)
 
 Held = Literal["yes", "no", "unknown"]
 
@@ -192,10 +195,29 @@ class ProjectEvidence:
             from trl_lint.settings import settings_for
 
             options = {"select": tuple(codes), "target": self.targets}
+            overlays = self._on_accelerators()
             for settings, paths in settings_for([self.root], options):
-                for finding in check(paths, settings).findings:
+                for finding in check(paths, settings, overlays).findings:
                     self._findings.setdefault(finding.code, []).append(finding)
         return self._findings.get(code, [])
+
+    def _on_accelerators(self) -> dict[str, bytes]:
+        """The project's files in the traceback, with a word at their end that says where the log shows them to run.
+
+        A file need not name a device for its tensors to be on one, and rules leave files alone that name none.
+        """
+        from trl_lint.sources import SourceError
+
+        if not _ON_AN_ACCELERATOR.search(self.failure.text):
+            return {}
+        found: dict[str, bytes] = {}
+        for path in self.project.paths():
+            if path.endswith(".py") and os.path.basename(path) in self.scripts:
+                try:
+                    found[os.path.abspath(path)] = self.files.get(path).data + b"\n# cuda\n"
+                except (OSError, SourceError):
+                    continue
+        return found
 
     def is_of_the_run(self, finding: Finding) -> bool:
         """Whether a finding is about the run of the log, as far as that is known."""

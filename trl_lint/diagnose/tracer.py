@@ -29,7 +29,8 @@ _NAMED = regex(
     r"|Unavailable|Disconnect\w{0,60}|Refused|NotFound|Mismatch)(?:\([\w.]+\))?$"
 )
 _LOOSE = regex(
-    r"(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt)(?:\([\w.]+\))?)(?:: (?P<message>.+)|:?$)"
+    r"(?P<type>(?:[a-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Exit|Interrupt)|Exception(?=: ))(?:\([\w.]+\))?)"
+    r"(?:: (?P<message>.+)|:?$)"
 )
 _NOISE = regex(
     r"\s*\d{1,3}%\||.*\d/\d+ \[\d\d:|wandb:|.*(?:it/s|s/it)\]|srun: |slurmstepd: |\[[WEIF]\d* |\{'|.*: FutureWarning:"
