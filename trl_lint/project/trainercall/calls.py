@@ -9,7 +9,7 @@ from trl_lint.project.parsers import PARSING
 from trl_lint.project.trainercall import attributes, entries
 from trl_lint.project.trainercall.made import Frame, Made, Options, Resolver, beneath
 from trl_lint.python.module import FunctionNode, PythonModule
-from trl_lint.python.reaching import Branch, branches_around, leaves, place_of
+from trl_lint.python.reaching import Branch, branches_around, place_of
 from trl_lint.python.values import is_none
 
 _DEEP = 8  # calls in calls
@@ -197,7 +197,7 @@ def _tests_before(module: PythonModule, statement: ast.Return, function: Functio
                 found += [
                     Branch(one.test, False)
                     for one in before
-                    if isinstance(one, ast.If) and leaves(one.body) and not one.orelse
+                    if isinstance(one, ast.If) and isinstance(one.body[-1], ast.Return) and not one.orelse
                 ]
         if parent is function:
             break
