@@ -57,7 +57,8 @@ docs: $(INSTALLED)
 	$(BIN)/python -m trl_lint.knowledge.tables --write docs/rules.md
 	$(BIN)/python tests/documents.py
 
-# MIRROR holds the clones as owner+name, ORACLE_PYTHON is an interpreter beside which TRL is really installed. The results
+# MIRROR holds the clones as owner+name, ORACLE_PYTHON is an interpreter beside which TRL is really installed, and
+# CONDITIONS_PYTHONS are those of environments that are asked what they refuse (trl, transformers, peft, accelerate). The results
 # are kept as data, so that a change of them is seen; a finding that is false, missed or was not read is a failure.
 RESULTS := benchmarks/results
 
@@ -68,6 +69,9 @@ oracle: $(INSTALLED)
 	$(BIN)/python -m benchmarks.precision --mirror "$(MIRROR)" > $(RESULTS)/precision.txt || failed=1; \
 	$(BIN)/python -m benchmarks.projects --mirror "$(MIRROR)" > $(RESULTS)/projects.txt || failed=1; \
 	$(BIN)/python -m benchmarks.recall --mirror "$(MIRROR)" --python "$(ORACLE_PYTHON)" > $(RESULTS)/recall.txt || failed=1; \
+	for python in $(CONDITIONS_PYTHONS); do \
+		$(BIN)/python -m benchmarks.conditions_oracle --python "$$python" || failed=1; \
+	done; \
 	tail -n 3 $(RESULTS)/*.txt; test $$failed -eq 0
 
 # Nothing is installed for a benchmark: a linter that is in none of the environments is left out.

@@ -35,7 +35,18 @@ CLASSES = (
     "trl:GRPOConfig", "trl:DPOConfig", "trl:SFTConfig", "trl:KTOConfig", "trl:RewardConfig", "trl:RLOOConfig",
     "transformers:TrainingArguments",
 )  # fmt: skip
+ADAPTERS_AND_PLUGINS = (
+    "peft:LoraConfig", "peft:AdaLoraConfig", "peft:IA3Config", "peft:LoHaConfig", "peft:LoKrConfig", "peft:OFTConfig",
+    "peft:BOFTConfig", "peft:PromptTuningConfig", "peft:PrefixTuningConfig", "peft:PromptEncoderConfig",
+    "peft:VeraConfig", "peft:FourierFTConfig", "peft:HRAConfig", "peft:VBLoRAConfig", "peft:XLoraConfig",
+    "peft:LNTuningConfig",
+    "accelerate.utils:BnbQuantizationConfig", "accelerate.utils:FP8RecipeKwargs",
+    "accelerate.utils:MSAMPRecipeKwargs", "accelerate.utils:TERecipeKwargs", "accelerate:ParallelismConfig",
+    "accelerate.utils:TorchContextParallelConfig", "accelerate.utils:TorchTensorParallelConfig",
+    "accelerate.utils:TorchDynamoPlugin", "accelerate.utils:FullyShardedDataParallelPlugin",
+)  # fmt: skip
 KEPT = 50  # configs of a class
+_OTHERS = frozenset({"peft", "accelerate"})
 SHORTEST = 8  # characters of a sentence that can be recognised
 # What a machine with one CPU process has not, by the names that `is_…_available` gives.
 _ABSENT = frozenset(
@@ -82,14 +93,20 @@ class Given:
 
 def refusals(asked: str, versions: dict[str, str], given: dict[str, Any]) -> tuple[list[str], bool]:
     """The sentences by which a config is refused for all that we know, and whether an expression crashes."""
-    package, _, name = asked.partition(":")
+    package, name = _class_of(asked)
     found, crashes = [], False
-    for statement in _statements(package, name, versions, Given(f"{package}.{name}", versions, given)):
+    for statement in _statements(package, name, versions, Given(asked.replace(":", "."), versions, given)):
         truth = truth_of(statement.condition.condition, statement.world)
         if truth is True:
             found.append(statement.condition.sentence)
         crashes = crashes or truth is CRASH
     return found, crashes
+
+
+def _class_of(asked: str) -> tuple[str, str]:
+    """The package and the class of `accelerate.utils:FP8RecipeKwargs`."""
+    module, _, name = asked.partition(":")
+    return module.partition(".")[0], name
 
 
 def _statements(package: str, name: str, versions: dict[str, str], world: Given) -> list[Statement]:
@@ -114,7 +131,7 @@ def is_by(sentence: str, answer: list[str]) -> bool:
 
 def judge(asked: str, versions: dict[str, str], configs: list[dict[str, Any]], answers: list[Any]) -> Counter[str]:
     """Accepted, refused, stated, false, missed (by a sentence of which the condition is recorded), other."""
-    package, _, name = asked.partition(":")
+    package, name = _class_of(asked)
     known = [s.condition.sentence for s in _statements(package, name, versions, Given("", versions, {}))]
     tally: Counter[str] = Counter()
     for config, answer in zip(configs, answers, strict=True):
@@ -136,7 +153,7 @@ def draw(
     asked: str, versions: dict[str, str], fields: dict[str, list[Any]], count: int, seed: str
 ) -> list[dict[str, Any]]:
     """Random configs of one to four fields that occur in conditions, with values around the constants there."""
-    package, _, name = asked.partition(":")
+    package, name = _class_of(asked)
     constants: dict[str, dict[str, Any]] = {}
     for statement in _statements(package, name, versions, Given("", versions, {})):
         text = statement.condition.condition
@@ -154,7 +171,7 @@ def draw(
         config = {field: _value(chance, list(constants[field].values()), *fields[field]) for field in chosen}
         if "output_dir" in fields:
             config.setdefault("output_dir", "out")
-        if chance.random() < 0.9:
+        if "use_cpu" in fields and chance.random() < 0.9:
             config["use_cpu"] = True
         configs.append(config)
     return configs
@@ -230,7 +247,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--keep", help="a file for some of the answers")
     parser.add_argument("--mutant", action="store_true")
     parser.add_argument("--keep-mutant", help="a file for the conditions of the mutant, beside `--mutant`")
-    parser.add_argument("classes", nargs="*", default=CLASSES)
+    parser.add_argument("classes", nargs="*", default=(*CLASSES, *ADAPTERS_AND_PLUGINS))
     args = parser.parse_args(arguments)
     kept: list[dict[str, Any]] = []
     total: Counter[str] = Counter()
@@ -253,7 +270,11 @@ def main(arguments: list[str]) -> int:
             continue
         tally = judge(asked, versions, configs, answers)
         total += tally
-        pair = " ".join(f"{name} {versions[name]}" for name in ("trl", "transformers") if name in versions)
+        pair = " ".join(
+            f"{name} {versions[name]}"
+            for name in ("trl", "transformers", *_OTHERS.intersection([_class_of(asked)[0]]))
+            if name in versions
+        )
         print(f"{pair} {asked}: " + ", ".join(f"{name} {tally[name]}" for name in NAMES), flush=True)
         versions = {name: versions[name] for name in sorted(versions)}
         kept.append({"class": asked, "versions": versions, "configs": configs[:KEPT], "answers": answers[:KEPT]})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.configs._trainer_contradictions import contradictions_in
-from trl_lint.checks.rule import Rule
+from trl_lint.checks.configs._constructor_refusals import CLASSES, refusals
+from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ class ContradictionInFile(Rule):
     documents = ("any",)
     launches = True
     runs = True
+    triggers = CLASSES
+
+    def check_call(self, site: Site) -> Iterator[Finding]:
+        yield from refusals(site, self)
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
         from trl_lint.checks.configs import _accelerate_contradictions, _deepspeed
@@ -52,6 +56,7 @@ class ContradictionInFile(Rule):
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         from trl_lint.checks.configs._release_refusals import stated_in
+        from trl_lint.checks.configs._trainer_contradictions import contradictions_in
 
         told: set[Location | None] = set()
         for found in contradictions_in(run, self):

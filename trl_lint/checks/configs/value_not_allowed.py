@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.configs._trainer_values import refused_values
-from trl_lint.checks.rule import Rule
+from trl_lint.checks.configs._constructor_refusals import CLASSES, refusals
+from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ class ValueNotAllowed(Rule):
     holding = ("script_fields",)
     launches = True
     runs = True
+    triggers = CLASSES
+
+    def check_call(self, site: Site) -> Iterator[Finding]:
+        yield from refusals(site, self)
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
         if document.definition.holds.script_fields:
@@ -39,6 +43,7 @@ class ValueNotAllowed(Rule):
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         from trl_lint.checks.configs._release_refusals import stated_in
+        from trl_lint.checks.configs._trainer_values import refused_values
 
         stated = list(stated_in(run, self, set()))
         for one in stated:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from trl_lint.knowledge.histories import block as history_block
-from trl_lint.knowledge.refresher.conditions_programs import Program, facts_of_program
+from trl_lint.knowledge.refresher.conditions_declared import declares, is_model, run_validators, tell_declared
+from trl_lint.knowledge.refresher.conditions_programs import NOTHING, Program, facts_of_program
 from trl_lint.knowledge.refresher.conditions_source import ClassSource, Sources, Trees, read_sources
 from trl_lint.knowledge.refresher.conditions_state import CONFIG, TRAINER, Closure, Found, Frame, Machine
 from trl_lint.knowledge.refresher.conditions_statements import call_function
@@ -89,7 +90,10 @@ def _is_asked(name: str, modules: tuple[str, ...]) -> bool:
 
 def _is_config(sources: Sources, cls: ClassSource) -> bool:
     own = [each for each in sources.order(cls) if isinstance(each, ClassSource)]
-    return any(each.is_dataclass for each in own) and any("__post_init__" in each.functions for each in own)
+    is_made = any(each.is_dataclass for each in own) or any(
+        isinstance(each, str) and each.endswith(":Struct") for each in sources.order(cls)
+    )
+    return (is_made and any("__post_init__" in each.functions for each in own)) or declares(sources, cls)
 
 
 def _is_second_name(sources: Sources, cls: ClassSource) -> bool:
@@ -121,6 +125,9 @@ def _of_config(sources: Sources, cls: ClassSource, has_blocks: bool = False) -> 
     machine = Machine(sources, _may_change, has_blocks)
     machine.classes[CONFIG] = cls
     this = Term("object", CONFIG)
+    if is_model(sources, cls):
+        tell_declared(machine, cls)
+        run_validators(machine, cls, Frame(machine, Closure(cls.module, NOTHING, None, None), {}))
     for each in sources.order(cls):
         if isinstance(each, ClassSource) and "__post_init__" in each.functions:
             closure = Closure(each.module, each.functions["__post_init__"], each, None)

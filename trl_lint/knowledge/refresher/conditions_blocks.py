@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trl_lint.knowledge.refresher.conditions_source import ClassSource
-from trl_lint.knowledge.refresher.conditions_state import CONFIG, Closure
+from trl_lint.knowledge.refresher.conditions_state import CONFIG, Closure, Found, Frame
 from trl_lint.knowledge.refresher.conditions_terms import NONE, Term, conjunction, const, is_const, operation, unknown
-
-if TYPE_CHECKING:
-    from trl_lint.knowledge.refresher.conditions_state import Found, Frame
 
 ROOT = "root"  # the name by which the whole config is asked for what it may not have
 # The function by which verl makes a dataclass of a block; which one, `_target_` in the block says.

@@ -14,7 +14,7 @@ from packaging.version import Version
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.refresher import index
 from trl_lint.knowledge.refresher.build import show
-from trl_lint.knowledge.refresher.conditions import release_conditions
+from trl_lint.knowledge.refresher.conditions import Condition, release_conditions
 from trl_lint.knowledge.refresher.conditions_programs import Program
 from trl_lint.knowledge.refresher.conditions_source import Trees
 from trl_lint.knowledge.refresher.conditions_write import History, add_release, parse, render
@@ -25,15 +25,23 @@ from trl_lint.records import NamedTuple
 class Recorded(NamedTuple):
     """The oldest release read, the modules whose classes are asked, the programs, and files that are read beside those
     of the API histories (a regular expression).
+
+    What nobody asks costs space in every installation: `longest` is how many characters of a condition are written
+    down, `written` a regular expression over `KIND CLASS` for what is; the rest is only counted.
     """
 
     since: str
     modules: tuple[str, ...]
     programs: tuple[Program, ...] = ()
     beside: str = "$^"
+    longest: int = 5000
+    written: str = ".*"
 
     def is_wanted(self, package: str, path: str) -> bool:
         return PACKAGES[package].is_wanted(path) or re.fullmatch(self.beside, path) is not None
+
+    def writes(self, found: Condition) -> bool:
+        return re.fullmatch(self.written, f"{found.kind} {found.owner}") is not None
 
 
 # verl starts a reference model where the KL divergence counts (`add_ref_policy_worker` of main_ppo.py, 0.3 to 0.6.1;
@@ -60,6 +68,20 @@ RECORDED = {
         r"verl/(base_config|utils/(qat|profiler)/(__init__|config|core)|workers/config/.*)\.py",
     ),
     "openrlhf": Recorded("0.3", (), (Program("openrlhf.cli.*:"),)),
+    "peft": Recorded("0.3", ("peft.config", "peft.tuners.*", "peft.utils*"), written="refuse .*"),
+    "accelerate": Recorded(
+        "0.20",
+        ("accelerate.utils.dataclasses", "accelerate.parallelism_config", "accelerate.commands.config.config_args"),
+        longest=200,
+        written="refuse .*",
+    ),
+    "vllm": Recorded(
+        "0.4",
+        ("vllm.config*", "vllm.sampling_params", "vllm.engine.arg_utils", "vllm.pooling_params"),
+        longest=250,
+        written="refuse (SamplingParams|GuidedDecodingParams|StructuredOutputsParams)",
+    ),
+    "deepspeed": Recorded("0.9", ("deepspeed.*",)),
 }
 
 
@@ -86,6 +108,13 @@ def refresh_conditions(names: list[str], anew: bool = False) -> int:
     return 1 if failed else 0
 
 
+def _shortened(found: Condition, longest: int) -> Condition:
+    """A condition that nobody could read, and that costs more than it finds, is only counted."""
+    if len(found.condition) <= longest:
+        return found
+    return found._replace(condition="", reason="a condition that is too long to be written down")
+
+
 def conditions_path(name: str) -> str:
     return os.path.join(rules_dir(), "conditions", f"{name}.txt")
 
@@ -100,6 +129,7 @@ def _add_new(name: str, history: History) -> None:
             contents = index.read(archive, partial(recorded.is_wanted, name))
             found = release_conditions(name, contents.members, known, recorded.modules, recorded.programs)
             history.releases.append(version)
-            add_release(history, version, found)
+            found = [_shortened(each, recorded.longest) for each in found]
+            add_release(history, version, found, recorded.writes)
     history.releases.sort(key=Version)
     show(name, 0, 0, "")

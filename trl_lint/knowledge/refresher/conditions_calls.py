@@ -154,6 +154,13 @@ def _test_of_run(name: str, node: ast.Call, frame: Frame, evaluate: Evaluate) ->
         return _fact(_RUN_CALLS[name], node, frame, evaluate)
     if name in _METADATA:
         return _fact("version", node, frame, evaluate)
+    if last in ("is_torch_version", "compare_versions"):
+        return _compared_version(last, node, frame, evaluate)
+    if last == "get_args" and len(node.args) == 1:
+        from trl_lint.knowledge.refresher.conditions_declared import allowed_values
+
+        members = allowed_values(frame.machine.sources, frame.module, node.args[0])
+        return Term("tuple", *members) if members else unknown("get_args of a type that is not written out")
     if name in _VERSIONS and node.args:
         value = evaluate(node.args[0], frame)
         return operation("call", value, names=("ver",))
@@ -162,6 +169,18 @@ def _test_of_run(name: str, node: ast.Call, frame: Frame, evaluate: Evaluate) ->
     if name.startswith("is_") and name.endswith("_available") and len(name) > len("is__available") and not is_own:
         return Term("fact", "installed", const(name[len("is_") : -len("_available")].replace("_", "-")))
     return None
+
+
+def _compared_version(name: str, node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term:
+    """`is_torch_version(">=", "2.6.0")` and `compare_versions("peft", ">=", "0.3")` of accelerate."""
+    terms = [evaluate(item, frame) for item in node.args]
+    if name == "is_torch_version":
+        terms = [const("torch"), *terms]
+    if len(terms) != 3 or not all(map(is_const, terms)):
+        return unknown("a release that is not written out")
+    package, operator, release = terms
+    version = Term("call", "ver", Term("fact", "version", package))
+    return compare(str(operator.parts[0]), version, Term("call", "ver", release))
 
 
 def _is_own(func: ast.Attribute, frame: Frame) -> bool:

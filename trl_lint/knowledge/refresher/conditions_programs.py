@@ -14,6 +14,10 @@ from trl_lint.records import NamedTuple
 
 _PARSERS = frozenset({"parse_args"})
 
+_NOTHING = ast.parse("def __main__(): pass").body[0]
+assert isinstance(_NOTHING, ast.FunctionDef)
+NOTHING = _NOTHING  # the function that stands for what is in none
+
 
 class Program(NamedTuple):
     """Where a program checks its settings.
@@ -44,7 +48,7 @@ def facts_of_program(sources: Sources, program: Program) -> list[tuple[str, str,
 def _facts(sources: Sources, source: Source, name: str, assumed: dict[str, str]) -> list[Found]:
     machine = Machine(sources, lambda reference, field: False, has_blocks=True)
     root = Term("object", CONFIG)
-    closure = Closure(source.name, _empty("__main__"), None, None)
+    closure = Closure(source.name, NOTHING, None, None)
     frame = Frame(machine, closure, {"config": root})
     terms = {each: evaluate(ast.parse(text, mode="eval").body, frame) for each, text in assumed.items()}
     machine.facts = []
@@ -73,9 +77,3 @@ def _run_main(source: Source, frame: Frame, root: Term) -> None:
                 frame.names = {target.id: root}
                 block(source.main[number + 1 :], frame)
             return
-
-
-def _empty(name: str) -> ast.FunctionDef:
-    holder = ast.parse(f"def {name}(): pass").body[0]
-    assert isinstance(holder, ast.FunctionDef)
-    return holder

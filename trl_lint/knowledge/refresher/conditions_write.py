@@ -20,7 +20,7 @@ Below that, one line is one fact: the condition, and the classes with the stretc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from trl_lint.knowledge.refresher.conditions import Condition
 from trl_lint.records import NamedTuple
@@ -49,11 +49,16 @@ class History(NamedTuple):
     coverage: dict[str, dict[str, str]]
 
 
-def add_release(history: History, version: str, found: Iterable[Condition]) -> None:
-    """Add what a release says. What cannot be told to hold is counted and not written."""
+def add_release(
+    history: History,
+    version: str,
+    found: Iterable[Condition],
+    is_written: Callable[[Condition], bool] = lambda condition: True,
+) -> None:
+    """Add what a release says. What cannot be told to hold is counted and not written, as is what is not asked for."""
     found = list(found)
     history.coverage[version] = count(found)
-    for fact in _agreed(found):
+    for fact in filter(is_written, _agreed(found)):
         kind = f"trainer-{fact.kind}" if fact.when == "trainer" else fact.kind
         condition = fact.condition or "_"
         if fact.reason and fact.when == "trainer" and len(condition) > _LONGEST_PARTLY:

@@ -1,0 +1,186 @@
+"""What a class of a library refuses of the arguments that a script gives it (`rules/conditions`): `LoraConfig(r=0)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from trl_lint.checks._own_copy import is_shadowed
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.checks.verdict import Level, judge_releases
+from trl_lint.finding import Finding
+from trl_lint.knowledge.api import resolve, signature
+from trl_lint.knowledge.condition_language import UNKNOWN as NOT_KNOWN
+from trl_lint.knowledge.condition_language import truth_of, value_of
+from trl_lint.knowledge.condition_names import deciding
+from trl_lint.knowledge.conditions import Condition, conditions_of, has_conditions
+from trl_lint.knowledge.signatures import Signature
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.project.effective import of_default
+from trl_lint.project.stack import Choice, choices_at
+from trl_lint.python.names import is_from
+from trl_lint.python.values import argument
+from trl_lint.python.version_guards import is_guarded
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+
+# The classes whose constructors are looked at: a test compares them with what is recorded.
+CLASSES = (
+    "peft.AdaLoraConfig", "peft.BOFTConfig", "peft.FourierFTConfig", "peft.HRAConfig", "peft.IA3Config",
+    "peft.LNTuningConfig", "peft.LoHaConfig", "peft.LoKrConfig", "peft.LoraConfig", "peft.OFTConfig",
+    "peft.PrefixTuningConfig", "peft.PromptEncoderConfig", "peft.PromptTuningConfig", "peft.VBLoRAConfig",
+    "peft.VeraConfig", "peft.XLoraConfig",
+    "accelerate.ParallelismConfig", "accelerate.TorchContextParallelConfig", "accelerate.TorchTensorParallelConfig",
+    "accelerate.TorchTensorParallelPlugin",
+    "accelerate.utils.BnbQuantizationConfig", "accelerate.utils.FP8RecipeKwargs", "accelerate.utils.MSAMPRecipeKwargs",
+    "accelerate.utils.TERecipeKwargs", "accelerate.FullyShardedDataParallelPlugin",
+    "vllm.SamplingParams", "vllm.GuidedDecodingParams", "vllm.StructuredOutputsParams",
+)  # fmt: skip
+_NAMES = regex(r"[A-Za-z_]\w*")
+_HOLE = regex(r"\{(\w*)\}")
+_MOST_RELEASES = 200  # of a package; there are not that many
+
+
+class _World:
+    """A world of one call: what it gives, else the default of the release. Machines and environments are unknown."""
+
+    def __init__(self, site: Site, found: Signature, package: str, version: str) -> None:
+        self.site = site
+        self.signature = found
+        self.versions = {package: version}
+
+    def given(self, name: str) -> ast.expr | Missing:
+        """The expression that is given by name; UNKNOWN where it may be one of those without."""
+        found = argument(self.site.call, name)
+        return UNKNOWN if found is ABSENT and self.site.call.args else found
+
+    def field(self, name: str) -> object:
+        node = self.given(name)
+        if node is not ABSENT:
+            value = self.site.module.value(node)
+            return NOT_KNOWN if isinstance(value, Missing) else value
+        parameter = self.signature.parameters.get(name)
+        said = of_default(parameter.default) if parameter is not None else UNKNOWN
+        return NOT_KNOWN if isinstance(said, Missing) or isinstance(said.value, Missing) else said.value
+
+    def base(self, name: str) -> object:
+        return NOT_KNOWN
+
+    def arg(self, name: str) -> object:
+        return NOT_KNOWN
+
+    def fact(self, name: str, arguments: tuple[object, ...]) -> object:
+        return self.versions.get(str(arguments[0]), NOT_KNOWN) if name == "version" and arguments else NOT_KNOWN
+
+
+class _Found(NamedTuple):
+    """A statement that refuses a call in a release, and the names of the arguments that decide."""
+
+    condition: Condition
+    world: _World
+    names: tuple[str, ...]
+
+
+def refusals(site: Site, rule: Rule) -> Iterator[Finding]:
+    """What the releases in use refuse of a call, as far as it belongs to the rule: the first of several."""
+    dotted = _class_of(site)
+    package, name = dotted.partition(".")[0], dotted.rpartition(".")[2]
+    if not site.call.keywords or not has_conditions(package, name):
+        return
+    choices = choices_at(site.module, site.call, site.project, package)
+    if choices is None or package not in choices:
+        return
+    chosen = choices[package]
+    if chosen.is_tip or chosen.package.is_own or len(chosen.releases) > _MOST_RELEASES:
+        return
+    bad = _refusing(site, dotted, chosen)
+    for found in bad.values():
+        newest = found[next(reversed(found))]
+        if rule.code != ("TRL402" if len(newest.names) == 1 else "TRL403"):
+            continue
+        verdict = judge_releases(chosen, found.__contains__, Level(rule))
+        if verdict is None or _is_tried(site) or is_guarded(site.module, site.call, is_narrowed=True):
+            return
+        if is_shadowed(chosen, site.module.path, site.project, name):
+            return
+        written = [(each, node) for each in newest.names if isinstance(node := newest.world.given(each), ast.expr)]
+        location = site.module.location(written[-1][1])
+        beside = tuple(site.module.location(node)._replace(message="together with this") for _, node in written[:-1])
+        message = f"{package} {verdict.version} refuses this: {_told(newest)}; {verdict.scope})"
+        related = (*beside, *verdict.related)
+        yield rule.finding(location, message, severity=verdict.severity, related=related, pin=verdict.pin)
+        return
+
+
+def _class_of(site: Site) -> str:
+    """Which of the classes a call certainly makes an object of, "" if that is not sure."""
+    origins = site.module.names.origins(site.call.func)
+    if not site.module.names.is_certain(site.call.func):
+        return ""
+    known = {next((each for each in CLASSES if is_from(origin, each)), "") for origin in origins}
+    return known.pop() if len(known) == 1 else ""
+
+
+def _is_tried(site: Site) -> bool:
+    """Whether the call stands where somebody waits for an exception."""
+    child: ast.AST = site.call
+    for parent in site.module.ancestors(site.call):
+        if isinstance(parent, ast.Try) and parent.handlers and any(child is each for each in parent.body):
+            return True
+        child = parent
+    return False
+
+
+def _refusing(site: Site, dotted: str, chosen: Choice) -> dict[tuple[str, str], dict[str, _Found]]:
+    """The statements that refuse the call, by release. Without a written argument that decides none counts."""
+    package, name = dotted.partition(".")[0], dotted.rpartition(".")[2]
+    given = {keyword.arg for keyword in site.call.keywords}
+    bad: dict[tuple[str, str], dict[str, _Found]] = {}
+    for version in chosen.releases:
+        target = resolve(dotted, {package: version})
+        if not isinstance(target, str):
+            continue
+        world = _World(site, signature(target, {package: version}), package, version)
+        for condition in conditions_of(package, name, version):
+            if condition.kind != "refuse" or given.isdisjoint(_names_of(condition.condition)):
+                continue
+            if truth_of(condition.condition, world) is True:
+                names = _deciding(condition, world)
+                if any(isinstance(world.given(each), ast.expr) for each in names):
+                    key = (condition.holder, condition.sentence)
+                    bad.setdefault(key, {})[version] = _Found(condition, world, names)
+    return bad
+
+
+def _deciding(condition: Condition, world: _World) -> tuple[str, ...]:
+    order = {name: number for number, name in reversed(list(enumerate(_NAMES.findall(condition.condition))))}
+    names = [name for name in deciding(condition.condition, world) if "." not in name and "(" not in name]
+    return tuple(sorted(names, key=lambda name: (order.get(name, 0), name)))
+
+
+@lru_cache(maxsize=4096)
+def _names_of(condition: str) -> frozenset[str]:
+    return frozenset(_NAMES.findall(condition))
+
+
+def _told(found: _Found) -> str:
+    """The values that decide and the library's own sentence, with an open bracket."""
+    values = {name: found.world.field(name) for name in found.names}
+    told = ", ".join(
+        f"`{name}` is {value!r}" + ("" if isinstance(found.world.given(name), ast.expr) else " by default")
+        for name, value in values.items()
+        if value is not NOT_KNOWN
+    )
+    kind, _, text = found.condition.sentence.partition(": ")
+    shown = _filled(text, found.world).rstrip(".")
+    return f'{told} ({kind.rstrip(":")}: "{shown}"' if shown else f"{told} ({kind.rstrip(':')}"
+
+
+def _filled(text: str, world: _World) -> str:
+    def fill(hole: str) -> str:
+        value = value_of(hole, world) if hole else NOT_KNOWN
+        return "…" if value is NOT_KNOWN else f"{value}"
+
+    plain = text.replace("{{", "\x01").replace("}}", "\x02")
+    return _HOLE.sub(lambda match: fill(match[1]), plain).replace("\x01", "{").replace("\x02", "}")
