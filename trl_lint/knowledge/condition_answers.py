@@ -7,12 +7,8 @@ the answer, and it is evaluated anew only where something of that is different.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from trl_lint.knowledge.condition_language import Mark, truth_of, value_of
-
-if TYPE_CHECKING:
-    from trl_lint.knowledge.condition_language import World
+from trl_lint.knowledge.condition_language import Mark, World, truth_of, value_of
 
 _Read = tuple[str, tuple[object, ...], object]  # a method of a world, its arguments, and what it answered
 _Known = list[tuple[list[_Read], object]]

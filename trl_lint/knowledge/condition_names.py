@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from trl_lint.knowledge.condition_language import CRASH, PLAIN, Block, Evaluation, Mark, parse
-
-if TYPE_CHECKING:
-    from trl_lint.knowledge.condition_language import World
+from trl_lint.knowledge.condition_language import CRASH, PLAIN, Block, Evaluation, Mark, World, parse
 
 _BUILT_IN = frozenset({*PLAIN, "any", "all", "isinstance", "ver", "getattr", "hasattr"})
 

@@ -9,28 +9,25 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._trainers import HF_TRAINERS
 from trl_lint.checks.configs._run_world import RunWorld, Values
+from trl_lint.checks.configs._trainer_given import Given
+from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.condition_answers import Answers
 from trl_lint.knowledge.conditions import has_conditions
 from trl_lint.knowledge.conditions_join import Asked, Statement, statements, trainer_statements
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT
+from trl_lint.project import Project
 from trl_lint.project.effective import Setting
 from trl_lint.project.parsers import fields_of
+from trl_lint.project.runs import Run
+from trl_lint.project.stack import Choice
 from trl_lint.python.guards import last_name
+from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.checks.configs._trainer_given import Given
-    from trl_lint.finding import Location, Severity
-    from trl_lint.project import Project
-    from trl_lint.project.runs import Run
-    from trl_lint.project.stack import Choice
-    from trl_lint.python.module import PythonModule
 
 PACKAGES = ("trl", "transformers")
 WARNING = frozenset({"warn", "trainer-warn"})

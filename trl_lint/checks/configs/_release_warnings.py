@@ -7,16 +7,13 @@ the defaults of a release alone; a test asks all of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, filled, said_of
+from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.knowledge.warned import warned_of
+from trl_lint.project.runs import Run
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.checks.rule import Rule
-    from trl_lint.project.runs import Run
 
 _SILENT = frozenset({"none", "elsewhere"})
 _IGNORED = regex(r"`(\w+)`(?: parameter)? (?:will be|is) ignored")

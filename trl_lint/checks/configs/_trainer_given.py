@@ -6,18 +6,16 @@ Conditions of releases ask for it through `Given`: whoever knows more of the obj
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from trl_lint.finding import Location
 from trl_lint.knowledge.condition_things import Thing
 from trl_lint.knowledge.trainer_arguments import keeps_kind, made_by, thing_of
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.python.guards import bindings
+from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
-
-if TYPE_CHECKING:
-    from trl_lint.finding import Location
-    from trl_lint.python.module import PythonModule
 
 _DEEP = 8
 _MOST = 1000
