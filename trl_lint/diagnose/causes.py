@@ -297,6 +297,9 @@ class _Diagnoser:
                 for one in ranked
                 if one.likelihood == "likely" or one.rank[0] < 2 or (one.family and one.family == top.family)
             ]
+            if top.is_proved:
+                # Beside what the log proves, a cause of which something is open only distracts.
+                ranked = [one for one in ranked if one is top or one.rank[1] == 0]
             if top.rank[0] == 0:
                 ranked = [one for one in ranked if one.likelihood == "likely" or one.rank[0] < 2]
         ranked.sort(key=lambda one: one.likelihood != "likely")
