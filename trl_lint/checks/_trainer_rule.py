@@ -1,25 +1,20 @@
-"""Rules about what a trainer is given: they see each trainer that a script or a notebook constructs.
-
-The picture of a call is only imported where one of them has something to look at.
-"""
+"""Rules about what a trainer is given: they see each trainer that a script or a notebook constructs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from trl_lint.checks._started import several_started
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location
 from trl_lint.project import Project
 from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import TrainerCall, trainer_calls
+from trl_lint.project.trainercall.made import Made
 from trl_lint.python.module import PythonModule
 from trl_lint.sources import SourceError
-
-if TYPE_CHECKING:
-    from trl_lint.project.trainercall import TrainerCall
-    from trl_lint.project.trainercall.made import Made
 
 
 class TrainerRule(Rule):
@@ -30,8 +25,6 @@ class TrainerRule(Rule):
     skips_tests: ClassVar[bool] = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        from trl_lint.project.trainercall import trainer_calls
-
         for call in trainer_calls(module, project):
             if call.is_certain:
                 yield from self.check_trainer(call)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._trainer_rule import TrainerRule, place_for, runs_or_none, seen_at
 from trl_lint.finding import Finding
 from trl_lint.memos import per_module
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.trainercall.facts import argument_of
+from trl_lint.project.trainercall.models import Quantised, has_adapter, is_name, possible_lines, quantised
 from trl_lint.python.module import PythonModule
 from trl_lint.regexes import regex
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
-    from trl_lint.project.trainercall import TrainerCall
-    from trl_lint.project.trainercall.models import Quantised
 
 # Those whose constructor is that of `transformers.Trainer` in every release.
 _TRAINERS = frozenset(
@@ -59,8 +57,6 @@ def _may_add_adapter(module: PythonModule) -> bool:
 
 def read_bare(call: TrainerCall, run: Run | None) -> Quantised | None:
     """How the model of a trainer is quantised in a run in which it certainly has no adapter; None where it may."""
-    from trl_lint.project.trainercall.facts import argument_of
-    from trl_lint.project.trainercall.models import has_adapter, is_name, possible_lines, quantised
 
     if argument_of(call, "peft_config", run) is not None:
         return None

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._trainer_rule import RunTrainerRule
+from trl_lint.checks.distribution._device_maps import device_map_findings
 from trl_lint.finding import Finding
-
-if TYPE_CHECKING:
-    from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.trainercall import TrainerCall
 
 
 class DeviceMapInSeveralProcesses(RunTrainerRule):
@@ -17,8 +15,6 @@ class DeviceMapInSeveralProcesses(RunTrainerRule):
     needles = (b"device_map",)
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
-        from trl_lint.checks.distribution._device_maps import device_map_findings
-
         yield from device_map_findings(self, call)
 
 

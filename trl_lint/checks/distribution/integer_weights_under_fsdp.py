@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._trainer_rule import RunTrainerRule
+from trl_lint.checks.distribution._integer_weights import integer_weight_findings
 from trl_lint.finding import Finding
-
-if TYPE_CHECKING:
-    from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.trainercall import TrainerCall
 
 
 class IntegerWeightsUnderFsdp(RunTrainerRule):
@@ -17,8 +15,6 @@ class IntegerWeightsUnderFsdp(RunTrainerRule):
     needles = (b"load_in_4bit", b"load_in_8bit")
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
-        from trl_lint.checks.distribution._integer_weights import integer_weight_findings
-
         yield from integer_weight_findings(self, call)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from trl_lint.checks._trainer_rule import RunTrainerRule
+from trl_lint.checks._started import several_started
+from trl_lint.checks._trainer_rule import RunTrainerRule, place_for, seen_at
 from trl_lint.finding import Finding
-
-if TYPE_CHECKING:
-    from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.sharding import zero3_place
+from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.trainercall.models import possible_lines
+from trl_lint.project.trainercall.order import is_before
 
 
 class ReferenceCopyUnderZero3(RunTrainerRule):
@@ -17,12 +18,6 @@ class ReferenceCopyUnderZero3(RunTrainerRule):
     needles = (b"create_reference_model",)
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
-        from trl_lint.checks._started import several_started
-        from trl_lint.checks._trainer_rule import place_for, seen_at
-        from trl_lint.project.sharding import zero3_place
-        from trl_lint.project.trainercall.models import possible_lines
-        from trl_lint.project.trainercall.order import is_before
-
         for started in several_started(call.module.path, call.project):
             stage = zero3_place(started.run)
             if stage is None:

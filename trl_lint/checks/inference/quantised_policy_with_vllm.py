@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._trainer_rule import TrainerRule, place_for, runs_or_none, seen_at
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
-    from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.trainercall.configs import field_in
+from trl_lint.project.trainercall.models import only, possible_lines, quantised
 
 _TRAINERS = frozenset({"trl.GRPOTrainer", "trl.RLOOTrainer"})
 # From here on an engine of the trainer itself is told of 4-bit weights, and refuses 8-bit ones. Read in 0.25.1, 0.26.0,
@@ -36,9 +35,6 @@ class QuantisedPolicyWithVllm(TrainerRule):
                 return
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
-        from trl_lint.project.trainercall.configs import field_in
-        from trl_lint.project.trainercall.models import only, possible_lines, quantised
-
         lines = possible_lines(call.lines("model"), run)
         found = [quantised(line, run, call) for line in lines]
         if not found or not all(one.bits in ("4bit", "8bit") for one in found):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from trl_lint.checks._trainer_rule import TrainerRule, place_for, runs_or_none, seen_at
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
-
-if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
-    from trl_lint.project.trainercall import TrainerCall
-    from trl_lint.project.trainercall.made import Made
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.trainercall.made import Made
+from trl_lint.project.trainercall.models import is_unsloth, loader, only, possible_lines
+from trl_lint.project.trainercall.running import value_in
 
 _TRAINERS = frozenset({"trl.GRPOTrainer", "trl.OnlineDPOTrainer", "trl.RLOOTrainer"})
 # Releases whose trainer takes `model.vllm_engine` whatever the model has: read in 2025.3.17, 2025.6.12, 2025.10.1 and
@@ -38,9 +37,6 @@ class UnslothWithoutEngine(TrainerRule):
                 return
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
-        from trl_lint.project.trainercall.models import is_unsloth, loader, only, possible_lines
-        from trl_lint.project.trainercall.running import value_in
-
         loads = [loader(line) for line in possible_lines(call.lines("model"), run)]
         load = loads[0] if len(loads) == 1 else None
         switch = only(call.field("use_vllm"), run)
