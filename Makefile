@@ -55,6 +55,7 @@ docs: $(INSTALLED)
 	$(BIN)/python -m trl_lint.checks.registry --write
 	$(BIN)/python -m trl_lint.knowledge.needles --write
 	$(BIN)/python -m trl_lint.knowledge.tables --write docs/rules.md
+	$(BIN)/python -m trl_lint.knowledge.condition_tables --write
 	$(BIN)/python tests/documents.py
 
 # MIRROR holds the clones as owner+name, ORACLE_PYTHON is an interpreter beside which TRL is really installed, and

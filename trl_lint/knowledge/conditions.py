@@ -87,6 +87,17 @@ def is_recorded(package: str, version: str) -> bool:
     return version in _positions(package)
 
 
+def recorded_releases(package: str) -> tuple[str, ...]:
+    """The releases whose conditions were read, oldest first."""
+    return tuple(_positions(package))
+
+
+def recorded_classes(package: str) -> tuple[str, ...]:
+    """The classes and programs of which anything is recorded in any release, by name."""
+    lines = (line.partition("\t")[2] for line in _text(package).split("\n") if line.startswith("  "))
+    return tuple(sorted({each.partition(" ")[0] for told in lines for each in told.split(", ")}))
+
+
 def has_conditions(package: str, name: str) -> bool:
     """Whether anything is recorded of a class in any release."""
     return bool(_rows(package, name))
