@@ -58,6 +58,10 @@ def fingerprints(findings: Iterable[Finding], folder: str, files: Files) -> list
     return found
 
 
+# Where statements have statements, and so the only places where something is defined.
+_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
 class Keys:
     """The keys of findings; each file is parsed once."""
 
@@ -114,24 +118,26 @@ def _outline(file: SourceFile) -> Iterable[tuple[int, int, str]]:
 def _functions(file: SourceFile, language: str) -> Iterable[tuple[int, int, str]]:
     import ast
 
-    from trl_lint.python.module import PythonModule
+    from trl_lint.python.module import Places, tree_of
 
     if language == "notebook":
         from trl_lint.sources.notebook import python_source
 
-        module = PythonModule(python_source(file))
+        source: Source = python_source(file)
     else:
-        module = PythonModule(Source(file, "python"))
-    waiting: list[tuple[ast.AST, str]] = [(module.tree, "")]
+        source = Source(file, "python")
+    places = Places(source)
+    waiting: list[tuple[ast.AST, str]] = [(tree_of(source), "")]
     while waiting:
         node, name = waiting.pop()
-        for child in ast.iter_child_nodes(node):
-            inner = name
-            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                inner = f"{name}.{child.name}" if name else child.name
-                start, end = module.span(child)
-                yield module.source.file_offset(start), module.source.file_offset(end), inner
-            waiting.append((child, inner))
+        for field in _BODIES:
+            for child in getattr(node, field, ()):
+                inner = name
+                if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                    inner = f"{name}.{child.name}" if name else child.name
+                    start, end = places.span(child)
+                    yield source.file_offset(start), source.file_offset(end), inner
+                waiting.append((child, inner))
 
 
 def _keys(source: Source) -> Iterable[tuple[int, int, str]]:

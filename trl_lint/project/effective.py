@@ -82,7 +82,7 @@ def as_bool(text: str) -> bool | None:
 def of_flag(launch: Launch, name: str) -> Setting | Missing:
     """What the command line says about a field of a dataclass: `--x v`, `--x=v`, `--x` alone, `--no_x`."""
     found: Setting | Missing = ABSENT
-    for spelling in dict.fromkeys((f"--{name}", f"--{name.replace('_', '-')}", f"--no_{name}")):
+    for spelling in _spellings(name):
         word = launch.flag(spelling)
         if word is UNKNOWN:
             return UNKNOWN
@@ -90,6 +90,11 @@ def of_flag(launch: Launch, name: str) -> Setting | Missing:
             continue
         found = _setting_of_word(word, spelling, launch)
     return found
+
+
+@lru_cache(maxsize=4096)
+def _spellings(name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((f"--{name}", f"--{name.replace('_', '-')}", f"--no_{name}")))
 
 
 def _setting_of_word(word: Word, spelling: str, launch: Launch) -> Setting:

@@ -77,7 +77,7 @@ class PythonModule(Places):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self.memo: Memo = {}
-        self.tree = _tree_of(source)
+        self.tree = tree_of(source)
         self.parents: dict[ast.AST, ast.AST] = {}
         self._index: defaultdict[type, list[Any]] = defaultdict(list)  # under each type, nodes of that type
         self._walk()
@@ -235,7 +235,8 @@ def nodes_in(node: ast.AST, closed: tuple[type[ast.AST], ...] = ()) -> Iterator[
                 stack.append(value)
 
 
-def _tree_of(source: Source) -> ast.Module:
+def tree_of(source: Source) -> ast.Module:
+    """The tree of a source, parsed unless somebody has done so already. Raises SourceError."""
     known = source.file.tree
     return known if known is not None and source.text is source.file.text else parse(source.text)
 
