@@ -26,6 +26,7 @@ from trl_lint.workers import jobs_for, spread
 if TYPE_CHECKING:
     from trl_lint.cache.parts import Earlier, Parts
 
+_MADE_READY = 32  # files that one process checks before it shares out the others
 Found = tuple[str, bool]  # a path, and whether it was named on the command line
 
 
@@ -130,13 +131,17 @@ class _Run:
     def _check_found(self, found: list[Found], wanted: int | None) -> None:
         jobs = jobs_for(wanted, len(found))
         if jobs == 1:
-            self._check_share(found)
+            self._take_over(self._check_share(found))
             return
         self._read_notebooks_ahead([path for path, _ in found if path.endswith(".ipynb")], jobs)
         with budget.watched():
             self._read_ahead([path for path, _ in found if not path.endswith(PYTHON)])
             self.checker.take_notes()
-        for share in spread(found, jobs, self._check_share):
+        # What the first files of every part make ready (rules, histories, environments), no other process makes again.
+        first = found[:: max(1, len(found) // _MADE_READY)]
+        self._take_over(self._check_share(first))
+        known = set(first)
+        for share in spread([one for one in found if one not in known], jobs, self._check_share):
             self._take_over(share)
 
     def _read_notebooks_ahead(self, paths: list[str], jobs: int) -> None:
@@ -157,7 +162,11 @@ class _Run:
                 self.checker.project_at(root).runs_with("")
 
     def _check_share(self, found: Iterable[Found]) -> Share:
+        """Check some files; what was known before is no part of the result."""
         paths = []
+        checker = self.checker
+        before = checker.found_in, checker.notices_in, checker.problems
+        checker.found_in, checker.notices_in, checker.problems = {}, {}, []
         with budget.watched():
             for path, explicit in found:
                 paths.append(path)
@@ -167,16 +176,18 @@ class _Run:
                     self.checker.check_path(path, explicit)
                 self.checker.take_notes()
         kept = [path for path in paths if self.files.is_open(path)]
-        checker = self.checker
-        return Share(
+        share = Share(
             checker.found_in, checker.notices_in, checker.problems, kept, list(checker.projects), tracked.current()
         )
+        checker.found_in, checker.notices_in, checker.problems = before
+        return share
 
     def _take_over(self, share: Share) -> None:
         """Add what a process found on its share to what is known here; both may know the same."""
         for path, findings in share.found_in.items():
             self.checker.found_in.setdefault(path, {}).update(findings)
-        self.checker.notices_in.update(share.notices_in)
+        for path, notices in share.notices_in.items():
+            self.checker.notices_in.setdefault(path, {}).update(notices)
         self.checker.problems.extend(problem for problem in share.problems if problem not in self.checker.problems)
         self._open(share.kept)
         for root in share.roots:
