@@ -1,0 +1,148 @@
+"""TRL308: the result of `apply_chat_template` is used as a list of ids, which transformers 5 gives as a dict."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from trl_lint.checks.drift._calls import is_patched, is_unsloth
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.checks.verdict import Level, judge_pins
+from trl_lint.finding import Finding
+from trl_lint.memos import per_module
+from trl_lint.missing import ABSENT
+from trl_lint.project.stack import environment_at
+from trl_lint.python.guards import bindings, last_name
+from trl_lint.python.module import PythonModule
+from trl_lint.python.scopes import scopes
+from trl_lint.python.values import argument
+
+# Attributes of tensors and lists that a BatchEncoding has not.
+_OF_TENSORS = frozenset({"shape", "size", "dim", "ndim", "tolist", "unsqueeze", "squeeze", "append", "extend", "numel"})
+_TENSORS = frozenset({"tensor", "LongTensor", "as_tensor", "IntTensor"})
+_IDS = frozenset({"input_ids", "inputs"})
+
+
+class ChatTemplateGivesDict(Rule):
+    code = "TRL308"
+    triggers = (".apply_chat_template",)
+
+    def check_call(self, site: Site) -> Iterator[Finding]:
+        call, module = site.call, site.module
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if owner is None or "tokenizer" not in last_name(owner).lower() or is_unsloth(module) or is_patched(module):
+            return
+        tokenize = argument(call, "tokenize", 5)
+        if argument(call, "return_dict", 10) is not ABSENT or not (
+            tokenize is ABSENT or module.value(tokenize) is True
+        ):
+            return
+        use = _use_as_list(call, module)
+        if use is None:
+            return
+        environment = environment_at(module, call, site.project, "transformers")
+        is_mild = not _is_tokenizer(owner, module)
+        verdict = environment and judge_pins(environment, {"transformers": ">=5.0.0"}, Level(self, is_mild))
+        if verdict:
+            yield self.finding(
+                module.location(use),
+                f"`{_shown(use, module)}` takes what `apply_chat_template` gives for ids, and transformers 5 gives a "
+                f'dict: pass `return_dict=False`, or take `["input_ids"]` ({verdict.scope})',
+                severity=verdict.severity,
+                related=(module.location(call, "the call"), *verdict.related),
+            )
+
+
+def _shown(node: ast.AST, module: PythonModule) -> str:
+    text = " ".join(module.segment(node).split())
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _is_tokenizer(owner: ast.expr, module: PythonModule) -> bool:
+    """Whether a name is bound to nothing but tokenizers in the module."""
+    values = bindings(module).get(owner.id, []) if isinstance(owner, ast.Name) else []
+    return bool(values) and all(
+        isinstance(value, ast.Call)
+        and any(origin.endswith("Tokenizer.from_pretrained") for origin in module.names.origins(value.func))
+        for value in values
+    )
+
+
+def _use_as_list(call: ast.Call, module: PythonModule) -> ast.AST | None:
+    """A place that can only use a list or a tensor; None where there is none, or the kinds are told apart."""
+    direct = _wrong_use(call, module)
+    if direct is not None:
+        return direct
+    parent = module.parents.get(_moved(call, module))
+    targets = parent.targets if isinstance(parent, ast.Assign) else []
+    if len(targets) != 1 or not isinstance(targets[0], ast.Name):
+        return None
+    name = targets[0].id
+    table = scopes(module)
+    scope = table.scope(call)
+    same = [node for node in _names(module).get(name, []) if table.scope(node) is scope]
+    if sum(isinstance(node.ctx, ast.Store) for node in same) != 1:
+        return None
+    uses = [node for node in same if isinstance(node.ctx, ast.Load)]
+    if any(_is_careful(node, module) for node in uses):
+        return None
+    found = [wrong for node in sorted(uses, key=_place) if (wrong := _wrong_use(node, module)) is not None]
+    return found[0] if found else None
+
+
+def _place(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+@per_module
+def _names(module: PythonModule) -> dict[str, list[ast.Name]]:
+    found: dict[str, list[ast.Name]] = {}
+    for node in module.of(ast.Name):
+        found.setdefault(node.id, []).append(node)
+    return found
+
+
+def _is_careful(node: ast.Name, module: PythonModule) -> bool:
+    """Whether the code knows of the dict: `x["input_ids"]`, `x.input_ids`, `isinstance(x, …)`, `**x`."""
+    parent = module.parents.get(node)
+    if isinstance(parent, ast.Subscript) and parent.value is node:
+        return isinstance(parent.slice, ast.Constant) and isinstance(parent.slice.value, str)
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in ("input_ids", "attention_mask", "keys", "items")
+    if isinstance(parent, ast.Call):
+        return isinstance(parent.func, ast.Name) and parent.func.id in ("isinstance", "hasattr", "getattr", "type")
+    return isinstance(parent, (ast.keyword, ast.Dict)) and getattr(parent, "arg", "") is None
+
+
+def _moved(node: ast.expr, module: PythonModule) -> ast.expr:
+    """The call of `.to(…)` on it; a BatchEncoding has that method, and gives itself back."""
+    parent = module.parents.get(node)
+    around = module.parents.get(parent) if isinstance(parent, ast.Attribute) and parent.attr == "to" else None
+    return around if isinstance(around, ast.Call) and around.func is parent else node
+
+
+def _wrong_use(node: ast.expr, module: PythonModule) -> ast.AST | None:
+    """The expression around it that needs a list or a tensor."""
+    node = _moved(node, module)
+    parent = module.parents.get(node)
+    if isinstance(parent, ast.Attribute):
+        return parent if parent.attr in _OF_TENSORS else None
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add):
+        return parent
+    if isinstance(parent, ast.Call) and parent.args[:1] == [node]:
+        name = last_name(parent.func)
+        is_len = isinstance(parent.func, ast.Name) and name == "len"
+        is_method = isinstance(parent.func, ast.Attribute) and name in ("generate", "decode")
+        return parent if is_len or is_method or name in _TENSORS else None
+    if isinstance(parent, ast.keyword) and parent.arg in _IDS:
+        around = module.parents.get(parent)
+        is_generate = isinstance(around, ast.Call) and last_name(around.func) == "generate"
+        return around if is_generate else None
+    if isinstance(parent, ast.Dict):
+        keys = [key for key, value in zip(parent.keys, parent.values, strict=True) if value is node]
+        is_ids = any(isinstance(key, ast.Constant) and key.value == "input_ids" for key in keys)
+        return node if is_ids else None
+    return None
+
+
+rule = ChatTemplateGivesDict()
