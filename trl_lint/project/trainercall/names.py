@@ -90,7 +90,10 @@ def _imported(resolver: Resolver, site: ast.Import | ast.ImportFrom, name: str, 
             base = "." * site.level + (site.module or "")
             return of_module_name(resolver, base, alias.name, frame, site, 0)
         dotted = alias.name if alias.asname else alias.name.partition(".")[0]
-        return (_module(resolver, dotted, frame, site) or Made("name", site, frame, dotted),)
+        found = _module(resolver, dotted, frame, site)
+        if found is None and _is_own(resolver, dotted, frame.module):
+            return (resolver.unknown(site, frame),)
+        return (found or Made("name", site, frame, dotted),)
     return (resolver.unknown(site, frame),)  # a star
 
 
@@ -112,6 +115,13 @@ def read_module(resolver: Resolver, dotted: str, module: PythonModule) -> Python
     return None
 
 
+def _is_own(resolver: Resolver, dotted: str, module: PythonModule) -> bool:
+    """Whether a module is one of the project, also where it cannot be read."""
+    if dotted.startswith("."):
+        return True
+    return dotted.partition(".")[0] not in LIBRARIES and known_file(dotted, module.path, resolver.project) is not None
+
+
 def of_module_name(resolver: Resolver, base: str, name: str, frame: Frame, site: ast.AST, depth: int) -> Options:
     """What `from base import name` gives, in the module of a frame."""
     separator = "" if base.endswith(".") else "."
@@ -126,7 +136,8 @@ def of_module_name(resolver: Resolver, base: str, name: str, frame: Frame, site:
     inner = _module(resolver, f"{base}{separator}{name}", frame, site)
     if inner is not None:
         return (inner,)
-    return (library if other is None else resolver.unknown(site, frame),)
+    is_own = other is not None or _is_own(resolver, base, frame.module)
+    return (resolver.unknown(site, frame) if is_own else library,)
 
 
 def in_module(resolver: Resolver, module: PythonModule, name: str, depth: int = 0) -> Options | None:
