@@ -19,6 +19,9 @@ _SPEAKING = frozenset({"refuse", "warn", "trainer-refuse", "trainer-warn"})
 _BASE, _BEFORE, _AFTER = frozenset({"base"}), frozenset({"before"}), frozenset({"after"})
 
 
+_ARGUMENTS = ("transformers", "TrainingArguments")
+
+
 class Statement(NamedTuple):
     """A fact that speaks, the package that says it, and the world in which its condition is read."""
 
@@ -150,7 +153,7 @@ def _joined(package: str, name: str, versions: Mapping[str, str], world: World, 
     version = versions.get(package, "")
     bases = _bases(package, name, versions)
     after = None
-    if len(bases) == 1 == len(_facts(package, name, version, _BASE)):
+    if len(bases) == 1 and len(_facts(package, name, version, _BASE)) < 2:
         ((owner, base),) = bases
         after = _made(owner, base, versions[owner], _AFTER)
     answers = asked.answers if asked is not None else Answers()
@@ -159,12 +162,31 @@ def _joined(package: str, name: str, versions: Mapping[str, str], world: World, 
 
 def _bases(package: str, name: str, versions: Mapping[str, str]) -> list[tuple[str, str]]:
     """The bases of a class from other packages, by package and name, as far as they were read."""
+    if _is_plain_heir(package, name, versions):
+        return [_ARGUMENTS]
     found = []
     for each in _facts(package, name, versions.get(package, ""), _BASE):
         owner, _, base = each.sentence.partition(":")
         if is_recorded(owner, versions.get(owner, "")):
             found.append((owner, base))
     return found
+
+
+def _is_plain_heir(package: str, name: str, versions: Mapping[str, str]) -> bool:
+    """Whether a class of a package adds fields to `TrainingArguments`, and has nothing of its own to say of them."""
+    from trl_lint.knowledge.api import resolve, signature
+
+    owner, base = _ARGUMENTS
+    known = versions.get(package, ""), versions.get(owner, "")
+    if package == owner or not is_recorded(package, known[0]) or not is_recorded(owner, known[1]):
+        return False
+    if conditions_of(package, name, known[0]):
+        return False
+    ours, theirs = (resolve(f"{each}.{cls}", versions) for each, cls in ((package, name), (owner, base)))
+    if not isinstance(ours, str) or not isinstance(theirs, str):
+        return False
+    taken = signature(theirs, versions).parameters.keys()
+    return bool(taken) and taken <= signature(ours, versions).parameters.keys()
 
 
 def _wanted(package: str, name: str, version: str, asked: Asked | None) -> list[Condition]:

@@ -100,13 +100,30 @@ def _is_training_class(dotted: str) -> bool:
     return is_ours and _TRAINING_CLASS.search(name) is not None and name not in _OTHER_CONFIGS
 
 
-def _config_calls(module: PythonModule, project: Project) -> list[tuple[ast.Call, str]]:
+def scripts_of_configs(path: str, project: Project) -> list[Script]:
+    """A script, once for each config that it builds: of a trainer, or the model; none where it cannot be read."""
+    try:
+        module = project.module_in(path)
+    except (OSError, SourceError):
+        return []
+    built = _config_calls(module, project, frozenset({"ModelConfig"}))
+    changed, changes_any = (dict(_assigned(module)), _sets_any(module)) if built else ({}, False)
+    return [Script(path, None, config, call, module, changed, changes_any) for call, config in built]
+
+
+def _config_calls(
+    module: PythonModule, project: Project, besides: frozenset[str] = frozenset()
+) -> list[tuple[ast.Call, str]]:
+    """The calls that build a config of a trainer, or one of these classes, with the dotted names of what they build."""
     found = []
     for call in module.calls:
         if not _TRAINING_CLASS.search(key_of(call.func)):
             continue
         fields = fields_of(call.func, module, project)
-        if fields is not None and (config := training_class(fields)):
+        if fields is None:
+            continue
+        other = next((each for each in fields.bases if besides and each.rpartition(".")[2] in besides), "")
+        if config := training_class(fields) or other:
             found.append((call, config))
     return found
 

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import either
-from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, filled, said_of
+from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, filled, said_of, started_at
 from trl_lint.checks.verdict import Level, Verdict, judge_releases
 from trl_lint.knowledge.condition_language import parse
 from trl_lint.knowledge.contradictions import contradictions
 from trl_lint.knowledge.ranges import holds
+from trl_lint.project.config_runs import config_runs
 
 if TYPE_CHECKING:
     from trl_lint.checks.configs._deciding import Deciding
@@ -29,15 +30,18 @@ _MOST_VALUES = 12  # that a message lists
 def stated_in(run: Run, rule: Rule, told: set[Location | None]) -> Iterator[Refusal]:
     """What the releases in use refuse or warn about in the values of a run, as far as it belongs to the rule.
 
-    `told`: the places of which the rule has told already.
+    `told`: the places of which the rule has told already. Configs that the script builds besides are judged each.
     """
-    refused = [one for one in refusals_in(run, rule) if one.location not in told]
-    yield from refused
-    if any(_is_warning(said) for said in said_of(run)):
-        from trl_lint.checks.configs._release_warnings import warnings_in
-
+    for each in (run, *config_runs(run)):
+        refused = [one for one in refusals_in(each, rule) if one.location not in told]
+        yield from refused
         told = told | {one.location for one in refused}
-        yield from (one for one in warnings_in(run, rule) if one.location not in told)
+        if any(_is_warning(said) for said in said_of(each)):
+            from trl_lint.checks.configs._release_warnings import warnings_in
+
+            warned = [one for one in warnings_in(each, rule) if one.location not in told]
+            yield from warned
+            told = told | {one.location for one in warned}
 
 
 def _is_warning(said: Said) -> bool:
@@ -74,13 +78,12 @@ def _refusal(run: Run, rule: Rule, said: Said) -> Refusal | None:
     values = deciding_values(said.world(run, verdict.version), statement)
     if values is None:
         return None
-    where = (run.launch.location._replace(message="the run"),) if run.launch.launcher else ()
     return Refusal(
         topic_of(values.names) or ("TRL402" if len(values.names) == 1 else "TRL403"),
         values.location,
         _worded(said.chosen.package.name, verdict, statement.condition.condition, sentence, values),
         verdict.severity,
-        (*values.related, *where, *verdict.related),
+        (*values.related, *started_at(run), *verdict.related),
     )
 
 

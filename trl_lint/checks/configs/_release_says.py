@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from trl_lint.checks._trainers import HF_TRAINERS
 from trl_lint.checks.configs._run_world import RunWorld, Values
-from trl_lint.checks.configs._trainer_given import Given
+from trl_lint.checks.configs._trainer_given import CallGiven, Given
 from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.condition_answers import Answers
 from trl_lint.knowledge.conditions import has_conditions
@@ -20,12 +20,14 @@ from trl_lint.knowledge.conditions_join import Asked, Statement, statements, tra
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
+from trl_lint.project.config_runs import ConfigRun
 from trl_lint.project.effective import Setting
 from trl_lint.project.parsers import fields_of
 from trl_lint.project.runs import Run
 from trl_lint.project.stack import Choice
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import PythonModule
+from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
@@ -94,8 +96,16 @@ def world_of(run: Run, speaker: Speaker, versions: dict[str, str], values: Value
     return RunWorld(run, run.config if speaker.is_trainer else speaker.dotted, versions, speaker.given, values)
 
 
+def started_at(run: Run) -> tuple[Location, ...]:
+    """Where the run is started, if that belongs to what is said of it."""
+    is_certain = run.launch.launcher and not isinstance(run, ConfigRun)
+    return (run.launch.location._replace(message="the run"),) if is_certain else ()
+
+
 def said_of(run: Run) -> list[Said]:
     """All that the releases in use say of a run and that is true of its values."""
+    if isinstance(run, ConfigRun):
+        return list(_read(run))  # nobody else has it: it need not be remembered
     return _said(run, run.project)
 
 
@@ -122,7 +132,7 @@ def _speakers(run: Run) -> Iterator[Speaker]:
     """The classes that certainly look at the values of the run, and of which something is recorded."""
     others = run.parser.fields.bases if run.parser is not None else ()
     for dotted in dict.fromkeys((run.config, *(each for each in others if each in _BESIDE))):
-        if _is_known(dotted):
+        if _is_known(dotted) or (dotted == run.config and dotted.partition(".")[0] in PACKAGES):
             yield Speaker(dotted)
     if run.parser is not None and run.parser.kind == "trl-command":
         dotted = run.config.removesuffix("Config") + "Trainer"
@@ -154,10 +164,19 @@ def _trainers(run: Run, module: PythonModule) -> Iterator[Speaker]:
         if not _is_known(dotted) or not _is_for(dotted, run.config) or is_expected_to_fail(module, call):
             continue
         given = CallGiven(dotted, call, module)
-        if call.args or any(given.argument(name, None) is not ABSENT for name in ("args", "config")):
+        if _is_given(run, given, call):
             yield Speaker(dotted, given, is_trainer=True)
             if dotted in HF_TRAINERS and dotted.startswith("trl."):
                 yield Speaker(_BASE, HandedOn(given), is_trainer=True)
+
+
+def _is_given(run: Run, given: CallGiven, call: ast.Call) -> bool:
+    """Whether a trainer certainly gets the arguments of the run."""
+    nodes = [argument(call, name) for name in ("args", "config")]
+    if not isinstance(run, ConfigRun):
+        return bool(call.args) or any(node is not ABSENT for node in nodes)
+    mine = run.script.call if run.script is not None else None
+    return any(node is mine or (isinstance(node, ast.Name) and given.is_named(node.id, mine)) for node in nodes)
 
 
 def _is_for(trainer: str, config: str) -> bool:

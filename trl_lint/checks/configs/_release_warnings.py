@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, filled, said_of
+from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, filled, said_of, started_at
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.knowledge.warned import warned_of
@@ -46,11 +46,10 @@ def _warning(run: Run, rule: Rule, said: Said) -> Refusal | None:
     if values is None:
         return None
     text = filled(sentence.partition(": ")[2], dict(values.texts)).rstrip(".")
-    where = (run.launch.location._replace(message="the run"),) if run.launch.launcher else ()
     return Refusal(
         "TRL402" if len(values.names) == 1 else "TRL403",
         values.location,
         f'{said.chosen.package.name} {verdict.version} warns of this: {values.told} ("{text}"; {verdict.scope})',
         verdict.severity,
-        (*values.related, *where, *verdict.related),
+        (*values.related, *started_at(run), *verdict.related),
     )

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 # Whoever trains with these has them: without torch or accelerate there are no training arguments.
 _NEEDED = frozenset({"torch", "accelerate", "transformers"})
 _NO_VALUE = frozenset({"none", "null", ""})
+# Fields that are None by default and whose annotation is a number (`float | None`) in every release that has them: a
+# parser makes a number of a text. Read in transformers/training_args.py 4.40.2 to 5.23.0 and trl/trainer/*_config.py.
+_NUMBERS = frozenset(
+    {"eval_steps", "save_total_limit", "dataloader_prefetch_factor", "generation_batch_size", "steps_per_generation"}
+)
 
 
 # What fields of a run come to, by all that may differ between releases: the default and the old names.
@@ -123,7 +128,7 @@ class RunWorld:
         number = as_number(value)
         if number is not None:
             # The type of a field without default is not recorded: the text may stay a text.
-            return number if isinstance(kind, (int, float)) else UNKNOWN
+            return number if isinstance(kind, (int, float)) or name in _NUMBERS else UNKNOWN
         return UNKNOWN if isinstance(kind, (int, float)) or as_bool(value) is not None else value
 
     def _structured(self, name: str, said: Setting) -> object:
