@@ -25,6 +25,15 @@ _MISSING = object()
 Memo = dict[object, Any]
 
 
+class Circle:
+    """What keeps things that refer to it again. It is told when it is dropped, and lets go of them."""
+
+    __slots__ = ()
+
+    def cut(self) -> None:
+        raise NotImplementedError
+
+
 def per_module(function: _F) -> _F:
     """Call the function once for each module, and each set of its other arguments."""
     return _once(function, "module")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from trl_lint.finding import Location
-from trl_lint.memos import Memo
+from trl_lint.memos import Circle, Memo
 from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.python.names import Names
 from trl_lint.python.values import literal
@@ -168,6 +168,9 @@ class PythonModule(Places):
 
     def release(self) -> None:
         """Drop what analyses found out: some of it refers to the module again, and would keep it in memory for good."""
+        for kept in self.memo.values():
+            if isinstance(kept, Circle):
+                kept.cut()
         self.memo.clear()
 
     # -- places ---------------------------------------------------------------------------------------------------

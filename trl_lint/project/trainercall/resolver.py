@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from trl_lint.memos import per_module
+from trl_lint.memos import Circle, per_module
 from trl_lint.missing import UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.trainercall import attributes, calls, entries, names
@@ -29,7 +29,7 @@ def resolver_of(module: PythonModule, project: Project) -> Resolver:
     return Resolver(project)
 
 
-class Resolver:
+class Resolver(Circle):
     """Answers how expressions were made. `project`: where imported names are looked for."""
 
     def __init__(self, project: Project) -> None:
@@ -40,6 +40,13 @@ class Resolver:
         self._bound: dict[tuple[ast.AST, Frame, ast.AST], Frame] = {}
         self._steps = _STEPS
         self.asked_callers = 0
+
+    def cut(self) -> None:
+        """Forget all answers: they stand in frames, which know their resolver."""
+        self._known.clear()
+        self._open.clear()
+        self._frames.clear()
+        self._bound.clear()
 
     def refill(self) -> None:
         """Begin another question, with a budget of its own."""
