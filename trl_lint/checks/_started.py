@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trl_lint.checks._phrases import places
 from trl_lint.finding import Location
+from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
@@ -25,8 +26,12 @@ class Started(NamedTuple):
         return (self.run.launch.location._replace(message="the run"), *number)
 
 
-def several_started(path: str, project: Project) -> list[Started]:
-    """The runs, no examples in documents, that start several processes of the script at `path` on one machine."""
+@per_project
+def several_started(path: str, project: Project) -> tuple[Started, ...]:
+    """The runs, no examples in documents, that start several processes of the script at `path` on one machine.
+
+    Worked out once: rules ask for each run of a script.
+    """
     found = []
     for run in project.runs_with(path):
         launch = run.launch
@@ -37,4 +42,4 @@ def several_started(path: str, project: Project) -> list[Started]:
         number = share_of(run).number
         if number is not None and number > 1:
             found.append(Started(run, number))
-    return found
+    return tuple(found)

@@ -17,7 +17,7 @@ from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.condition_answers import Answers
 from trl_lint.knowledge.conditions import has_conditions
 from trl_lint.knowledge.conditions_join import Asked, Statement, statements, trainer_statements
-from trl_lint.memos import per_project
+from trl_lint.memos import per_module, per_project
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
 from trl_lint.project.config_runs import ConfigRun
@@ -25,7 +25,7 @@ from trl_lint.project.effective import Setting
 from trl_lint.project.parsers import fields_of
 from trl_lint.project.runs import Run
 from trl_lint.project.stack import Choice
-from trl_lint.python.guards import last_name
+from trl_lint.python.guards import bindings, last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
@@ -152,22 +152,66 @@ def _is_known(dotted: str) -> bool:
 def _trainers(run: Run, module: PythonModule) -> Iterator[Speaker]:
     """The trainers of the libraries that the script builds with the arguments of the run."""
     from trl_lint.checks.configs._trainer_given import CallGiven, HandedOn
-    from trl_lint.checks.drift._calls import is_patched, is_unsloth
 
-    if is_unsloth(module) or is_patched(module):
-        return
-    for call in module.calls:
-        if not last_name(call.func).endswith("Trainer") or not module.names.is_certain(call.func):
-            continue
-        origins = module.names.origins(call.func)
-        dotted = next(iter(origins)) if len(origins) == 1 else ""
-        if not _is_known(dotted) or not _is_for(dotted, run.config) or is_expected_to_fail(module, call):
+    for dotted, call in _built_with(run, module):
+        if not _is_for(dotted, run.config):
             continue
         given = CallGiven(dotted, call, module)
         if _is_given(run, given, call):
             yield Speaker(dotted, given, is_trainer=True)
             if dotted in HF_TRAINERS and dotted.startswith("trl."):
                 yield Speaker(_BASE, HandedOn(given), is_trainer=True)
+
+
+class _Built(NamedTuple):
+    """The trainers of libraries that a module builds, in its order, each with its dotted name; and by what stands for
+    their arguments, an expression or a name, the numbers of those that get it.
+    """
+
+    trainers: tuple[tuple[str, ast.Call], ...]
+    by_arguments: dict[ast.expr | str, list[int]]
+
+
+def _built_with(run: Run, module: PythonModule) -> Iterator[tuple[str, ast.Call]]:
+    """The trainers that may get the arguments of a run: of a config that is built in the module, those that name it."""
+    built = _built(module)
+    if not isinstance(run, ConfigRun):
+        yield from built.trainers
+        return
+    mine = run.script.call if run.script is not None else None
+    if mine is not None:
+        keys = (mine, *_only_names(module).get(mine, ()))
+        yield from (built.trainers[at] for at in sorted({at for key in keys for at in built.by_arguments.get(key, ())}))
+
+
+@per_module
+def _built(module: PythonModule) -> _Built:
+    from trl_lint.checks.drift._calls import is_patched, is_unsloth
+
+    trainers: list[tuple[str, ast.Call]] = []
+    by_arguments: dict[ast.expr | str, list[int]] = {}
+    for call in () if is_unsloth(module) or is_patched(module) else module.calls:
+        if not last_name(call.func).endswith("Trainer") or not module.names.is_certain(call.func):
+            continue
+        origins = module.names.origins(call.func)
+        dotted = next(iter(origins)) if len(origins) == 1 else ""
+        if not _is_known(dotted) or is_expected_to_fail(module, call):
+            continue
+        for node in (argument(call, name) for name in ("args", "config")):
+            if isinstance(node, ast.expr):
+                by_arguments.setdefault(node.id if isinstance(node, ast.Name) else node, []).append(len(trainers))
+        trainers.append((dotted, call))
+    return _Built(tuple(trainers), by_arguments)
+
+
+@per_module
+def _only_names(module: PythonModule) -> dict[ast.expr, list[str]]:
+    """The names that one assignment binds to an expression, and no other one to anything else."""
+    found: dict[ast.expr, list[str]] = {}
+    for name, values in bindings(module).items():
+        if len(values) == 1:
+            found.setdefault(values[0], []).append(name)
+    return found
 
 
 def _is_given(run: Run, given: CallGiven, call: ast.Call) -> bool:
