@@ -116,9 +116,7 @@ def _config_calls(
 ) -> list[tuple[ast.Call, str]]:
     """The calls that build a config of a trainer, or one of these classes, with the dotted names of what they build."""
     found = []
-    for call in module.calls:
-        if not _TRAINING_CLASS.search(key_of(call.func)):
-            continue
+    for call in _calls_named_as_configs(module):
         fields = fields_of(call.func, module, project)
         if fields is None:
             continue
@@ -126,6 +124,11 @@ def _config_calls(
         if config := training_class(fields) or other:
             found.append((call, config))
     return found
+
+
+@per_module
+def _calls_named_as_configs(module: PythonModule) -> list[ast.Call]:
+    return [call for call in module.calls if _TRAINING_CLASS.search(key_of(call.func))]
 
 
 def _reads_arguments(module: PythonModule) -> bool:
