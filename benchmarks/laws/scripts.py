@@ -304,6 +304,17 @@ def callers_of_a_trainer(count: int) -> Files:
     return trainer(body + lines(count, lambda i: f"main(load_{i}())"))
 
 
+@law(1600)
+def calls_with_a_model(count: int) -> Files:
+    return trainer(lines(count, lambda i: f"show_{i}(model)\nSFTTrainer(model)" if i % 4 == 0 else "print(model)"))
+
+
+@law(400)
+def functions_that_hand_a_model_on(count: int) -> Files:
+    body = lines(count, lambda i: f"def hand_{i}():\n    hand_{i + 1}(model)\n    SFTTrainer(model)\n")
+    return trainer(body + lines(count, lambda i: f"hand_{i}()"))
+
+
 @law(400)
 def methods_that_set_a_model(count: int) -> Files:
     body = lines(count, lambda i: f"    def load_{i}(self):\n        self.model = load_{i}(self.model)\n")

@@ -13,7 +13,7 @@ from trl_lint.project import Project
 from trl_lint.project.trainercall import TrainerCall, are_known, is_absent, literals, trainer_calls
 from trl_lint.project.trainercall.facts import Thing, argument_of
 from trl_lint.project.trainercall.made import Made, Options
-from trl_lint.project.trainercall.models import quantised
+from trl_lint.project.trainercall.models import has_adapter, quantised
 from trl_lint.project.trainercall.order import is_before
 from trl_lint.project.trainercall.running import are_compatible, holds_in, possible_in, value_in
 from trl_lint.settings import Settings
@@ -466,3 +466,72 @@ def test_quantised(name: str, tmp_path: Path) -> None:
     script, expected = QUANTISED[name]
     (line,) = call_of(tmp_path, f"SFTTrainer(AutoModelForCausalLM.from_pretrained('m', {script}))").lines("model")
     assert quantised(line, None).bits == expected
+
+
+LOADED = "model = AutoModelForCausalLM.from_pretrained('m')\n"
+ADAPTED: dict[str, tuple[str, bool | None]] = {
+    "as it was loaded": (f"{LOADED}Trainer(model)", False),
+    "wrapped": (f"{LOADED}model = get_peft_model(model, LoraConfig())\nTrainer(model)", True),
+    "wrapped, then handed on": (
+        f"from more import hack\n{LOADED}model = get_peft_model(model, LoraConfig())\nhack(model)\nTrainer(model)", True
+    ),
+    "merged": (f"{LOADED}model = get_peft_model(model, LoraConfig()).merge_and_unload()\nTrainer(model)", False),
+    "adapted in place": (f"{LOADED}model.add_adapter(LoraConfig())\nTrainer(model)", True),
+    "handed to another package": (f"from more import hack\n{LOADED}hack(model)\nTrainer(model)", None),
+    "by keyword": (f"from more import hack\n{LOADED}hack(it=model)\nTrainer(model)", None),
+    "in a list": (f"from more import hack\n{LOADED}hack([model])\nTrainer(model)", None),
+    "a part of it": (f"from more import hack\n{LOADED}hack(model.model.layers)\nTrainer(model)", None),
+    "its config": (f"from more import read\n{LOADED}read(model.config)\nTrainer(model)", False),
+    "handed on later": (f"from more import hack\n{LOADED}Trainer(model)\nhack(model)", False),
+    "handed on before it was loaded": (
+        f"from more import hack\nmodel = 'm'\nhack(model)\n{LOADED}Trainer(model)", False
+    ),
+    "handed to a library": (f"import torch\n{LOADED}torch.compile(model)\nprint(model)\nTrainer(model)", False),
+    "handed to a method of a library's object": (
+        f"import logging\nlogger = logging.getLogger()\n{LOADED}logger.info(model)\nTrainer(model)", False
+    ),
+    "handed to a method of nobody's object": (f"from more import it\n{LOADED}it.hack(model)\nTrainer(model)", None),
+    "adapted by a trainer": (
+        f"{LOADED}SFTTrainer(model, peft_config=LoraConfig()).train()\nTrainer(model)", None
+    ),
+    "set by its name": (f"{LOADED}setattr(model, 'is_quantized', False)\nTrainer(model)", None),
+    "set": (f"{LOADED}model.is_quantized = False\nTrainer(model)", None),
+    "a function that looks": (
+        f"def show(it):\n    print(sum(p.numel() for p in it.parameters()))\n{LOADED}show(model)\nTrainer(model)", False
+    ),
+    "a function that sets": (
+        f"def mark(it):\n    it._hf_peft_config_loaded = True\n{LOADED}mark(model)\nTrainer(model)", None
+    ),
+    "a function that puts in": (
+        f"def put(it):\n    it._modules['x'] = 1\n{LOADED}put(model)\nTrainer(model)", None
+    ),
+    "a function that hands on": (f"def f(it):\n    g(it)\n{LOADED}f(model)\nTrainer(model)", None),
+    "a class of the project": (f"class Hack:\n    pass\n{LOADED}Hack(model)\nTrainer(model)", None),
+    "in a function that sees it": (
+        f"from more import hack\n{LOADED}def ready():\n    hack(model)\nready()\nTrainer(model)", None
+    ),
+    "in a function with one of its own": (
+        f"from more import hack\n{LOADED}def other(model):\n    hack(model)\nTrainer(model)", False
+    ),
+    "around the function that uses it": (
+        f"from more import hack\n{LOADED}hack(model)\ndef main():\n    Trainer(model)\nmain()", None
+    ),
+    "by a caller": (
+        f"from more import hack\ndef main(it):\n    Trainer(it)\n{LOADED}hack(model)\nmain(model)", None
+    ),
+    "in another method": (
+        "from more import hack\nclass Run:\n    def __init__(self):\n"
+        "        self.model = AutoModelForCausalLM.from_pretrained('m')\n"
+        "    def ready(self):\n        hack(self.model)\n    def train(self):\n        Trainer(self.model)",
+        None,
+    ),
+    "many calls of a library": (f"{LOADED}" + "print(model)\n" * 64 + "Trainer(model)", False),
+    "more calls than are looked at": (f"{LOADED}" + "print(model)\n" * 65 + "Trainer(model)", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("script", "expected"), ADAPTED.values(), ids=ADAPTED)
+def test_adapters(tmp_path: Path, script: str, expected: bool | None):
+    """Whether a model has an adapter; what an unknown call may have put on it, nobody can tell."""
+    call = next(one for one in calls_of(tmp_path, script) if one.name == "Trainer")
+    assert {has_adapter(line) for line in call.lines("model")} == {expected}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from trl_lint.memos import per_module
 from trl_lint.project.trainercall import calls, entries, names
 from trl_lint.project.trainercall.changes import changes_between
-from trl_lint.project.trainercall.made import Condition, Conditions, Frame, Made, Options, Resolver, beneath
+from trl_lint.project.trainercall.made import Condition, Conditions, Frame, Made, Options, Resolver, Stay, beneath
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import FUNCTIONS, PythonModule
 from trl_lint.python.reaching import branches_around, place_of
@@ -28,7 +28,8 @@ def of_attribute(resolver: Resolver, node: ast.Attribute, frame: Frame) -> Optio
     owner = key_of(node)
     if owner.startswith("self.") and owner.count(".") == 1:
         changes = changes_between(resolver, owner, _last_set(node, frame), node, frame)
-        return tuple(made.with_changes(changes) for made in found)
+        stay = Stay(owner, None, node, frame)
+        return tuple(made.after(changes, stay) for made in found)
     return tuple(found)
 
 

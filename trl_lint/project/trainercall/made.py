@@ -101,6 +101,15 @@ class Change(NamedTuple):
         return self.frame.module.location(self.statement)
 
 
+class Stay(NamedTuple):
+    """That an object had a name, from `site`, which binds it, to a use. `site` is None for `self.x`, set anywhere."""
+
+    owner: str
+    site: ast.AST | None
+    use: ast.expr
+    frame: Frame
+
+
 class Made(NamedTuple):
     """One way in which an object may have been made.
 
@@ -127,6 +136,7 @@ class Made(NamedTuple):
     `item`      which part of the result it is: `(1,)` for `b` in `a, b = f()`, `("train",)` for `f()["train"]`
     `changes`   what was done to it in place between there and its use
     `value`     the value of a literal
+    `stays`     the names that it had on its way: by them it may have been handed to functions (`handed.py`)
     """
 
     kind: Kind
@@ -138,6 +148,7 @@ class Made(NamedTuple):
     item: tuple[object, ...] = ()
     changes: tuple[Change, ...] = ()
     value: object = UNKNOWN
+    stays: tuple[Stay, ...] = ()
 
     @property
     def location(self) -> Location:
@@ -169,8 +180,9 @@ class Made(NamedTuple):
         """The same where these tests have to hold as well."""
         return self._replace(under=(*conditions, *self.under)) if conditions else self
 
-    def with_changes(self, changes: tuple[Change, ...]) -> Made:
-        return self._replace(changes=(*self.changes, *changes)) if changes else self
+    def after(self, changes: tuple[Change, ...], stay: Stay) -> Made:
+        """The same where it is used by a name, with what was changed in place before."""
+        return self._replace(changes=(*self.changes, *changes), stays=(*self.stays, stay))
 
     def argument(self, name: str, position: int | None = None) -> Options:
         """What the call was given for a parameter (0-based `position` if it may be positional).

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall, is_absent
+from trl_lint.project.trainercall.handed import LOOKING, may_be_changed
 from trl_lint.project.trainercall.lines import Line
-from trl_lint.project.trainercall.made import Made, Options
+from trl_lint.project.trainercall.made import Change, Made, Options
 from trl_lint.project.trainercall.running import holds_in, possible_in, value_in
 from trl_lint.python.guards import Truth
 from trl_lint.records import NamedTuple
 
 # What gives a model an adapter that is trained. Read in peft 0.21.2; Unsloth's classes have a `get_peft_model` as well.
 _ADAPTERS = ("get_peft_model", "prepare_peft_model")
+_ADDING = frozenset({"add_adapter", "load_adapter"})
+# Attributes by which transformers tells an adapter, and quantised weights. Read in 4.57.6 and 5.23.0.
+_TELLING = frozenset({"_hf_peft_config_loaded", "hf_quantizer", "is_quantized"})
 _MERGES = ("merge_and_unload", "unload", "get_base_model")
+# What gives back a model with the layers that it got, or an adapter on them (`lines.py`).
+_SAME_LAYERS = LOOKING | {
+    "cast_mixed_precision_params", "clone_chat_template", "from_pretrained", "get_peft_model", "prepare",
+    "prepare_model", "prepare_model_for_int8_training", "prepare_model_for_kbit_training", "prepare_peft_model",
+    "setup_chat_format",
+}  # fmt: skip
 _UNSLOTH = frozenset({"FastLanguageModel", "FastVisionModel", "FastModel", "FastTextModel"})
 # Quantisation configs of transformers 5.23.0 that are not of bitsandbytes.
 _OTHER_CONFIGS = frozenset(
@@ -56,15 +67,41 @@ def is_unsloth(made: Made) -> bool:
 
 def has_adapter(line: Line) -> Truth:
     """Whether the trainer is given a model with an adapter; None where nobody can tell."""
+    after: list[Made] = []  # the steps from where there certainly was none
+    is_sure = line.is_known
     for made in line.steps:
+        after.append(made)
         if made.kind == "call" and made.name in _MERGES:
-            return False
+            is_sure = True
+            break
         if made.kind == "call" and (made.name in _ADAPTERS or _loads_adapter(made)):
             return True
-    changes = [change for made in line.steps for change in made.changes if change.kind == "call"]
-    if any(change.path.rpartition(".")[2] in ("add_adapter", "load_adapter") for change in changes):
+    changes = [change for made in after for change in made.changes]
+    names = [change.path.rpartition(".")[2] for change in changes if change.kind == "call"]
+    if not _ADDING.isdisjoint(names):
         return True
-    return False if line.is_known else None
+    is_touched = any(change.kind == "other" or change.path in _TELLING for change in changes)
+    return None if not is_sure or is_touched or is_handed_on(after) else False
+
+
+def is_handed_on(steps: Iterable[Made]) -> bool:
+    """Whether an object was an argument of a call on its way of which nobody knows what it does with it."""
+    return any(may_be_changed(stay) for made in steps for stay in made.stays)
+
+
+def has_own_layers(line: Line) -> bool:
+    """Whether a model certainly has the layers that it was loaded with, but for an adapter: nothing else was put in."""
+    ways = [made for made in line.steps[:-1] if made.kind != "call" or made.name not in _SAME_LAYERS]
+    return not ways and not is_handed_on(line.steps) and all(map(_leaves_layers, line.changes))
+
+
+def _leaves_layers(change: Change) -> bool:
+    """Whether a statement sets a plain value or a field of the config, or calls what is known to put nothing in."""
+    if change.path.startswith(("config.", "generation_config.")):
+        return True
+    if change.kind == "call":
+        return change.path in LOOKING
+    return change.kind == "set" and isinstance(change.value, ast.Constant)
 
 
 def _loads_adapter(made: Made) -> bool:

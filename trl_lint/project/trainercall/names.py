@@ -9,7 +9,7 @@ from contextlib import suppress
 from trl_lint.project.modules import known_file
 from trl_lint.project.trainercall import entries, parameters
 from trl_lint.project.trainercall.changes import changes_of
-from trl_lint.project.trainercall.made import Frame, Made, Options, Resolver
+from trl_lint.project.trainercall.made import Frame, Made, Options, Resolver, Stay
 from trl_lint.python.module import FUNCTIONS, PythonModule
 from trl_lint.python.reaching import final, reaching
 from trl_lint.sources import SourceError
@@ -35,7 +35,8 @@ def of_name(resolver: Resolver, node: ast.Name, frame: Frame) -> Options:
         made = bound_at(resolver, one.site, node.id, home)
         under = resolver.conditions(one.under, home)
         changes = changes_of(resolver, node.id, one.site, node, home) if found.in_order else ()
-        options += [each.beneath(under).with_changes(changes) for each in made]
+        stay = Stay(node.id, one.site, node, home)
+        options += [each.beneath(under).after(changes, stay) for each in made]
     return tuple(options)
 
 
