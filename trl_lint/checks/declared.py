@@ -4,7 +4,7 @@
 from typing import Any
 
 DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
-    'trl_lint.checks.algorithm.adapter_target_not_in_model': (3907228439, ('trl_lint.knowledge.models',), {'code': 'TRL722', 'words': (b'LoraConfig',), 'skips_tests': True, 'imports': ('peft',)}),
+    'trl_lint.checks.algorithm.adapter_target_not_in_model': (3104888767, ('trl_lint.knowledge.models',), {'code': 'TRL722', 'words': (b'LoraConfig',), 'skips_tests': True, 'imports': ('peft',)}),
     'trl_lint.checks.algorithm.batch_not_divisible_by_generations': (2619218561, (), {'code': 'TRL701', 'launches': True, 'runs': True}),
     'trl_lint.checks.algorithm.dataset_column_missing': (3007108148, (), {'code': 'TRL721', 'words': (b'train_dataset',), 'skips_tests': True, 'imports': ('trl',)}),
     'trl_lint.checks.algorithm.policy_loss_gradient': (927506362, ('trl_lint.regexes',), {'code': 'TRL703', 'triggers': ('.exp', '.backward', 'torch.nn.functional.mse_loss', 'torch.nn.functional.smooth_l1_loss', 'torch.nn.functional.huber_loss', 'torch.exp'), 'needles': (b'.exp(', b'.backward(', b'mse_loss(', b'smooth_l1_loss(', b'huber_loss('), 'skips_tests': True}),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.rule import Rule
@@ -12,9 +14,10 @@ from trl_lint.grading import Evidence, graded
 from trl_lint.knowledge.architectures import adapted_names, default_targets, is_composed, parameter_names
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.models import Family, family_of
+from trl_lint.memos import per_module
 from trl_lint.project import Project
 from trl_lint.project.stack import environment_at
-from trl_lint.project.trainercall import Line, Made, TrainerCall, is_absent, trainer_calls
+from trl_lint.project.trainercall import Line, Made, Options, TrainerCall, is_absent, trainer_calls
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
 from trl_lint.words import listed
@@ -27,11 +30,19 @@ _OTHER_WAYS = ("target_parameters", "exclude_modules", "layer_replication")
 
 
 class Adapter(NamedTuple):
-    """The LoRA of a trainer: its config, and the one model that it is put on."""
+    """The LoRA of a trainer: its config, and the one model that it is put on, with the ways on which it came there."""
 
     config: Made
     identifier: str
     family: Family
+    lines: tuple[Line, ...]
+
+    @property
+    def has_own_layers(self) -> bool:
+        """Whether nobody has put anything into the model."""
+        from trl_lint.project.trainercall.models import has_own_layers
+
+        return all(map(has_own_layers, self.lines))
 
 
 class AdapterTargetNotInModel(Rule):
@@ -44,10 +55,11 @@ class AdapterTargetNotInModel(Rule):
         if is_unsloth(module):
             return  # it has defaults of its own, and loads other classes
         for call in trainer_calls(module, project):
-            for adapter in _adapters(call):
-                yield from self._judge(adapter, project)
+            if call.is_certain and call.own is None:
+                for adapter in _adapters(call):
+                    yield from self._judge(adapter, module, project)
 
-    def _judge(self, adapter: Adapter, project: Project) -> Iterator[Finding]:
+    def _judge(self, adapter: Adapter, module: PythonModule, project: Project) -> Iterator[Finding]:
         given = adapter.config.argument("target_modules")
         if not all(is_absent(adapter.config.argument(name)) for name in _OTHER_WAYS):
             return
@@ -57,7 +69,10 @@ class AdapterTargetNotInModel(Rule):
         targets = _texts(given)
         known = known_names(adapter.family.name) if targets else frozenset()
         foreign = [name for name in targets if name.isidentifier() and name not in known] if known else []
-        if not foreign:
+        modules = (module, adapter.config.frame.module, given[0].frame.module)
+        if not foreign or any(_is_mentioned(name, given[0], other) for name in foreign for other in modules):
+            return  # the project may add a layer of that name
+        if not adapter.has_own_layers:
             return
         shown = listed([f"`{name}`" for name in foreign[:_MOST_SHOWN]])
         has = ", ".join(f"`{name}`" for name in sorted(_shown_names(adapter.family.name)))
@@ -81,7 +96,7 @@ class AdapterTargetNotInModel(Rule):
         if chosen is None:
             return
         verdict = judge_releases(chosen, lambda version: default_targets(kind, version) == (), Level(self))
-        if verdict is not None:
+        if verdict is not None and adapter.has_own_layers:
             yield self.finding(
                 config.location,
                 f"LoRA of PEFT knows no layers to adapt in `{kind}` ({adapter.identifier}): it stops and asks for "
@@ -103,30 +118,33 @@ def _adapters(call: TrainerCall) -> Iterator[Adapter]:
     wrapped = [line.step("get_peft_model") for line in lines]
     for step in wrapped:
         given += step.argument("peft_config", 1) if step is not None else ()
-    for made in dict.fromkeys(given):
+    for made in {(made.node, made.frame): made for made in given}.values():
         is_plain = made.kind == "call" and made.name == "LoraConfig" and made.origin.startswith("peft.")
         if is_plain and not made.changes:
-            yield Adapter(made, identifier, family)
+            yield Adapter(made, identifier, family, lines)
 
 
 def _identifier(line: Line, call: TrainerCall) -> str:
     """The id of the model that a line begins with, "" where it is not known or brings code of its own."""
     source = line.source
     if source.kind == "literal":
-        options = call.field("model_init_kwargs")
-        if not is_absent(call.given("args")) and not all(one.kind == "absent" or one.is_none for one in options):
+        is_plain = is_absent(call.given("args")) or (
+            all(one.kind == "absent" or one.is_none for one in call.field("model_init_kwargs"))
+            and _is_off(call.field("trust_remote_code"))
+        )
+        if not is_plain:
             return ""
         return source.value if isinstance(source.value, str) else ""
     is_load = source.kind == "call" and source.name == "from_pretrained" and source.origin.startswith("transformers.")
-    if not is_load or not _is_off(source, "trust_remote_code"):
+    if not is_load or not _is_off(source.argument("trust_remote_code")) or not is_absent(source.argument("config")):
         return ""
     path = source.argument("pretrained_model_name_or_path", 0)
     values = {made.value for made in path if made.kind == "literal" and isinstance(made.value, str)}
     return str(values.pop()) if len(values) == 1 and len(path) == 1 else ""
 
 
-def _is_off(made: Made, name: str) -> bool:
-    return all(one.kind == "absent" or one.value is False for one in made.argument(name))
+def _is_off(options: Options) -> bool:
+    return all(one.kind == "absent" or one.value is False for one in options)
 
 
 def _texts(options: tuple[Made, ...]) -> list[str]:
@@ -141,6 +159,36 @@ def _texts(options: tuple[Made, ...]) -> list[str]:
     return names if len(names) == len(found) else []
 
 
+def _is_mentioned(name: str, given: Made, module: PythonModule) -> bool:
+    """Whether a module names a layer anywhere but where it is to be adapted."""
+    own = {item.node for options in given.items() or () for item in options}
+    return any(node not in own for node in _mentions(module).get(name, ()))
+
+
+@per_module
+def _mentions(module: PythonModule) -> dict[str, list[ast.AST]]:
+    """The attributes, keywords and texts of a module, by each name in them, but for lists of layers to adapt."""
+    found: dict[str, list[ast.AST]] = {}
+    for attribute in module.of(ast.Attribute):
+        found.setdefault(attribute.attr, []).append(attribute)
+    for keyword in module.of(ast.keyword):
+        if keyword.arg is not None:
+            found.setdefault(keyword.arg, []).append(keyword)
+    for text in module.of(ast.Constant):
+        if isinstance(text.value, str) and " " not in text.value and not _is_target(text, module):
+            for part in text.value.split("."):
+                found.setdefault(part, []).append(text)
+    return found
+
+
+def _is_target(text: ast.Constant, module: PythonModule) -> bool:
+    """Whether a text stands in a list that a call gets as `target_modules`."""
+    around = module.parents.get(text)
+    keyword = module.parents.get(around) if isinstance(around, (ast.List, ast.Tuple, ast.Set)) else None
+    return isinstance(keyword, ast.keyword) and keyword.arg == "target_modules"
+
+
+@lru_cache(maxsize=256)
 def known_names(family: str) -> frozenset[str]:
     """The names of layers that a family has had in any release; none where it has parts of other families."""
     found: set[str] = set()
