@@ -22,6 +22,13 @@ def test_nothing_found(sh: Shell):
     assert (run.status, run.out, run.err) == (0, "All checks passed!\n", "")
 
 
+def test_who_selects_broken_files_alone_gets_all_of_them(sh: Shell):
+    sh.write("train.py", FIXED)
+    sh.write("other.py", "def broken(:\n")
+    assert sh().status == 0, "no rule looks for a word of it"
+    assert "other.py:1" in sh("--select", "TRL001").out
+
+
 def test_exit_zero(sh: Shell):
     run = sh("--exit-zero")
     assert run.status == 0 and "TRL103" in run.out

@@ -63,6 +63,8 @@ class Checker:
         self._checking = ""
         self._module: PythonModule | None = None  # that is looked at
         self._rules = [rule for rule in declared_rules() if settings.is_selected(rule.code)]
+        # Who asks for TRL001 alone wants every file parsed, though no rule looks for a word in it.
+        self._parses_all = not self._rules and settings.is_selected("TRL001")
         self._triage = triage_of(tuple(self._rules))
         self.run_rules = [rule for rule in self._rules if rule.runs]
         self._checked_runs: set[Run] = set()
@@ -175,6 +177,7 @@ class Checker:
         data = file.data if source is None or not notebook else source.text.encode("utf-8", "replace")
         # What is parsed in any case is worth no long look before. What cannot be read as a notebook is JSON, with signs
         # of its own between the words.
+        explicit = explicit or self._parses_all
         active = self._triage.active(data, file.path, is_rough=explicit or source is None)
         is_concerned = bool(active)
         is_configured = bool(self.run_rules) and _is_configured(data)

@@ -59,7 +59,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.numerics.unclamped_mask_mean': (1081693103, (), {'code': 'TRL603', 'triggers': ('.sum',), 'needles': (b'mask.sum(', b'masks.sum('), 'patterns': (b'/[\\s\\\\(]{0,200}(?:#[^\\n]{0,100}\\n[\\s\\\\(]{0,50}){0,2}(?:[\\w\\x80-\\xff][\\w.\\s\\\\\\x80-\\xff]{0,100})?masks?\\.sum\\(',), 'skips_tests': True}),
     'trl_lint.checks.pins.known_bad_release': (1600077733, (), {'code': 'TRL201', 'manifests': True}),
     'trl_lint.checks.pins.outside_supported_range': (3745830326, (), {'code': 'TRL202', 'manifests': True}),
-    'trl_lint.checks.pins.requirement_cut_off': (2160487367, (), {'code': 'TRL205', 'manifests': True, 'workflows': True}),
+    'trl_lint.checks.pins.requirement_cut_off': (2219033790, (), {'code': 'TRL205', 'manifests': True, 'workflows': True}),
     'trl_lint.checks.pins.unpinned_package': (1417802098, ('trl_lint.regexes',), {'code': 'TRL203', 'manifests': True}),
     'trl_lint.checks.pins.unsatisfiable_pins': (2355413472, (), {'code': 'TRL204', 'manifests': True}),
 }

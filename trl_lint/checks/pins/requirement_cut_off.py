@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
+from trl_lint.grading import milder
 from trl_lint.project import Project
 from trl_lint.project.pins import CutOff, Manifest
 
@@ -16,8 +17,11 @@ class RequirementCutOff(Rule):
     workflows = True
 
     def check_manifest(self, manifest: Manifest, project: Project) -> Iterator[Finding]:
-        severity: Severity = "warning" if manifest.kind == "readme" else "error"
         for cut in manifest.cut_off:
+            # Where only the floor is lost, the newest release is installed all the same, unless an older one is there.
+            severity: Severity = "error" if cut.stops else "warning"
+            if manifest.kind == "readme":
+                severity = milder(severity)
             yield self.finding(cut.location, worded(cut), severity=severity, fix=cut.fix)
 
 
@@ -30,8 +34,8 @@ def worded(cut: CutOff) -> str:
             f"installed; quote `{cut.text}`"
         )
     return (
-        f"the shell takes `{signs}` for a redirection: pip installs any release of {cut.name}, and what it prints goes "
-        f"to a file `{cut.file}`; quote `{cut.text}`"
+        f"the shell takes `{signs}` for a redirection: pip installs any release of `{cut.name}`, and what it prints "
+        f"goes to a file `{cut.file}`; quote `{cut.text}`"
     )
 
 
