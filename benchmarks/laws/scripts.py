@@ -319,3 +319,45 @@ def functions_that_hand_a_model_on(count: int) -> Files:
 def methods_that_set_a_model(count: int) -> Files:
     body = lines(count, lambda i: f"    def load_{i}(self):\n        self.model = load_{i}(self.model)\n")
     return trainer(f"class Run:\n{body}    def train(self):\n        SFTTrainer(self.model)\n\n")
+
+
+# -- what a dataset holds ---------------------------------------------------------------------------------------------
+
+
+def dataset(body: str, **files: str) -> Files:
+    """A script whose trainer is given the dataset that the body leaves."""
+    head = "from datasets import Dataset, concatenate_datasets, load_dataset\nfrom trl import SFTConfig, SFTTrainer\n\n"
+    rows = 'ds = old = Dataset.from_list([{"question": "q", "answer": "a"}])\n'
+    text = f'{head}{rows}{body}SFTTrainer("m", args=SFTConfig(), train_dataset=ds)\n'
+    return {"train.py": text, "requirements.txt": PINS, **files}
+
+
+@law(40)
+def maps_that_remove_all_columns(count: int) -> Files:
+    train = 'SFTTrainer("m", train_dataset=ds)'
+    return dataset(lines(count, lambda i: f"ds, old = ds.map(print, remove_columns=old.column_names), ds\n{train}"))
+
+
+@law(40)
+def datasets_that_are_joined_to_themselves(count: int) -> Files:
+    return dataset(lines(count, lambda i: "ds = concatenate_datasets([ds, ds])"))
+
+
+@law(800)
+def loads_of_a_dataset(count: int) -> Files:
+    body = lines(
+        count, lambda i: f'd{i} = load_dataset("json", data_files="d.jsonl")\nSFTTrainer("m", train_dataset=d{i})'
+    )
+    return {**dataset(body), "d.jsonl": lines(count * 10, lambda i: f'{{"question": "{i}"}}')}
+
+
+@law(1600)
+def keys_of_a_row(count: int) -> Files:
+    body = lines(count, lambda i: f'    x["k{i}"] = x["question"]\n    out = {{**out, "k{i}": {i}}}')
+    return dataset(f"def f(x):\n    out = {{}}\n{body}    return {{**x, **out}}\n\nds = ds.map(f)\n")
+
+
+@law(400)
+def helpers_that_read_a_row(count: int) -> Files:
+    body = lines(count, lambda i: f"def f{i}(x):\n    return f{i + 1}(x) + f{i + 1}(x)\n")
+    return dataset(f'{body}ds = ds.map(lambda x: {{"text": f0(x)}})\n')

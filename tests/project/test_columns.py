@@ -5,8 +5,8 @@ What `WRITTEN` expects was compared with `datasets` 5.0.1, which ran the same li
 
 import pytest
 
-from trl_lint.project import Project
-from trl_lint.project.columns import columns_of
+from trl_lint.project import Project, columns
+from trl_lint.project.columns import columns_of, files
 from trl_lint.project.trainercall import trainer_calls
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
@@ -40,6 +40,14 @@ WRITTEN = [
     (ROWS + 'def f(x):\n    return {**x, "text": "t"}\nds = ds.map(f)', "answer question text"),
     (ROWS + 'def f(x):\n    return dict(x, text="t")\nds = ds.map(f)', "answer question text"),
     (ROWS + "def f(x):\n    print(x)\nds = ds.map(f)", "answer question"),
+    (ROWS + 'def f(x):\n    x["text"] = "t"\n    return {"b": 1}\nds = ds.map(f)', "answer b question text"),
+    (ROWS + 'def f(x):\n    row = x\n    row["text"] = "t"\n    return x\nds = ds.map(f)', "answer question text"),
+    (
+        ROWS + "def say(row):\n    return f\"{row['question']} {row.get(1)}\"\n"
+        'def f(x):\n    return {"text": say(x)}\nds = ds.map(f)',
+        "answer question text",
+    ),
+    (ROWS + 'def f(x):\n    x["text"] = json.dumps(x)\n    return x\nds = ds.map(f)', "answer question text"),
     (ROWS + 'ds = DatasetDict({"train": ds, "test": ds})["train"]', "answer question"),
     (ROWS + 'other = Dataset.from_list([{"b": 1}])\nds = concatenate_datasets([ds, other])', "answer b question"),
     (ROWS + "ds = ds.to_iterable_dataset()", "answer question"),
@@ -56,6 +64,14 @@ OPEN = [
     ROWS + "def f(x):\n    return tokenizer(x['question'])\nds = ds.map(f)",
     ROWS + "def f(x):\n    return {k: 1 for k in x}\nds = ds.map(f)",
     ROWS + 'def f(x):\n    out = make()\n    out["a"] = 1\n    return out\nds = ds.map(f)',
+    ROWS + "def f(x):\n    fix(x)\n    return x\nds = ds.map(f)",
+    ROWS + "def f(x):\n    fix(row=x)\nds = ds.map(f)",
+    ROWS + 'def f(x):\n    tools.fix(x)\n    return {"a": 1}\nds = ds.map(f)',
+    ROWS + 'ds = ds.map(lambda x: {"a": fix(x)})',
+    ROWS + 'def fix(row):\n    row["prompt"] = "p"\ndef f(x):\n    fix(x)\n    return x\nds = ds.map(f)',
+    ROWS + 'def fix(row):\n    kept = row\n    kept["prompt"] = 1\nds = ds.map(lambda x: {"a": fix(x)})',
+    ROWS + 'def fix(row):\n    deeper(row)\nds = ds.map(lambda x: {"a": fix(x)})',
+    ROWS + 'def f(x):\n    out = {"a": 1}\n    fill(out)\n    return out\nds = ds.map(f)',
     ROWS + "ds = ds.remove_columns([c for c in ds.column_names if c in keep])",
     ROWS + "ds = ds.with_transform(f)",
     ROWS + "ds.set_transform(f)",
@@ -170,6 +186,45 @@ def test_local_files(tmp_path, name, text, builder, expected):
     assert (" ".join(sorted(found.names)) if found.complete else None) == expected
 
 
+KEYWORDS = [
+    'delimiter=";"', 'sep="|"', 'names=["prompt"]', 'column_names=["prompt"]', "header=None", "skiprows=1",
+    'field="data"', "features=features", 'usecols=["a"]', "index_col=0", "**options", "**{'field': 'data'}",
+    'quotechar="\'"', 'comment="a"', 'encoding="utf-16"', 'revision="main"', 'data_dir="other"',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("keyword", KEYWORDS)
+@pytest.mark.parametrize("builder", ["csv", "json"])
+def test_a_keyword_that_changes_how_a_file_is_read_leaves_nothing_known(tmp_path, builder, keyword):
+    (tmp_path / "d").write_text({"csv": "a;b\n1;2\n", "json": '{"a": 1}\n'}[builder], encoding="utf-8")
+    load = f'ds = load_dataset("{builder}", data_files="d", split="train", {keyword})'
+    (found,) = read(tmp_path, HEAD + load + TAIL)
+    assert not found.complete and not found.certain
+
+
+@pytest.mark.parametrize("keyword", ['cache_dir="c"', "num_proc=2", "streaming=True", "**{'token': True}", "name='x'"])
+def test_a_keyword_that_changes_no_column(tmp_path, keyword):
+    (tmp_path / "d").write_text("a,b\n1,2\n", encoding="utf-8")
+    (found,) = read(tmp_path, HEAD + f'ds = load_dataset("csv", data_files="d", split="train", {keyword})' + TAIL)
+    assert found.complete and sorted(found.names) == ["a", "b"]
+
+
+def test_a_file_is_read_once_however_often_it_is_loaded(tmp_path, monkeypatch):
+    (tmp_path / "d.json").write_text('{"a": 1}\n', encoding="utf-8")
+    text = HEAD + "".join(f'd{i} = load_dataset("json", data_files="d.json", split="train")\n' for i in range(5))
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).write_text(text + "from trl import SFTTrainer\n" + "".join(
+            f"SFTTrainer(model='m', train_dataset=d{i})\n" for i in range(5)
+        ), encoding="utf-8")  # fmt: skip
+    project = Project(str(tmp_path), Files(), Settings(str(tmp_path)))
+    reads = []
+    monkeypatch.setattr(files, "_of_json", lambda text, was=files._of_json: reads.append(text) or was(text))
+    for name in ("one.py", "two.py"):
+        for call in trainer_calls(project.module_in(str(tmp_path / name)), project):
+            assert [one.complete for one in columns_of(call.given("train_dataset"))] == [True]
+    assert len(reads) == 1
+
+
 def test_a_file_that_is_not_there_tells_nothing(tmp_path):
     (found,) = read(tmp_path, HEAD + 'ds = load_dataset("json", data_files="d.jsonl")["train"]' + TAIL)
     assert found == found._replace(certain={}, complete=False)
@@ -178,5 +233,32 @@ def test_a_file_that_is_not_there_tells_nothing(tmp_path):
 def test_datasets_on_the_hub_are_remembered(tmp_path):
     (found,) = read(tmp_path, HEAD + 'ds = load_dataset("openai/gsm8k", "main", split="train")' + TAIL)
     assert (set(found.certain), found.complete, found.is_remembered) == ({"question", "answer"}, True, True)
-    (found,) = read(tmp_path, HEAD + 'ds = load_dataset("openai/gsm8k", data_files="x.json", split="train")' + TAIL)
-    assert not found.certain
+    for keyword in ('data_files="x.json"', 'columns=["question"]'):
+        (found,) = read(tmp_path, HEAD + f'ds = load_dataset("openai/gsm8k", "main", {keyword}, split="train")' + TAIL)
+        assert not found.certain
+
+
+CHAINS = {
+    "a map that removes all columns": "ds = ds.map(lambda x: {'a': 1}, remove_columns=ds.column_names)\n",
+    "a map that removes those of another": "ds, old = ds.map(f, remove_columns=old.column_names), ds\n",
+    "a dataset that is joined to itself": "ds = concatenate_datasets([ds, ds])\n",
+    "a split of two": "ds = DatasetDict({'train': concatenate_datasets([ds, ds])})['train']\n",
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_what_is_used_twice_at_each_step_is_read_once(tmp_path, monkeypatch, name):
+    """A chain of 25 steps that doubles would be read 33 million times."""
+    read_parts = []
+    monkeypatch.setattr(
+        columns, "_read", lambda made, asked, was=columns._read: read_parts.append(1) or was(made, asked)
+    )
+    read(tmp_path, HEAD + ROWS + "old = ds\n" + CHAINS[name] * 25 + TAIL)
+    assert len(read_parts) < 100
+
+
+def test_a_row_that_is_built_on_itself_many_times(tmp_path):
+    steps = "".join(f'    out = {{**out, "k{i}": 1}}\n' for i in range(300))
+    lines = ROWS + f"def f(x):\n    out = {{}}\n{steps}    return out\nds = ds.map(f)"
+    (found,) = read(tmp_path, HEAD + lines + TAIL)
+    assert not found.complete

@@ -17,6 +17,7 @@ from trl_lint.missing import UNKNOWN
 from trl_lint.project.columns.files import rows_of_file
 from trl_lint.project.columns.known import NOTHING_KNOWN, Columns, doubtful, uncertain, with_more, without
 from trl_lint.project.columns.returned import Rows, either, keys_of_dict, returned_rows
+from trl_lint.project.trainercall.entries import keywords
 from trl_lint.project.trainercall.made import Made, Options
 
 __all__ = ["Columns", "columns_of"]
@@ -34,28 +35,55 @@ _HARMLESS = frozenset({"save_to_disk", "push_to_hub", "to_json", "to_csv", "to_p
 _BUILDERS = ("json", "csv")
 _LOADERS = frozenset({"datasets.load_dataset", "datasets.load.load_dataset"})
 _CLASSES = ("Dataset", "IterableDataset")
-# Keywords of `load_dataset` with which another part of a repository is read than the table tells of.
-_ELSEWHERE = ("data_files", "data_dir", "revision", "features")
+# Keywords of `load_dataset` that change no column. Its others choose another part of a repository than the table tells
+# of, or go to the builder, which may read a header, a field or a separator of its own by them.
+_PLAIN = frozenset(
+    {
+        "path", "name", "split", "streaming", "cache_dir", "keep_in_memory", "num_proc", "token", "use_auth_token",
+        "download_mode", "download_config", "verification_mode", "ignore_verifications", "save_infos",
+        "storage_options", "trust_remote_code",
+    }
+)  # fmt: skip
 
 
 def columns_of(options: Options) -> tuple[Columns, ...]:
     """What is known of each possibility for a dataset."""
-    return tuple(_of(made, 0) for made in options)
+    question = _Question()
+    return tuple(question.of(made) for made in options)
 
 
-def _of(made: Made, depth: int) -> Columns:
-    if depth > _DEEP or made.kind != "call" or not isinstance(made.node, ast.Call) or not _is_dataset(made):
-        return NOTHING_KNOWN
-    if any(change.kind != "call" or change.path not in _HARMLESS for change in made.changes):
-        return NOTHING_KNOWN
+class _Question:
+    """Answers for one dataset and all that it is made of, once for each: parts may be used many times over."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], Columns] = {}
+        self._asked: list[Made] = []  # kept, since what is known goes by their identity
+        self._depth = 0
+
+    def of(self, made: Made) -> Columns:
+        if self._depth > _DEEP or made.kind != "call" or not isinstance(made.node, ast.Call) or not _is_dataset(made):
+            return NOTHING_KNOWN
+        if any(change.kind != "call" or change.path not in _HARMLESS for change in made.changes):
+            return NOTHING_KNOWN
+        key = (made.node, made.frame, made.origin, made.item, id(made.base))
+        found = self._known.get(key)
+        if found is None:
+            self._asked.append(made)
+            self._depth += 1
+            found = self._known[key] = _read(made, self)
+            self._depth -= 1
+        return found
+
+
+def _read(made: Made, question: _Question) -> Columns:
     if made.origin.startswith("."):
-        found = _after_method(made, depth)
+        found = _after_method(made, question)
     elif made.origin in _LOADERS:
         found = _loaded(made)
     elif made.name in ("DatasetDict", "IterableDatasetDict"):
-        found = _of_split(made, depth)
+        found = _of_split(made, question)
     elif made.name in ("concatenate_datasets", "interleave_datasets"):
-        found = _put_together(made, depth)
+        found = _put_together(made, question)
     else:
         found = _written(made)
     return found._replace(places=(*found.places, made.location)) if len(found.places) < 8 else found
@@ -66,8 +94,8 @@ def _is_dataset(made: Made) -> bool:
     return len(made.item) <= 1
 
 
-def _any_of(options: Options, depth: int) -> Columns:
-    found = [_of(made, depth + 1) for made in options]
+def _any_of(options: Options, question: _Question) -> Columns:
+    found = [question.of(made) for made in options]
     if not found:
         return NOTHING_KNOWN
     if len(found) == 1:
@@ -91,10 +119,11 @@ def _loaded(made: Made) -> Columns:
     if name is None:
         return nothing
     if name in _BUILDERS:
-        if not _is_absent(made.argument("field")) or not _is_absent(made.argument("column_names")):
+        if not _is_plain(made, "data_files"):
             return nothing
         files = _files(made.argument("data_files"))
-        rows = [rows_of_file(name, file, made.frame.module.path) for file in files or ()]
+        module, project = made.frame.module, made.frame.resolver.project
+        rows = [rows_of_file(module, name, file, project) for file in files or ()]
         known = [row for row in rows if row is not None]
         if not known or len(known) < len(rows):
             return nothing
@@ -103,12 +132,19 @@ def _loaded(made: Made) -> Columns:
     return _on_hub(made, name, nothing)
 
 
+def _is_plain(made: Made, *besides: str) -> bool:
+    """Whether `load_dataset` is given nothing but what changes no column, and these keywords."""
+    assert isinstance(made.node, ast.Call)
+    given = keywords(made.frame.resolver, made.node, made.frame)
+    return given is not None and len(made.node.args) <= 2 and _PLAIN.union(besides).issuperset(given)
+
+
 def _on_hub(made: Made, name: str, nothing: Columns) -> Columns:
     from trl_lint.knowledge.datasets import hub_dataset
 
     config = made.argument("name", 1)
     given = "" if _is_absent(config) else _text(config)
-    if given is None or not all(_is_absent(made.argument(keyword)) for keyword in _ELSEWHERE):
+    if given is None or not _is_plain(made):
         return nothing
     row = hub_dataset(name, given)
     if row is None:
@@ -188,21 +224,21 @@ def _framed(options: Options) -> Rows | None:
     return either(found) if found else None
 
 
-def _of_split(made: Made, depth: int) -> Columns:
+def _of_split(made: Made, question: _Question) -> Columns:
     """`DatasetDict({"train": …})["train"]`."""
     splits = made.argument("mapping", 0)
     if _is_absent(splits) and made.item and isinstance(made.item[0], str):
-        return _any_of(made.argument(made.item[0]), depth)
+        return _any_of(made.argument(made.item[0]), question)
     if len(made.item) != 1 or not isinstance(made.item[0], str):
         return NOTHING_KNOWN
-    return _any_of(tuple(one for each in splits for one in each.entry(made.item[0])), depth)
+    return _any_of(tuple(one for each in splits for one in each.entry(made.item[0])), question)
 
 
-def _put_together(made: Made, depth: int) -> Columns:
+def _put_together(made: Made, question: _Question) -> Columns:
     """Columns that one of the parts lacks are filled with None."""
     parts = [item for each in made.argument("dsets" if made.name.startswith("c") else "datasets", 0)
              for item in each.items() or ((),)]  # fmt: skip
-    found = [_any_of(part, depth) for part in parts]
+    found = [_any_of(part, question) for part in parts]
     if not found:
         return NOTHING_KNOWN
     certain = {name: kind for one in found for name, kind in one.certain.items()}
@@ -217,16 +253,16 @@ def _put_together(made: Made, depth: int) -> Columns:
 # -- what is done to it -----------------------------------------------------------------------------------------------
 
 
-def _after_method(made: Made, depth: int) -> Columns:
+def _after_method(made: Made, question: _Question) -> Columns:
     base: Made = made.base
     name = made.name
     if made.item and not base.item and name != "train_test_split":  # all splits were mapped, and one is taken
         base = base._replace(item=made.item)
-    before = _of(base, depth + 1)
+    before = question.of(base)
     if name in _SAME:
         return before
     if name == "map":
-        return _mapped(made, before)
+        return _mapped(made, before, question)
     if name == "to_iterable_dataset":
         return before._replace(streams=True)
     if name == "add_column":
@@ -238,7 +274,7 @@ def _after_method(made: Made, depth: int) -> Columns:
     if name == "rename_columns":
         return _renamed(before, _plain_dict(made.argument("column_mapping", 0)))
     if name == "remove_columns":
-        return _removed(made, before, made.argument("column_names", 0))
+        return _removed(made, before, made.argument("column_names", 0), question)
     if name == "select_columns":
         return _selected(before, _texts(made.argument("column_names", 0)))
     return uncertain(before)
@@ -260,7 +296,7 @@ def _selected(before: Columns, names: list[str] | None) -> Columns:
     )
 
 
-def _removed(made: Made, before: Columns, options: Options) -> Columns:
+def _removed(made: Made, before: Columns, options: Options, question: _Question) -> Columns:
     if _is_absent(options) or all(one.is_none for one in options):
         return before
     names = _texts(options)
@@ -269,16 +305,16 @@ def _removed(made: Made, before: Columns, options: Options) -> Columns:
     for one in options:
         if one.kind != "part" or one.origin not in ("column_names", "features") or not isinstance(one.base, Made):
             return uncertain(before)
-        other = _of(one.base, 1)
         if one.base.node is not made.base.node:
+            other = question.of(one.base)
             if len(options) > 1 or not other.complete:
                 return uncertain(before)
             return without(before, other.names)
     return Columns(complete=True, streams=before.streams, places=before.places)
 
 
-def _mapped(made: Made, before: Columns) -> Columns:
-    left = _removed(made, before, made.argument("remove_columns"))
+def _mapped(made: Made, before: Columns, question: _Question) -> Columns:
+    left = _removed(made, before, made.argument("remove_columns"), question)
     functions = made.argument("function", 0)
     if _is_absent(functions):
         return left

@@ -5,32 +5,44 @@ from __future__ import annotations
 import os
 
 from trl_lint import tracked
+from trl_lint.memos import per_module, per_project
+from trl_lint.project import Project
 from trl_lint.project.columns.known import kind_of_value
 from trl_lint.project.columns.returned import Rows
 from trl_lint.project.links import bases
+from trl_lint.python.module import PythonModule
 
 MOST_BYTES = 1_000_000
 _MOST_ROWS = 200
 
 
-def rows_of_file(builder: str, name: str, path: str) -> Rows | None:
-    """The columns of a file that the script at `path` names; None where it is not there, too large or not understood.
+@per_module
+def rows_of_file(module: PythonModule, builder: str, name: str, project: Project) -> Rows | None:
+    """The columns of a file that a script names; None where it is not there, too large or not understood.
 
-    `builder`: `json` or `csv`, as `datasets.load_dataset` calls it.
+    `builder`: `json` or `csv`, as `datasets.load_dataset` calls it with none of the keywords that change how it reads.
     """
     if os.path.isabs(name) or "://" in name or any(sign in name for sign in "*?[{"):
         return None
     found = []
-    for base in bases(path):
+    for base in bases(module.path):
         full = os.path.normpath(os.path.join(base, name))
         if tracked.is_file(full):
             found.append(full)
     if len(found) != 1:
         return None
+    tracked.note_use(found[0], by=module.path)
+    return _read(builder, found[0], project)
+
+
+@per_project
+def _read(builder: str, path: str, project: Project) -> Rows | None:
+    """The columns of a file, for whoever notes that they use it."""
     try:
-        if tracked.is_larger(found[0], MOST_BYTES):
+        if tracked.is_larger(path, MOST_BYTES):
             return None
-        text = tracked.read(found[0], by=path).decode("utf-8-sig")
+        with tracked.for_itself(path):
+            text = tracked.read(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
         return None
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from trl_lint.memos import per_module
 from trl_lint.missing import UNKNOWN
@@ -35,14 +36,23 @@ _OPEN = Rows(complete=False)
 
 @per_module
 def returned_rows(module: PythonModule, function: ast.AST, is_generator: bool) -> Rows:
-    """The keys of what a function returns (or yields, if it `is_generator`), besides those of its first parameter."""
+    """The keys of what a function returns (or yields, if it `is_generator`), besides those of its first parameter.
+
+    What `map` calls changes its row in place, too: `datasets` lays what is returned over the row as the function left
+    it, and leaves the dataset alone where nothing is returned (`apply_function` in `arrow_dataset.py`, 2.14 and 5.0.1).
+    """
     if not isinstance(function, Function):
         return _OPEN
     reader = _Reader(module, function)
-    values = list(reader.yielded() if is_generator else reader.returned())
-    if not values:
-        return _OPEN if is_generator else Rows(dropped=reader.dropped())
-    return either([reader.keys(value, 0) for value in values])._replace(dropped=reader.dropped())
+    if is_generator:
+        values = list(reader.yielded())
+        return either([reader.keys(value, 0) for value in values]) if values else _OPEN
+    dropped, in_place = reader.dropped(), reader.in_place()
+    given = [value for value in reader.returned() if value is not None and not is_none(value)]
+    if not given:
+        return Rows({}, in_place.maybe.union(in_place.certain), in_place.complete, dropped)
+    rows = either([reader.keys(value, 0) for value in reader.returned()])
+    return _joined([in_place, rows])._replace(dropped=dropped)
 
 
 def either(rows: list[Rows]) -> Rows:
@@ -63,17 +73,30 @@ def keys_of_dict(node: ast.expr) -> Rows:
 
 
 class _Reader:
+    """Reads what the names of one function hold. `given`: its first parameter, a row."""
+
     def __init__(self, module: PythonModule | None, function: Function) -> None:
         self.module = module
         self.function = function
         spec = function.args
         named = [arg.arg for arg in (*spec.posonlyargs, *spec.args) if arg.arg not in ("self", "cls")]
         self.given = named[0] if named else ""
+        self._names: dict[str, Rows | None] = {}  # None as long as it is being read
+        self._always = frozenset(function.body) if isinstance(function.body, list) else frozenset()
 
     def nodes(self) -> Iterator[ast.AST]:
         body = self.function.body
-        for statement in body if isinstance(body, list) else ():
+        for statement in body if isinstance(body, list) else [body]:
             yield from nodes_in(statement, _SCOPES)
+
+    @cached_property
+    def _about(self) -> dict[str, list[ast.AST]]:
+        """What binds, changes or uses each name: statements, calls of its methods, and the name where it is used."""
+        table: dict[str, list[ast.AST]] = {}
+        for node in self.nodes():
+            for name in dict.fromkeys(_names_of(node)):
+                table.setdefault(name, []).append(node)
+        return table
 
     def returned(self) -> Iterator[ast.expr | None]:
         if isinstance(self.function, ast.Lambda):
@@ -90,16 +113,41 @@ class _Reader:
             if isinstance(node, ast.Yield):
                 yield node.value
 
+    def in_place(self) -> Rows:
+        """The keys that are set in the row itself, whatever is returned."""
+        return _joined(self._later(self.given, 0)) if self.given else Rows()
+
     def dropped(self) -> frozenset[str]:
         """What is taken out of the row: `datasets` takes such a column away."""
         found: set[str] = set()
-        for node in self.nodes():
-            if isinstance(node, ast.Delete):
-                targets = [one for one in node.targets if isinstance(one, ast.Subscript)]
-                found |= {self._key(one.slice) for one in targets if _is_name(one.value, self.given)}
-            elif isinstance(node, ast.Call) and _is_taking(node.func, self.given):
-                found.add(self._key(node.args[0]) if node.args else "*")
+        for name in self._called_as(self.given):
+            for node in self._about.get(name, ()):
+                if isinstance(node, ast.Delete):
+                    targets = [one for one in node.targets if isinstance(one, ast.Subscript)]
+                    found |= {self._key(one.slice) for one in targets if _is_name(one.value, name)}
+                elif isinstance(node, ast.Call) and _is_taking(node.func, name):
+                    found.add(self._key(node.args[0]) if node.args else "*")
+                elif isinstance(node, ast.Name) and not self._leaves_keys(node):
+                    found.add("*")
         return frozenset(found)
+
+    def _called_as(self, name: str) -> list[str]:
+        """The names of one object: `row = example` gives it another."""
+        found = [name]
+        for one in found:
+            for node in self._about.get(one, ()):
+                if isinstance(node, ast.Assign) and _is_name(node.value, one):
+                    found += [each.id for each in node.targets if isinstance(each, ast.Name) and each.id not in found]
+        return found
+
+    def _leaves_keys(self, use: ast.Name) -> bool:
+        if self.module is None:
+            return False
+        if isinstance(self.module.parents[use], ast.Subscript):
+            return True  # most uses: an item is read, or set by a statement that is read itself
+        from trl_lint.project.columns.handed import leaves_keys
+
+        return leaves_keys(self.module, use)
 
     def _key(self, node: ast.expr) -> str:
         name = self.module.value(node) if self.module is not None else literal(node)
@@ -138,26 +186,45 @@ class _Reader:
 
     def _of_name(self, name: str, depth: int) -> Rows:
         """A name is the parameter itself, or bound to dicts in the function; statements set more keys of it."""
+        if name in self._names:
+            return self._names[name] or _OPEN
+        self._names[name] = None
         begun: list[Rows] = [Rows()] if name == self.given else []
-        later: list[Rows] = []
-        for node in self.nodes():
+        for node in self._about.get(name, ()):
             if isinstance(node, (ast.Assign, ast.AnnAssign)):
                 for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                    if isinstance(target, ast.Name) and target.id == name:
+                    if _is_name(target, name):
                         begun.append(self._again(node.value, name, depth))
-                    elif isinstance(target, ast.Subscript) and _is_name(target.value, name):
-                        later.append(self._set(target.slice, node.value, node))
                     elif isinstance(target, (ast.Tuple, ast.List)) and any(_is_name(one, name) for one in target.elts):
-                        return _OPEN
-            elif (
-                isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_name(node.func.value, name)
-            ):
-                later += self._called(node, depth)
+                        begun.append(_OPEN)
             elif isinstance(node, (ast.For, ast.AsyncFor, ast.AugAssign)) and _is_name(node.target, name):
-                return _OPEN
-        if not begun:
-            return _OPEN
-        return _joined([either(begun), *later])
+                begun.append(_OPEN)
+        found = self._names[name] = _joined([either(begun), *self._later(name, depth)]) if begun else _OPEN
+        return found
+
+    def _later(self, name: str, depth: int) -> list[Rows]:
+        """The keys that are set of an object after it was bound to a name, by that name or by others."""
+        found: list[Rows] = []
+        for one in self._called_as(name):
+            rows = [row for node in self._about.get(one, ()) for row in self._changed(node, one, depth)]
+            if one != name:
+                rows = [Rows({}, row.maybe.union(row.certain), row.complete) for row in rows]
+            found += rows
+        return found
+
+    def _changed(self, node: ast.AST, name: str, depth: int) -> list[Rows]:
+        """What one statement or expression sets of what a name holds."""
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            return [
+                self._set(target.slice, node.value, node)
+                for target in targets
+                if isinstance(target, ast.Subscript) and _is_name(target.value, name)
+            ]
+        if isinstance(node, ast.Call):
+            is_own = isinstance(node.func, ast.Attribute) and _is_name(node.func.value, name)
+            return self._called(node, depth) if is_own else []
+        return [_OPEN] if isinstance(node, ast.Name) and not self._leaves_keys(node) else []
 
     def _again(self, value: ast.expr | None, name: str, depth: int) -> Rows:
         """What a name is bound to: `x = dict(x)` is what it was."""
@@ -177,8 +244,7 @@ class _Reader:
         name = self.module.value(key) if self.module is not None else UNKNOWN
         if not isinstance(name, str):
             return _OPEN
-        body = self.function.body
-        is_always = isinstance(body, list) and any(one is statement for one in body)
+        is_always = statement in self._always
         return Rows({name: kind_of_node(value)}) if is_always else Rows(maybe=frozenset({name}))
 
     def _called(self, call: ast.Call, depth: int) -> list[Rows]:
@@ -202,6 +268,23 @@ def _joined(parts: list[Rows]) -> Rows:
         certain.update(part.certain)
         maybe |= part.maybe
     return Rows(certain, frozenset(maybe.difference(certain)), all(part.complete for part in parts))
+
+
+def _names_of(node: ast.AST) -> Iterator[str]:
+    """The names that a node binds, changes by a subscript or a method, or uses."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        yield node.id
+    elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.Delete, ast.For, ast.AsyncFor, ast.AugAssign)):
+        targets = node.targets if isinstance(node, (ast.Assign, ast.Delete)) else [node.target]
+        for target in targets:
+            for one in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+                held = one.value if isinstance(one, ast.Subscript) else one
+                if isinstance(held, ast.Name):
+                    yield held.id
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            yield node.value.id
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+        yield node.func.value.id
 
 
 def _is_taking(callee: ast.expr, name: str) -> bool:
