@@ -196,7 +196,6 @@ def every_expression() -> tuple[list[Found], list[str]]:
 # Where an expression is made of what is not written there, and why it is linear all the same.
 NOT_READ = {
     "trl_lint/diagnose/causes.py: re.search(wanted, finding.message)": "a pattern of the rules, with a word put in",
-    "trl_lint/diagnose/dating.py: re.compile(body + ('' if cut": "the words of a package's warning, and `.{1,400}?`",
     "trl_lint/diagnose/first.py: re.compile(pattern)": "a pattern of the rules",
     "trl_lint/diagnose/judging.py: re.compile(pattern)": "a pattern of the rules",
     "trl_lint/diagnose/project.py: re.compile(pattern)": "a pattern of the rules",

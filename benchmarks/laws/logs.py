@@ -58,3 +58,11 @@ def progress_on_a_line(count: int) -> Files:
 @law(16000, "diagnose", "run.log")
 def blanks_of_a_line(count: int) -> Files:
     return log(f"{' ' * count}x\nRuntimeError:{' ' * count}x\n{'-' * count}x\n{'(' * count}x\n{_ERROR}\n")
+
+
+@law(800, "diagnose", "run.log")
+def holes_of_a_message(count: int) -> Files:
+    # "{}, {}={}, {}={}, inexact division: {} / {} = {}" of trl, all but the end of it.
+    parts = lines(count // 20 + 1, lambda i: "a, b=c, d=e " * min(20, count))
+    text = traceback(1).replace("/app/train.py", "/opt/venv/lib/python3.11/site-packages/trl/trainer/utils.py")
+    return log(text.replace(_ERROR, f"ValueError: {parts}, inexact division: {'1 / 2 ' * count}\n"))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 from trl_lint.diagnose.failures import Failure
+from trl_lint.diagnose.templates import Template, plain
 from trl_lint.knowledge import api
 from trl_lint.knowledge.ranges import in_words, spans
 from trl_lint.records import NamedTuple
@@ -13,6 +13,7 @@ from trl_lint.regexes import regex
 
 PACKAGES = ("trl", "transformers", "accelerate", "deepspeed", "vllm", "openrlhf", "verl", "peft")
 _FEWEST_LETTERS = 24
+_HOLE = regex(r"\{\}|%s")
 _FRAME_PACKAGE = regex(rf"(?:^|/)({'|'.join(PACKAGES)})/")
 
 
@@ -37,13 +38,14 @@ def wording(failure: Failure) -> Dated | None:
     """The releases that have the template of the message; None if no template fits, or it tells nothing."""
     package = package_of(failure)
     for part in reversed(failure.parts):
+        message = plain(part.message)
         for name in (package,) if package else PACKAGES:
             best: api.MessageRecord | None = None
-            for pattern, letters, record in _templates(name):
+            for template, letters, record in _templates(name):
                 is_kind = record.kind in ("warning", "error", part.exception.rpartition(".")[2])
                 is_telling = letters >= _FEWEST_LETTERS or bool(package)
                 is_longer = best is None or len(record.text) > len(best.text)
-                if is_kind and is_telling and is_longer and pattern.match(part.message):
+                if is_kind and is_telling and is_longer and template.fillings(message) is not None:
                     best = record
             if best is not None:
                 return Dated(name, "this wording exists in", _joined(name, best.text, best.kind))
@@ -63,26 +65,22 @@ def _joined(package: str, text: str, kind: str) -> tuple[tuple[str, str], ...]:
 
 
 @cache
-def _templates(package: str) -> tuple[tuple[re.Pattern[str], int, api.MessageRecord], ...]:
+def _templates(package: str) -> tuple[tuple[Template, int, api.MessageRecord], ...]:
     return tuple(
-        (pattern, letters, record)
+        (template, letters, record)
         for record in api.messages(package)
-        for pattern, letters in (template_pattern(record.text),)
-        if letters >= 12
+        for template in (recorded_template(record.text),)
+        if (letters := template.letters) >= 12
     )
 
 
-def template_pattern(text: str) -> tuple[re.Pattern[str], int]:
-    """A recorded template as a pattern from the start of a message, and how many fixed letters it has.
+def recorded_template(text: str) -> Template:
+    """A template as the messages of releases are recorded: {} or %s for what is filled in, cut off behind `…`.
 
-    Templates are recorded with {} for what is filled in, one blank for white space, and cut off behind `…`.
+    What stands behind a fixed end may be what a logger adds; a hole at the end takes all of the message.
     """
-    cut = text.endswith("…")
-    pieces = text.removesuffix("…").strip().split("{}")
-    letters = sum(len(re.sub(r"\W", "", piece)) for piece in pieces)
-    body = ".{1,400}?".join(r"\s+".join(map(re.escape, re.split(r"\s+", piece))) for piece in pieces)
-    body = body.replace("%s", ".{1,200}?").replace("¦", r"\|")
-    return re.compile(body + ("" if cut else r"\s*$" if not pieces[-1] else ""), re.DOTALL), letters
+    pieces = _HOLE.split(text.removesuffix("…").strip().replace("¦", "|"))
+    return Template.of(pieces, is_whole=not text.endswith("…") and not pieces[-1])
 
 
 def package_of(failure: Failure) -> str:

@@ -7,6 +7,7 @@ from functools import cache
 
 from trl_lint.diagnose.dating import package_of, shown
 from trl_lint.diagnose.failures import Failure
+from trl_lint.diagnose.templates import Template, plain
 from trl_lint.knowledge.conditions import PACKAGES, Refusal, refusals
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -18,6 +19,7 @@ _NAMES = regex(r"(?<![\w.'\"])[a-z_]\w*(?![\w('\"])")
 _WORDS = frozenset({"and", "or", "not", "in", "is", "if", "else", "for", "arg", "self", "_"})
 _MOST_FIELDS = 5
 _LONGEST_CONDITION = 160
+_LONGEST_VALUE = 200
 
 
 class Refused(NamedTuple):
@@ -56,13 +58,16 @@ def refused_by(failure: Failure) -> Refused | None:
     """What refused its arguments with the message of a failure; None if no release does so with these words."""
     package = package_of(failure)
     for part in reversed(failure.parts):
-        text = f"{part.exception.rpartition('.')[2]}: {part.message}"
+        text = plain(f"{part.exception.rpartition('.')[2]}: {part.message}")
         for name in (package,) if package in PACKAGES else () if package else PACKAGES:
-            for pattern, holes, beginning, refusal in _patterns(name):
-                if text.startswith(beginning) and (match := pattern.match(text)):
-                    told = zip(holes, match.groups(), strict=True)
-                    values = {hole: value.strip() for hole, value in told if _FIELD.match(hole)}
-                    return Refused(name, refusal, tuple(values.items()), _meant(refusal.names, failure))
+            for template, holes, refusal in _templates(name):
+                told = template.fillings(text)
+                if told is not None:
+                    filled = {hole: value.strip() for hole, value in zip(holes, told, strict=True)}
+                    values = [
+                        pair for pair in filled.items() if _FIELD.match(pair[0]) and len(pair[1]) <= _LONGEST_VALUE
+                    ]
+                    return Refused(name, refusal, tuple(values), _meant(refusal.names, failure))
     return None
 
 
@@ -74,20 +79,15 @@ def _meant(names: tuple[str, ...], failure: Failure) -> tuple[str, ...]:
 
 
 @cache
-def _patterns(package: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...], str, Refusal], ...]:
-    """Each sentence as a pattern, with its holes and the words before the first; the longest one first."""
+def _templates(package: str) -> tuple[tuple[Template, tuple[str, ...], Refusal], ...]:
+    """Each sentence with what fills its holes; the longest one first."""
     found = []
     for refusal in sorted(refusals(package), key=lambda one: -len(one.sentence)):
         sentence = refusal.sentence
         pieces = _HOLE.split(sentence.removesuffix("…"))
         fixed, holes = pieces[::2], tuple(pieces[1::2])
         message = sentence.partition(": ")[2]
-        if len(re.sub(r"\W", "", _HOLE.sub("", message))) < _FEWEST_LETTERS:
-            continue
-        words = [r"\s+".join(map(re.escape, re.split(r"\s+", piece))) for piece in fixed]
-        body = "(.{1,200}?)".join(words) + ("" if sentence.endswith("…") or not fixed[-1] else r"\s*$")
-        if not fixed[-1]:
-            body = body.removesuffix("(.{1,200}?)") + "(.{1,200})"
-        beginning = fixed[0].partition("\n")[0].split("  ")[0]
-        found.append((re.compile(body, re.DOTALL), holes, beginning, refusal))
+        if len(re.sub(r"\W", "", _HOLE.sub("", message))) >= _FEWEST_LETTERS:
+            is_whole = not sentence.endswith("…") and bool(fixed[-1])
+            found.append((Template.of(fixed, is_whole), holes, refusal))
     return tuple(found)
