@@ -8,6 +8,7 @@ import pytest
 
 from trl_lint.diagnose.failures import Failure, Frame, Part
 from trl_lint.diagnose.refusals import refused_by
+from trl_lint.knowledge import api
 from trl_lint.knowledge.conditions import PACKAGES, refusals
 
 
@@ -52,6 +53,18 @@ def test_what_no_release_says_is_not_found():
     assert refused_by(failure("ValueError: no", "trl")) is None
 
 
-def test_releases_come_in_order():
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_refusal_has_releases_classes_and_conditions(package: str):
+    known = refusals(package)
+    assert len(known) >= 15
+    assert [one for one in known if not (one.spans and one.names and one.conditions)] == []
+
+
+def test_the_releases_of_a_refusal_come_in_order_and_apart():
+    several = 0
     for package in PACKAGES:
-        assert all(refusal.spans and refusal.names and refusal.conditions for refusal in refusals(package))
+        at = {version: number for number, version in enumerate(api.releases(package))}
+        ends = [[at[version] for span in refusal.spans for version in span] for refusal in refusals(package)]
+        assert ends and [one for one in ends if one != sorted(one)] == []
+        several += sum(len(one) > 2 for one in ends)
+    assert several >= 3

@@ -104,9 +104,9 @@ def test_columns_that_are_written_down(tmp_path, lines, expected):
 
 @pytest.mark.parametrize("lines", OPEN)
 def test_what_nobody_can_tell_lacks_nothing(tmp_path, lines):
-    for found in read(tmp_path, HEAD + lines + TAIL):
-        assert not found.complete
-        assert not found.lacks("prompt")
+    found = read(tmp_path, HEAD + lines + TAIL)
+    assert found
+    assert [one for one in found if one.complete or one.lacks("prompt")] == []
 
 
 def test_a_column_that_is_set_under_a_condition_may_be_there(tmp_path):
