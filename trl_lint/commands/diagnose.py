@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import os
 import sys
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import BinaryIO, cast
 
 from trl_lint import tracked
 from trl_lint.commands import UsageError
 from trl_lint.diagnose.answers import Diagnosis
 from trl_lint.diagnose.excerpt import Excerpt, excerpt_of
+from trl_lint.diagnose.opening import is_packed, opened
 from trl_lint.diagnose.reader import Log, read_log
 from trl_lint.settings_file import SettingsError, read_targets
 
@@ -35,11 +31,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         if args.follow:
             notice = _wait(args)
-        with _opened(args.log) as (stream, size), _Progress(size, args.quiet) as progress:
+        with opened(args.log) as (stream, size), _Progress(size, args.quiet) as progress:
             log = read_log(stream, progress.tick)
-    except zlib.error:
-        raise UsageError(f"`{args.log}` cannot be read: it is no whole gzip file; unpack it first") from None
-    except (OSError, EOFError) as error:
+    except OSError as error:
         raise UsageError(f"`{args.log}` cannot be read: {tracked.reason(error)}") from None
     try:
         found = diagnose(log, args.log, args.project, targets)
@@ -72,7 +66,7 @@ def _wait(args: argparse.Namespace) -> str:
     """Wait until the log ends; what to say about it besides, "" if it has failed. Raises UsageError and OSError."""
     from trl_lint.diagnose.follow import wait_for_the_end
 
-    if args.log == "-" or args.log.endswith(".gz"):
+    if args.log == "-" or is_packed(args.log):
         raise UsageError("--follow waits beside a file that grows; a pipe is read to its end without it")
     if wait_for_the_end(args.log, args.hang_after * 60) == "failed":
         return ""
@@ -84,26 +78,10 @@ def _excerpt(path: str, found: Diagnosis) -> Excerpt | None:
     if found.failure is None or path == "-":
         return None
     try:
-        with _opened(path) as (stream, _):
+        with opened(path) as (stream, _):
             return excerpt_of(stream, found.failure)
-    except (OSError, EOFError):
+    except OSError:
         return None
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[tuple[BinaryIO, int]]:
-    """The log and its size in bytes, 0 where that is not known. Raises OSError."""
-    if path == "-":
-        stream = getattr(sys.stdin, "buffer", None)
-        if stream is None:
-            raise OSError("there is no standard input")
-        yield stream, 0
-    elif path.endswith(".gz"):
-        with gzip.open(path, "rb") as packed:
-            yield cast("BinaryIO", packed), 0
-    else:
-        with open(path, "rb") as stream:
-            yield stream, os.fstat(stream.fileno()).st_size
 
 
 class _Progress:

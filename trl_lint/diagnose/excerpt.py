@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import islice
-
+from trl_lint.diagnose.blocks import Readable, lines_between
 from trl_lint.diagnose.failures import Failure
 from trl_lint.diagnose.lines import read_line
 from trl_lint.records import NamedTuple
 
 BEFORE, AFTER, MOST = 25, 15, 160
-_WIDEST = 1 << 16
 
 
 class Excerpt(NamedTuple):
@@ -21,11 +18,11 @@ class Excerpt(NamedTuple):
     is_cut: bool = False
 
 
-def excerpt_of(lines: Iterable[bytes], failure: Failure) -> Excerpt:
+def excerpt_of(stream: Readable, failure: Failure) -> Excerpt:
     """What stands around a failure, at most MOST lines. Raises OSError."""
     start = max(1, failure.number - BEFORE)
     end = max(failure.number, failure.main.number, *(frame.number for frame in failure.frames), 0) + AFTER
-    shown = [_shown(line[:_WIDEST]) for line in islice(lines, start - 1, min(end, start + 100 * MOST))]
+    shown = [_shown(line) for line in lines_between(stream, start, min(end, start - 1 + 100 * MOST))]
     if len(shown) <= MOST:
         return Excerpt(start, tuple(shown))
     half = MOST // 2

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
+from trl_lint.diagnose.blocks import LineCutter
 from trl_lint.diagnose.first import has_ended
 from trl_lint.diagnose.reader import Scanner
 
@@ -31,21 +32,18 @@ def wait_for_the_end(
 
     What training goes on after is no end. A log that becomes shorter is read from its beginning. Raises OSError.
     """
-    scanner, rest = Scanner(), b""
+    scanner, cutter = Scanner(), LineCutter()
     last = now()
     with open(path, "rb") as stream:
         while True:
             if os.fstat(stream.fileno()).st_size < stream.tell():
                 stream.seek(0)
-                scanner, rest = Scanner(), b""
+                scanner, cutter = Scanner(), LineCutter()
             piece = stream.read(_PIECE)
             if piece:
                 last = now()
-                rest += piece
-                end = rest.rfind(b"\n") + 1
-                if end:
-                    scanner.scan(rest[:end])
-                    rest = rest[end:]
+                if block := cutter.feed(piece):
+                    scanner.scan(block)
                 continue
             idle = now() - last
             if idle >= settle and (scanner.is_in_traceback or has_ended(scanner.log)):

@@ -6,19 +6,15 @@ that hold one, and those of an open traceback, are read as text.
 
 from __future__ import annotations
 
-import codecs
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from typing import BinaryIO
 
+from trl_lint.diagnose.blocks import LONGEST, Readable, blocks
 from trl_lint.diagnose.failures import Failure, Note
 from trl_lint.diagnose.lines import Line, read_lines
 from trl_lint.diagnose.tracer import Tracer
 from trl_lint.regexes import regex
 
-_BLOCK = 1 << 18
-# A line that never ends (a progress bar without line ends) is read in pieces of this size.
-_LONGEST = 1 << 20
 _FIRST = 300
 # Of these so many that are alike: an exception caught again and again must not hide the one in the middle of a log.
 _ALIKE = 100
@@ -100,15 +96,15 @@ def _beginning(failure: Failure) -> str:
     return f"\n{failure.exception}: {constant[0] if constant else ''}".rstrip()
 
 
-def read_log(stream: BinaryIO, tick: Callable[[int], None] = lambda size: None) -> Log:
+def read_log(stream: Readable, tick: Callable[[int], None] = lambda size: None) -> Log:
     """Read a log to its end. `tick` is told how many bytes were read. Raises OSError."""
     scanner = Scanner()
-    blocks = _blocks(stream, tick)
-    for block in blocks:
+    pieces = blocks(stream, tick)
+    for block in pieces:
         scanner.scan(block)
         if scanner.log.count > _FLOOD:
             # Full of failures: the first ones are known, and what ended the run stands at the end, or is none of them.
-            for rest in _tail(scanner, blocks):
+            for rest in _tail(scanner, pieces):
                 scanner.scan(rest)
             break
     scanner.finish()
@@ -126,30 +122,6 @@ def _tail(scanner: Scanner, blocks: Iterator[bytes]) -> list[bytes]:
             size -= len(gone)
             scanner.pass_by(gone)
     return [scanner.passed(), *kept]
-
-
-def _blocks(stream: BinaryIO, tick: Callable[[int], None]) -> Iterator[bytes]:
-    """The log in pieces that end with a line, as UTF-8."""
-    first = stream.read(_BLOCK)
-    decoder = None
-    if first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):  # PowerShell's `>` and `Tee-Object`
-        decoder = codecs.getincrementaldecoder("utf-16")("replace")
-    size = 0
-    carry = b""
-    piece = first
-    while piece:
-        size += len(piece)
-        tick(size)
-        data = carry + (decoder.decode(piece).encode("utf-8", "replace") if decoder else piece)
-        end = data.rfind(b"\n") + 1
-        if not end and len(data) > _LONGEST:
-            end = data.rfind(b"\r") + 1 or len(data)
-        if end:
-            yield data[:end]
-        carry = data[end:]
-        piece = stream.read(_BLOCK)
-    if carry:
-        yield carry
 
 
 class Scanner:
@@ -179,7 +151,7 @@ class Scanner:
         data = self._rest + block
         last = data.rfind(_TRACEBACK)
         end = data.rfind(b"\n", 0, last) + 1 if last >= 0 else len(data)
-        if len(data) - end > _LONGEST:
+        if len(data) - end > LONGEST:
             end = len(data)
         part, self._rest = data[:end], data[end:]  # the last traceback may go on in the next block
         known = sum(part.count(beginning) for beginning in self.log.recurring)
@@ -230,8 +202,8 @@ class Scanner:
         if raw in self._idle and not self._open and not self._table:
             return
         said_nothing = not self._open and len(raw) <= _SHORT and b"ignored" not in raw
-        if len(raw) > 4 * _LONGEST:
-            raw = raw[:_LONGEST]
+        if len(raw) > 4 * LONGEST:
+            raw = raw[:LONGEST]
         if b"\r" in raw and len(raw) > 20_000:
             # Many states of a progress bar in one line; the few parts that say something else are kept.
             raw = b"\r".join(part for part in raw.split(b"\r") if any(word in part for word in WORDS))
