@@ -20,6 +20,9 @@ from trl_lint.sources.files import Files
 
 _ON_AN_ACCELERATOR = regex(r"\b(?:cuda|npu|xpu|hip|mps)\b", re.IGNORECASE)
 
+# Of a file that is larger its words are not asked for.
+_LARGEST = 1_000_000
+
 Held = Literal["yes", "no", "unknown"]
 
 
@@ -169,20 +172,30 @@ class ProjectEvidence:
         return agreed(answers, "how the processes work together is not known")
 
     def mentions(self, pattern: str) -> Answer:
-        """Whether a file of the project has text that a pattern matches, in lower case."""
+        """Whether a file of the project has text that a pattern matches, in lower case.
+
+        Where none of those that can be read has it, and not all can be, that is not known.
+        """
         from trl_lint.sources import SourceError
 
         wanted = re.compile(pattern)
+        unread = 0
         for path in self.project.paths():
             try:
-                if os.path.getsize(path) > 1_000_000:
+                if os.path.getsize(path) > _LARGEST:
+                    unread += 1
                     continue
                 text = self.files.get(path).text.lower()
             except (OSError, SourceError):
+                unread += 1
                 continue
             if match := wanted.search(text):
                 place = self.place(path, match.start())
                 return Answer("yes", "the project says so", (place,))
+        if unread:
+            return Answer(
+                "unknown", f"not all files of the project were read: {unread} are too large or cannot be read"
+            )
         return Answer("no", "no file of the project says so")
 
     # -- findings -------------------------------------------------------------------------------------------------
