@@ -151,12 +151,13 @@ def _is_known(dotted: str) -> bool:
 
 def _trainers(run: Run, module: PythonModule) -> Iterator[Speaker]:
     """The trainers of the libraries that the script builds with the arguments of the run."""
-    from trl_lint.checks.configs._trainer_given import CallGiven, HandedOn
+    from trl_lint.checks.configs._trainer_given import HandedOn
+    from trl_lint.checks.configs._trainer_objects import ObjectsGiven
 
     for dotted, call in _built_with(run, module):
         if not _is_for(dotted, run.config):
             continue
-        given = CallGiven(dotted, call, module)
+        given = ObjectsGiven(dotted, call, module, run)
         if _is_given(run, given, call):
             yield Speaker(dotted, given, is_trainer=True)
             if dotted in HF_TRAINERS and dotted.startswith("trl."):

@@ -225,14 +225,14 @@ _DERIVED: dict[str, Callable[[Run], Setting | Missing]] = {"backend": _backend, 
 
 def _of_trainer(run: Run, name: str) -> Setting | Missing:
     """An argument of the call that builds the trainer: whether there is one, and what it is as far as its text says."""
-    from trl_lint.checks.configs._trainer_given import CallGiven
+    from trl_lint.checks.configs._trainer_objects import ObjectsGiven
     from trl_lint.knowledge.condition_things import Thing
 
     built = only_trainer(run.script.module) if run.script is not None else None
     if built is None or run.script is None or not built[1].startswith("trl."):
         return UNKNOWN
     (call, trainer), module = built, run.script.module
-    given = CallGiven(trainer, call, module)
+    given = ObjectsGiven(trainer, call, module, run)
     position = _POSITIONS.get(name)
     found = given.argument(name, position)
     if found is ABSENT:
@@ -241,5 +241,6 @@ def _of_trainer(run: Run, name: str) -> Setting | Missing:
     if isinstance(found, Missing):
         return UNKNOWN
     if isinstance(found.value, Thing):
-        return Setting("an object", "script", found.location)
+        is_adapted = "PeftModel" in found.value.kinds
+        return Setting("a PeftModel" if is_adapted else "an object", "script", found.location)
     return Setting(None, "script", found.location) if found.value is None else UNKNOWN

@@ -1,0 +1,101 @@
+"""What a script gives to a trainer, as the way of each object to the call says.
+
+The text of the call answers first (`_trainer_given.py`). Where it leaves an object open, because its name is bound
+more than once or a function of the project makes it, the picture of the trainer call is asked.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from trl_lint.checks.configs._trainer_given import CallGiven, Value
+from trl_lint.knowledge.condition_things import Thing
+from trl_lint.knowledge.trainer_arguments import made_by
+from trl_lint.memos import per_module
+from trl_lint.missing import UNKNOWN, Missing
+from trl_lint.python.module import PythonModule
+
+if TYPE_CHECKING:
+    from trl_lint.project import Project
+    from trl_lint.project.runs import Run
+    from trl_lint.project.trainercall import Line, TrainerCall
+
+# Methods of a module that give back the module itself. Read in torch/nn/modules/module.py of 2.13.0.
+_GIVE_BACK = frozenset(
+    {"to", "cuda", "cpu", "train", "eval", "half", "float", "bfloat16", "double", "type", "requires_grad_"}
+)
+
+
+class ObjectsGiven(CallGiven):
+    """The arguments of a trainer: as the call has them, and as its objects came about in a run."""
+
+    def __init__(self, trainer: str, call: ast.Call, module: PythonModule, run: Run) -> None:
+        super().__init__(trainer, call, module)
+        self._run = run
+        self._answers: dict[tuple[str, int | None], Value | Missing] = {}
+        self._things: dict[tuple[object, ...], Thing] = {}
+
+    def argument(self, name: str, position: int | None) -> Value | Missing:
+        key = name, position
+        if key not in self._answers:
+            self._answers[key] = self._argument(name, position)
+        return self._answers[key]
+
+    def _argument(self, name: str, position: int | None) -> Value | Missing:
+        found = super().argument(name, position)
+        if isinstance(found, Missing):
+            return found
+        if found.value is not UNKNOWN and not isinstance(found.value, Thing):
+            return found
+        known = self._known(name)
+        if known is UNKNOWN:
+            return found
+        if isinstance(known, Thing) and isinstance(found.value, Thing):
+            known = found.value if known.kinds <= found.value.kinds else known
+        return found._replace(value=known)
+
+    @cached_property
+    def _call(self) -> TrainerCall | None:
+        found = _by_call(self.module, self._run.project).get(self.call)
+        return found if found is not None and found.is_certain else None
+
+    def _known(self, name: str) -> object:
+        """What the way of an argument says: a plain value, a `Thing` or UNKNOWN."""
+        from trl_lint.project.trainercall import facts, is_absent
+        from trl_lint.project.trainercall.running import holds_in
+
+        call = self._call
+        if call is None:
+            return UNKNOWN
+        if is_absent(call.given(name)):
+            return UNKNOWN  # it is given by a position that the picture does not know
+        said = facts.argument_of(call, name, self._run)
+        if not isinstance(said, facts.Thing):
+            return said
+        lines = [line for line in call.lines(name) if holds_in(line.under, self._run) is not False]
+        kinds = frozenset.intersection(*map(_kinds, lines)) | (said.classes - {"PeftModel"})
+        if len(lines) != 1:
+            return Thing(kinds)
+        # The same object for whoever gets it, so that conditions can tell that it is.
+        return self._things.setdefault(said.identity, Thing(kinds))
+
+
+@per_module
+def _by_call(module: PythonModule, project: Project) -> dict[ast.Call, TrainerCall]:
+    """The trainers that a module constructs, by their calls: each of many is asked for."""
+    from trl_lint.project.trainercall import trainer_calls
+
+    return {each.call: each for each in trainer_calls(module, project)}
+
+
+def _kinds(line: Line) -> frozenset[str]:
+    """The classes of an object, by the last step on its way that does not give back what it was called on."""
+    for made in line.steps:
+        if made.kind == "call" and not (made.origin.startswith(".") and made.name in _GIVE_BACK):
+            row = None if made.item else made_by(made.origin)
+            return row.gives if row is not None else frozenset()
+        if made.kind != "call":
+            return frozenset()
+    return frozenset()
