@@ -298,6 +298,36 @@ def trainers_of_a_script(count: int) -> Files:
     return trainer(lines(count, lambda i: f"SFTTrainer(model, args=SFTConfig(max_length={i + 1}))"))
 
 
+_REWARDED = (
+    "from datasets import Dataset\nfrom trl import GRPOConfig, GRPOTrainer\n\n"
+    'data = Dataset.from_list([{"prompt": [{"role": "user", "content": "Hello."}]}])\n'
+)
+
+
+def rewarded(functions: str) -> str:
+    return f'GRPOTrainer("m", reward_funcs={functions}, args=GRPOConfig("out"), train_dataset=data)\n'
+
+
+@law(1600)
+def reward_functions_of_a_trainer(count: int) -> Files:
+    """Whose every other use of a completion stands under a test."""
+    body = lines(
+        count,
+        lambda i: (
+            f"def rate_{i}(completions, **others):\n    return [x.strip() if LOW else x[0] for x in completions]\n"
+        ),
+    )
+    names = ", ".join(f"rate_{i}" for i in range(count))
+    return {"train.py": f"{_REWARDED}{body}{rewarded(f'[{names}]')}", "requirements.txt": PINS}
+
+
+@law(800)
+def trainers_with_a_reward_function(count: int) -> Files:
+    uses = lines(count, lambda i: f"        if LEVEL == {i}:\n            found.append(text.strip())")
+    body = f"def rate(completions, **others):\n    found = []\n    for text in completions:\n{uses}    return found\n\n"
+    return {"train.py": f"{_REWARDED}{body}{rewarded('rate') * count}", "requirements.txt": PINS}
+
+
 @law(400)
 def callers_of_a_trainer(count: int) -> Files:
     body = "def main(model):\n    SFTTrainer(model, args=SFTConfig())\n\n"

@@ -19,6 +19,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 N = TypeVar("N", bound=ast.AST)
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
 # Fields that never hold a node worth a visit: names, numbers, and operators, which all trees of a process share, so
 # that what other tools hang on them (pyflakes its parent links) would lead out of this tree.
 _PLAIN = frozenset(
@@ -236,6 +237,11 @@ def nodes_in(node: ast.AST, closed: tuple[type[ast.AST], ...] = ()) -> Iterator[
                 stack.extend(item for item in value if item.__class__ in _CHILDREN)
             elif value.__class__ in _CHILDREN:
                 stack.append(value)
+
+
+def own_nodes(function: FunctionNode) -> list[ast.AST]:
+    """What is in the body of a function, without what belongs to another function or class in it."""
+    return [node for statement in function.body for node in nodes_in(statement, _SCOPES)]
 
 
 def tree_of(source: Source) -> ast.Module:

@@ -11,14 +11,14 @@ from trl_lint.checks.rule import Rule, Site
 from trl_lint.checks.verdict import judge_pins
 from trl_lint.finding import Finding, Severity
 from trl_lint.knowledge.rewards import reward_calls
+from trl_lint.memos import per_module
 from trl_lint.project.modules import imported_name
-from trl_lint.python.guards import bindings
-from trl_lint.python.module import FunctionNode, PythonModule, nodes_in
+from trl_lint.python.guards import bindings, functions_named
+from trl_lint.python.module import FunctionNode, PythonModule, own_nodes
 from trl_lint.python.names import is_from
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _TRAINERS = ("trl.GRPOTrainer", "trl.RLOOTrainer")
 # What gives one number, text or truth for the whole batch.
 _SCALAR_CALLS = frozenset({"float", "int", "bool", "len", "str"})
@@ -47,10 +47,10 @@ class RewardFunctionSignature(Rule):
         environment = site.project.environment(site.module.path)
         trainer = trainer_of(site)
         for reward in read_rewards(site):
-            faults = [(fault, self.page.severity) for fault in read_faults(reward.function, trainer)]
+            faults = [(fault, self.page.severity) for fault in read_faults(reward.module, reward.function, trainer)]
             rows = reward_calls().of(trainer)
             if rows and not is_unsloth(site.module):
-                for told in column_faults(site, reward.function, required_of(reward.function), trainer):
+                for told in column_faults(site, reward.module, reward.function, required_of(reward.function), trainer):
                     level: Severity = "warning" if told.is_remembered else self.page.severity
                     faults.append((Fault(told.message, rows[0].releases), level))
             for fault, highest in faults:
@@ -95,14 +95,18 @@ def read_rewards(site: Site) -> list[Reward]:
 
 def _is_changed(module: PythonModule, name: str) -> bool:
     """Whether a list may get other items later: a method of it is called, or an item of it assigned."""
-    used = (node for node in module.of(ast.Attribute) if isinstance(node.value, ast.Name) and node.value.id == name)
-    return any(True for _ in used) or not module.names.is_literal_only(name)
+    return name in _names_with_attributes(module) or not module.names.is_literal_only(name)
+
+
+@per_module
+def _names_with_attributes(module: PythonModule) -> set[str]:
+    return {node.value.id for node in module.of(ast.Attribute) if isinstance(node.value, ast.Name)}
 
 
 def _function(site: Site, name: ast.Name) -> tuple[PythonModule, FunctionNode] | None:
     imported = imported_name(site.module, name, site.project)
     module, text = imported or (site.module, name.id)
-    found = [function for function in module.functions if function.name == text]
+    found = functions_named(module, text)
     is_plain = len(found) == 1 and not found[0].decorator_list and text not in bindings(module)
     if not is_plain or module.parents.get(found[0]) is not module.tree:
         return None
@@ -111,7 +115,8 @@ def _function(site: Site, name: ast.Name) -> tuple[PythonModule, FunctionNode] |
     return module, found[0]
 
 
-def read_faults(function: FunctionNode, trainer: str) -> list[Fault]:
+@per_module
+def read_faults(module: PythonModule, function: FunctionNode, trainer: str) -> list[Fault]:
     """What is wrong with a reward function, first what concerns most releases."""
     table = reward_calls()
     rows = table.of(trainer)
@@ -162,7 +167,7 @@ def required_of(function: FunctionNode) -> set[str]:
 
 def read_result(function: FunctionNode) -> str | None:
     """What a function returns on every way if that is certainly no list; None if it may be one."""
-    inner = _own_nodes(function)
+    inner = own_nodes(function)
     if any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in inner):
         return None
     values = [node.value for node in inner if isinstance(node, ast.Return)]
@@ -174,7 +179,7 @@ def read_result(function: FunctionNode) -> str | None:
 
 def gives_none(function: FunctionNode) -> bool:
     """Whether the list it returns may hold None in so many words: `[None if … else …]`, `rewards.append(None)`."""
-    inner = _own_nodes(function)
+    inner = own_nodes(function)
     returned = [node.value for node in inner if isinstance(node, ast.Return)]
     names = {value.id for value in returned if isinstance(value, ast.Name)}
     choices = [value.elt for value in returned if isinstance(value, ast.ListComp)]
@@ -211,11 +216,6 @@ def _kind(value: ast.expr | None) -> str | None:
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in _SCALAR_CALLS:
         return "one value"
     return None
-
-
-def _own_nodes(function: FunctionNode) -> list[ast.AST]:
-    """What is in the body of a function, without what belongs to another function or class in it."""
-    return [node for statement in function.body for node in nodes_in(statement, _SCOPES)]
 
 
 def _is_stub(function: FunctionNode) -> bool:
