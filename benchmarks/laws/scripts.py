@@ -140,6 +140,19 @@ def unknown_arguments(count: int) -> Files:
     return script(f"config = GRPOConfig({', '.join(f'no_such_{i}=1' for i in range(count))})\n")
 
 
+@law(3200)
+def prompts_from_a_template(count: int) -> Files:
+    head = "from transformers import AutoTokenizer\n\n\n"
+    text = lines(
+        count,
+        lambda i: (
+            f'def encode_{i}(chat):\n    tokenizer = AutoTokenizer.from_pretrained("m{i}")\n'
+            "    ids = tokenizer.apply_chat_template(chat)\n    return len(ids)\n"
+        ),
+    )
+    return script(head + text)
+
+
 @law(800)
 def imported_names(count: int) -> Files:
     return script(lines(count, lambda i: f"from trl import GRPOConfig as C{i}, no_such_{i}"))

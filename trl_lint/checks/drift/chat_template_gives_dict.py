@@ -30,7 +30,7 @@ class ChatTemplateGivesDict(Rule):
     def check_call(self, site: Site) -> Iterator[Finding]:
         call, module = site.call, site.module
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if owner is None or "tokenizer" not in last_name(owner).lower() or is_unsloth(module) or is_patched(module):
+        if owner is None or "tokenizer" not in last_name(owner).lower() or _is_rewritten(module):
             return
         tokenize = argument(call, "tokenize", 5)
         if argument(call, "return_dict", 10) is not ABSENT or not (
@@ -41,7 +41,7 @@ class ChatTemplateGivesDict(Rule):
         if use is None:
             return
         environment = environment_at(module, call, site.project, "transformers")
-        is_mild = not _is_tokenizer(owner, module)
+        is_mild = not (isinstance(owner, ast.Name) and _is_tokenizer(owner.id, module))
         verdict = environment and judge_pins(environment, {"transformers": ">=5.0.0"}, Level(self, is_mild))
         if verdict:
             yield self.finding(
@@ -58,9 +58,16 @@ def _shown(node: ast.AST, module: PythonModule) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _is_tokenizer(owner: ast.expr, module: PythonModule) -> bool:
+@per_module
+def _is_rewritten(module: PythonModule) -> bool:
+    """Whether the module uses what changes the classes of transformers or trl."""
+    return is_unsloth(module) or is_patched(module)
+
+
+@per_module
+def _is_tokenizer(name: str, module: PythonModule) -> bool:
     """Whether a name is bound to nothing but tokenizers in the module."""
-    values = bindings(module).get(owner.id, []) if isinstance(owner, ast.Name) else []
+    values = bindings(module).get(name, [])
     return bool(values) and all(
         isinstance(value, ast.Call)
         and any(origin.endswith("Tokenizer.from_pretrained") for origin in module.names.origins(value.func))
@@ -77,21 +84,37 @@ def _use_as_list(call: ast.Call, module: PythonModule) -> ast.AST | None:
     targets = parent.targets if isinstance(parent, ast.Assign) else []
     if len(targets) != 1 or not isinstance(targets[0], ast.Name):
         return None
-    name = targets[0].id
-    table = scopes(module)
-    scope = table.scope(call)
-    same = [node for node in _names(module).get(name, []) if table.scope(node) is scope]
-    if sum(isinstance(node.ctx, ast.Store) for node in same) != 1:
+    found = _used(targets[0].id, module).get(scopes(module).scope(call))
+    if found is None or found.stores != 1 or any(_is_careful(node, module) for node in found.loads):
         return None
-    uses = [node for node in same if isinstance(node.ctx, ast.Load)]
-    if any(_is_careful(node, module) for node in uses):
-        return None
-    found = [wrong for node in sorted(uses, key=_place) if (wrong := _wrong_use(node, module)) is not None]
-    return found[0] if found else None
+    wrong = (_wrong_use(node, module) for node in sorted(found.loads, key=_place))
+    return next((node for node in wrong if node is not None), None)
 
 
 def _place(node: ast.expr) -> tuple[int, int]:
     return node.lineno, node.col_offset
+
+
+class _Used:
+    """How a name is used in one scope: how often it is bound, and where it is read."""
+
+    def __init__(self) -> None:
+        self.stores = 0
+        self.loads: list[ast.Name] = []
+
+
+@per_module
+def _used(name: str, module: PythonModule) -> dict[ast.AST, _Used]:
+    """How a name is used, by scope: each place is looked at once, however many calls are of that name."""
+    table = scopes(module)
+    found: dict[ast.AST, _Used] = {}
+    for node in _names(module).get(name, ()):
+        used = found.setdefault(table.scope(node), _Used())
+        if isinstance(node.ctx, ast.Store):
+            used.stores += 1
+        elif isinstance(node.ctx, ast.Load):
+            used.loads.append(node)
+    return found
 
 
 @per_module
