@@ -209,3 +209,21 @@ def jobs_of_a_workflow(count: int) -> Files:
 def candidates(count: int) -> Files:
     files = {f"part{i}/train.py": HEAD + "GRPOConfig(output_dir='o')\n" for i in range(count)}
     return {**files, "scripts/run.sh": "cd $WHERE\n" + lines(count, lambda i: f"python train.py --n {i}")}
+
+
+@law(400)
+def commands_of_verl(count: int) -> Files:
+    flags = "trainer.n_gpus_per_node=8 trainer.nnodes=1"
+    return shell("export CUDA_VISIBLE_DEVICES=0\n" + lines(count, lambda i: f"{VERL} {flags} data.seed={i}"))
+
+
+@law(400)
+def steps_that_deepspeed_clips(count: int) -> Files:
+    steps = lines(
+        count,
+        lambda i: f"    accelerator.backward(loss_{i})\n    accelerator.clip_grad_norm_(model.parameters(), 1.0)",
+    )
+    loop = f"\n\ndef step(model, loss, advantages, ratio, log_probs, kl, rewards, old_log_probs):\n{steps}"
+    config = "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 2\nnum_processes: 2\n"
+    commands = lines(count, lambda i: f"accelerate launch --config_file a.yaml train.py --seed {i}")
+    return {**shell(commands, script=HEAD + loop), "a.yaml": config}

@@ -142,6 +142,15 @@ def calls_by_name(module: PythonModule) -> dict[tuple[type[ast.expr], str], list
     return table
 
 
+@per_module
+def calls_by_function(module: PythonModule) -> dict[FunctionNode | None, list[ast.Call]]:
+    """The calls of each function in the order of the text, those that stand in none under None."""
+    found: dict[FunctionNode | None, list[ast.Call]] = {}
+    for call in module.calls:
+        found.setdefault(module.function(call), []).append(call)
+    return found
+
+
 def functions_named(module: PythonModule, name: str) -> list[FunctionNode]:
     """The functions and methods of a module that have a name."""
     return _functions_by_name(module).get(name, [])

@@ -18,12 +18,13 @@ from trl_lint.checks.distribution._accelerators import (
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location, Severity
 from trl_lint.grading import milder
+from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.paths import is_test_file
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
-from trl_lint.python.guards import key_of, last_name
-from trl_lint.python.module import PythonModule, nodes_in
+from trl_lint.python.guards import calls_by_function, key_of, last_name
+from trl_lint.python.module import FunctionNode, PythonModule, nodes_in
 from trl_lint.python.values import argument, is_none
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -102,12 +103,14 @@ def read_step(site: Site) -> Step | None:
         return None
     if is_test_file(module.path):
         return None  # which compares the two, as those of accelerate do
-    function = module.function(call)
-    if is_about_runs(module, call):
-        return None
-    calls = [one for one in module.calls if module.function(one) is function]
-    around: ast.AST = function if function is not None else module.tree
-    if goes_own_way(calls, around):
+    return None if is_about_runs(module, call) else _step_in(module.function(call), module)
+
+
+@per_module
+def _step_in(function: FunctionNode | None, module: PythonModule) -> Step | None:
+    """The first step of a function, if its only optimizers were all prepared."""
+    calls = calls_by_function(module).get(function, [])
+    if goes_own_way(calls, function if function is not None else module.tree):
         return None
     steps = [(one, one.func.value) for one in calls if isinstance(one.func, ast.Attribute) and one.func.attr == "step"]
     found = []

@@ -11,8 +11,8 @@ from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
 from trl_lint.memos import per_module
 from trl_lint.paths import is_test_file
-from trl_lint.python.guards import bindings, key_of, last_name
-from trl_lint.python.module import PythonModule
+from trl_lint.python.guards import bindings, calls_by_function, key_of, last_name
+from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import literal
 from trl_lint.regexes import regex
 
@@ -45,12 +45,12 @@ class ReferenceModelWithGradients(Rule):
                     f"`{name}` is put into training mode, and its dropout makes what it says random: call `.eval()`",
                 )
             return
-        root = module.function(site.call) or module.tree
-        if _FREEZES.search(module.text) or first_backward(module, root) is not site.call or not holds_judge(module):
+        function = module.function(site.call)
+        if freezes(module) or first_backward(function, module) is not site.call or not holds_judge(module):
             return
         from trl_lint.python.dataflow.gradient import flows
 
-        found = flows(module, root)
+        found = flows(module, function or module.tree)
         for forward in live_references(found, module) if found is not None else ():
             yield self.finding(
                 module.location(forward.call),
@@ -60,15 +60,16 @@ class ReferenceModelWithGradients(Rule):
             )
 
 
-def first_backward(module: PythonModule, root: ast.AST) -> ast.Call | None:
-    return next(
-        (
-            call
-            for call in module.calls
-            if last_name(call.func) == "backward" and (module.function(call) or module.tree) is root
-        ),
-        None,
-    )
+@per_module
+def freezes(module: PythonModule) -> bool:
+    """Whether a file may switch gradients off for parameters somewhere."""
+    return _FREEZES.search(module.text) is not None
+
+
+@per_module
+def first_backward(function: FunctionNode | None, module: PythonModule) -> ast.Call | None:
+    calls = calls_by_function(module).get(function, ())
+    return next((call for call in calls if last_name(call.func) == "backward"), None)
 
 
 def live_references(found: Flows, module: PythonModule) -> Iterator[Forward]:

@@ -10,9 +10,12 @@ from __future__ import annotations
 from trl_lint.checks.configs._hydra import apply_all, find
 from trl_lint.checks.configs._verl import VerlRun, read_run
 from trl_lint.finding import Location
+from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT
+from trl_lint.project import Project
 from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
+from trl_lint.sources import Source
 
 # With one of these words in its file, a command may belong to a cluster that has other GPUs.
 _CLUSTER = ("ray start", "ray up", "ray job", "RAY_ADDRESS", "ray_address", "ray.init")
@@ -29,7 +32,7 @@ class Wanted(NamedTuple):
 def wanted_gpus(run: Run) -> Wanted | None:
     """What all releases in use ask Ray for; None where that is not known, or is not for the machine of the command."""
     launch = run.launch
-    if any(word in launch.source.text for word in _CLUSTER) or "ray" in launch.wrappers:
+    if "ray" in launch.wrappers or _names_cluster(launch.source, run.project):
         return None
     verl = read_run(launch, run.project)
     if verl is None or "verl" not in verl.choices:
@@ -40,6 +43,11 @@ def wanted_gpus(run: Run) -> Wanted | None:
     words = [override.word for override in verl.overrides if override.key == _GPUS]
     places = tuple(launch.source.location(word.start, word.end, "said here") for word in words)
     return Wanted(number, places)
+
+
+@per_project
+def _names_cluster(source: Source, project: Project) -> bool:
+    return any(word in source.text for word in _CLUSTER)
 
 
 def _number(run: VerlRun, version: str) -> int | None:

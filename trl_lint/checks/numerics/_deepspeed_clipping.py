@@ -19,6 +19,7 @@ from trl_lint.checks.numerics._training import is_off
 from trl_lint.checks.rule import Site
 from trl_lint.checks.verdict import Level, Verdict, judge_pins
 from trl_lint.finding import Edit, Fix, Location, Severity
+from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting
 from trl_lint.python.guards import bindings, key_of, last_name
@@ -178,12 +179,14 @@ def _filled_in(document: Document) -> Fix | None:
 # -- loops written by hand -------------------------------------------------------------------------------------------
 
 
+@per_project
 def deepspeed_clips(path: str, project: Project) -> bool:
     """Whether every known run of a file hands the backward pass to DeepSpeed with a config that clips."""
     runs = runs_of(path, project)
     return bool(runs) and all(_run_clips(run, project) for run in runs)
 
 
+@per_project
 def deepspeed_leaves_unclipped(path: str, project: Project) -> Verdict | None:
     """How certain it is that DeepSpeed takes the step in every known run of a file, and clips nothing."""
     runs = runs_of(path, project)

@@ -19,11 +19,12 @@ from trl_lint.checks.numerics._training import (
 )
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Edit, Finding, Fix, Location, Severity
+from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.paths import is_test_file
-from trl_lint.python.guards import key_of, last_name
+from trl_lint.python.guards import calls_by_function, key_of, last_name
 from trl_lint.python.islands import rewrite, with_keyword
-from trl_lint.python.module import PythonModule
+from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import argument
 from trl_lint.regexes import regex
 
@@ -272,14 +273,21 @@ def read_step(site: Site) -> ast.Call | None:
     A DeepSpeed engine (`engine.backward`, `engine.step`) clips by its config, which is judged where it is written.
     """
     module, call = site.module, site.call
-    function = module.function(call)
-    inside = [c for c in module.calls if isinstance(c.func, ast.Attribute) and module.function(c) is function]
-    if next((c for c in inside if last_name(c) == "backward"), call) is not call:
+    passes, steps = _passes_and_steps(module.function(call), module)
+    if next(iter(passes), call) is not call:
         return None
-    steps = [c for c in inside if last_name(c) == "step" and c.lineno > call.lineno]
-    if any(receiver_of(step) == receiver_of(call) for step in steps):
+    later = [step for step in steps if step.lineno > call.lineno]
+    if any(receiver_of(step) == receiver_of(call) for step in later):
         return None
-    return next((step for step in steps if is_optimizer_step(step)), None)
+    return next((step for step in later if is_optimizer_step(step)), None)
+
+
+@per_module
+def _passes_and_steps(function: FunctionNode | None, module: PythonModule) -> tuple[list[ast.Call], list[ast.Call]]:
+    """The backward passes and the steps of a function, in the order of the text."""
+    inside = [call for call in calls_by_function(module).get(function, ()) if isinstance(call.func, ast.Attribute)]
+    passes, steps = ([call for call in inside if last_name(call) == name] for name in ("backward", "step"))
+    return passes, steps
 
 
 def receiver_of(call: ast.Call) -> str:
@@ -303,6 +311,7 @@ def is_of_accelerator(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and "accel" in last_name(call.func.value).lower()
 
 
+@per_module
 def clips(module: PythonModule) -> bool:
     """Whether the code of a module clips, by a call, a helper or an argument; comments do not count."""
     return _CLIPS.search(_COMMENT.sub("", module.text)) is not None
