@@ -217,6 +217,18 @@ def commands_of_verl(count: int) -> Files:
     return shell("export CUDA_VISIBLE_DEVICES=0\n" + lines(count, lambda i: f"{VERL} {flags} data.seed={i}"))
 
 
+@law(1600)
+def flags_of_llamafactory(count: int) -> Files:
+    flags = " ".join(f"--no_such_{i} 1" for i in range(count))
+    return {"run.sh": f"llamafactory-cli train {flags}\n", "requirements.txt": "llamafactory==0.9.3\n"}
+
+
+@law(400)
+def commands_of_llamafactory(count: int) -> Files:
+    command = lines(count, lambda i: f"llamafactory-cli train --no_such 1 --seed {i}")
+    return {"run.sh": command, "requirements.txt": "llamafactory==0.9.3\n"}
+
+
 @law(400)
 def steps_that_deepspeed_clips(count: int) -> Files:
     steps = lines(

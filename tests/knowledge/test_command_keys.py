@@ -7,7 +7,7 @@ of transformers are left out; of axolotl, so are the three or four aliases.
 
 import pytest
 
-from trl_lint.knowledge.command_keys import accepted_transformers, joined, keys_of, plugin_keys
+from trl_lint.knowledge.command_keys import Keys, accepted_transformers, joined, keys_of, plugin_keys
 
 COUNTS = {
     ("llamafactory", "train"): "0.7.1 119, 0.8.0 127, 0.9.1 146, 0.9.2 175, 0.9.3 195, 0.9.4 218, 0.9.5 229",
@@ -54,3 +54,10 @@ def test_a_plugin_adds_its_keys_and_one_from_elsewhere_any():
     assert keys.takes("liger_rope", ()) is False
     assert joined([keys, liger]).takes("liger_rope", ()) is True
     assert joined([keys, plugin_keys("axolotl", "mine.Plugin", "0.19.0")]).takes("liger_rope", ()) is None
+
+
+def test_a_beginning_of_a_key_is_found_wherever_it_stands_in_the_order():
+    keys = Keys(frozenset({"model", "model_type", "seed", "adapter"}), ("transformers:TrainingArguments",))
+    assert all(keys.has_beginning(text) for text in ("a", "adapter", "mod", "model_", "see", ""))
+    assert not any(keys.has_beginning(text) for text in ("b", "modelx", "seeds", "z", "A"))
+    assert not Keys(frozenset()).has_beginning("")

@@ -7,6 +7,7 @@ is rarely said, and a key that one of them has may be right.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -37,8 +38,14 @@ class Keys(NamedTuple):
             return None
         if not self.foreign:
             return False
-        known = [_inherits(reference, key, version) for version in accepted for reference in self.foreign]
-        return True if any(known) else None if None in known or not known else False
+        inherited = _inherited(self.foreign, tuple(accepted))
+        return True if key in inherited.own else None if inherited.is_open else False
+
+    def has_beginning(self, text: str) -> bool:
+        """Whether one of its own keys begins with a text."""
+        names = _in_order(self.own)
+        at = bisect_left(names, text)
+        return at < len(names) and names[at].startswith(text)
 
 
 @lru_cache(maxsize=256)
@@ -48,6 +55,13 @@ def keys_of(package: str, command: str, version: str) -> Keys | None:
     if isinstance(found, Missing):
         return None
     return joined(_keys_of_class(package, reference, version) for reference in found["@classes"].split())
+
+
+@lru_cache(maxsize=256)
+def keys_with(package: str, command: str, plugins: tuple[str, ...], version: str) -> Keys | None:
+    """The keys of a command and of the plugins beside it; None where the release has no such command."""
+    keys = keys_of(package, command, version)
+    return keys and joined([keys, *(plugin_keys(package, plugin, version) for plugin in plugins)])
 
 
 @lru_cache(maxsize=64)
@@ -91,10 +105,17 @@ def accepted_transformers(package: str, version: str) -> tuple[str, ...]:
     return tuple(release for release in known if not ranges or any(holds(one, release) for one in ranges))
 
 
-@lru_cache(maxsize=4096)
-def _inherits(reference: str, key: str, version: str) -> bool | None:
-    found = signature(reference, {"transformers": version})
-    return True if key in found.parameters else None if found.open else False
+@lru_cache(maxsize=256)
+def _inherited(references: tuple[str, ...], versions: tuple[str, ...]) -> Keys:
+    """What classes of transformers take in any of these releases; open where one of them may take more."""
+    found = [signature(reference, {"transformers": version}) for version in versions for reference in references]
+    own = frozenset(name for one in found for name in one.parameters)
+    return Keys(own, is_open=not found or any(one.open for one in found))
+
+
+@lru_cache(maxsize=256)
+def _in_order(names: frozenset[str]) -> list[str]:
+    return sorted(names)
 
 
 @lru_cache(maxsize=1024)

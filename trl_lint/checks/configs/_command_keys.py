@@ -11,10 +11,10 @@ from trl_lint.checks.configs._problems import entries
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge_config
 from trl_lint.finding import Finding, Severity
-from trl_lint.knowledge.command_keys import accepted_transformers, joined, keys_of, plugin_keys
+from trl_lint.knowledge.command_keys import accepted_transformers, keys_of, keys_with
 from trl_lint.knowledge.families import Arguments, arguments_of, arguments_of_kind, families
 from trl_lint.knowledge.histories import releases
-from trl_lint.memos import read_per_project
+from trl_lint.memos import per_project, read_per_project
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
@@ -40,17 +40,15 @@ class _Asked(NamedTuple):
     def takes(self, key: str, version: str, is_flag: bool = False) -> bool | None:
         """Whether a release has a key; None if nobody knows."""
         package = self.arguments.package
-        keys = keys_of(package, self.command, version)
+        keys = keys_with(package, self.command, self.plugins, version)
         if keys is None:
             return None
-        if self.plugins:
-            keys = joined([keys, *(plugin_keys(package, plugin, version) for plugin in self.plugins)])
         accepted = accepted_transformers(package, version)
         found = keys.takes(key, accepted)
         if found is False and is_flag:
             # argparse: `--no_x` switches off what is on, and the beginning of a name will do.
             negated = keys.takes(key[3:], accepted) if key.startswith("no_") else False
-            return True if any(name.startswith(key) for name in keys.own) else negated
+            return True if keys.has_beginning(key) else negated
         return found
 
     def is_fine(self, key: str, is_flag: bool = False) -> Callable[[str], bool | None]:
@@ -73,7 +71,7 @@ def unknown_keys(document: Document, rule: Rule, project: Project) -> Iterator[F
     if arguments is None:
         return
     asked = _Asked(arguments, document.definition.command, document.definition.command, _plugins(document, arguments))
-    choices = Choices(project.environment(document.path))
+    choices = project.environment(document.path).choices
     judged = _judged(document, asked, choices, Level(_level(arguments), of_code=False))
     if not judged or _is_left_alone(arguments, project):
         return
@@ -102,7 +100,7 @@ def foreign_documents(launch: Launch, rule: Rule, project: Project) -> Iterator[
         return  # that is said where the document is checked
     asked = _Asked(arguments, command, launch.subcommand)
     level = Level(_level(arguments), launch.is_mild, of_code=False)
-    judged = _judged(document, asked, Choices(project.environment(launch.source.path)), level)
+    judged = _judged(document, asked, project.environment(launch.source.path).choices, level)
     if not judged or _is_left_alone(arguments, project):
         return
     if len(judged) <= _MOST_KEYS_TOLD:
@@ -137,7 +135,7 @@ def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Find
     if not flags:
         return
     asked = _Asked(arguments, arguments.keys_for(launch.subcommand), launch.subcommand)
-    choices = Choices(project.environment(launch.source.path))
+    choices = project.environment(launch.source.path).choices
     for word, name in flags:
         level = Level(_level(arguments), launch.is_mild, of_code=False)
         verdict = judge_config(choices, arguments.package, asked.is_fine(name, is_flag=True), level)
@@ -187,8 +185,13 @@ def _plugins(document: Document, arguments: Arguments) -> tuple[str, ...]:
 
 def _is_left_alone(arguments: Arguments, project: Project) -> bool:
     """Whether the project has a copy of the framework, or says somewhere what gives its commands other keys."""
-    copy = f"{os.sep}{arguments.imported_as}{os.sep}__init__.py"
-    return any(path.endswith(copy) for path in project.paths()) or not _said(project).isdisjoint(arguments.unless)
+    return _has_copy(arguments.imported_as, project) or not _said(project).isdisjoint(arguments.unless)
+
+
+@per_project
+def _has_copy(imported_as: str, project: Project) -> bool:
+    copy = os.path.join(os.sep, imported_as, "__init__.py")
+    return any(path.endswith(copy) for path in project.paths())
 
 
 @read_per_project

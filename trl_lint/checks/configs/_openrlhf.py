@@ -59,7 +59,7 @@ def read_run(launch: Launch, project: Project) -> OpenRLHFRun | None:
     if not module:
         return None
     environment = project.environment(launch.source.path)
-    choices = Choices(environment)
+    choices = environment.choices
     if environment.package("openrlhf").source != "target":
         if path is not None:
             own = read_own_flags(path, project)

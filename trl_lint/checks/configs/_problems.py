@@ -15,7 +15,6 @@ from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.ranges import holds
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
-from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar
@@ -62,9 +61,8 @@ def report(
 
     `may_be_new`: a release newer than all that are known may take it, so nothing is said of the tip of a repository.
     """
-    choices: Choices | None = None
     for problem in problems:
-        choices = choices if choices is not None else Choices(project.environment(document.path))
+        choices = project.environment(document.path).choices
         level = Level(problem.severity, of_code=False)
         verdict = judge_config(choices, problem.package, problem.is_fine, level)
         if verdict is None or (may_be_new and choices[problem.package].is_tip):

@@ -89,7 +89,7 @@ def read_run(launch: Launch, project: Project) -> VerlRun | None:
     line = read_command_line(launch)
     if line is None:
         return None
-    choices = Choices(project.environment(launch.source.path))
+    choices = project.environment(launch.source.path).choices
     if program is not None and path is not None:
         own = _read_own(path, program, line, project)
         return VerlRun(launch, line, launch.module or "", own, choices) if own is not None else None
