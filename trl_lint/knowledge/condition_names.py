@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from trl_lint.knowledge.condition_language import CRASH, PLAIN, Block, Evaluation, Mark, World, parse
+from trl_lint.regexes import regex
 
 _BUILT_IN = frozenset({*PLAIN, "any", "all", "isinstance", "ver", "getattr", "hasattr"})
+_WORD = regex(r"[A-Za-z_]\w*")
 
 
 def deciding(text: str, world: World) -> frozenset[str]:
@@ -18,6 +21,12 @@ def deciding(text: str, world: World) -> frozenset[str]:
     """
     tree = parse(text)
     return frozenset() if tree is None else frozenset(_deciding(tree, Evaluation(world)))
+
+
+@lru_cache(maxsize=4096)
+def words_in(text: str) -> tuple[str, ...]:
+    """All that looks like a name in a condition, in its order: more than it rests on, and found without parsing it."""
+    return tuple(_WORD.findall(text))
 
 
 def names_in(text: str) -> frozenset[str]:

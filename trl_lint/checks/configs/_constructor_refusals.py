@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
 
 from trl_lint.checks._own_copy import is_shadowed
 from trl_lint.checks.rule import Rule, Site
@@ -12,8 +11,8 @@ from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding
 from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.condition_language import UNKNOWN as NOT_KNOWN
-from trl_lint.knowledge.condition_language import truth_of, value_of
-from trl_lint.knowledge.condition_names import deciding
+from trl_lint.knowledge.condition_language import truth_of
+from trl_lint.knowledge.condition_names import deciding, words_in
 from trl_lint.knowledge.conditions import Condition, conditions_of, has_conditions
 from trl_lint.knowledge.signatures import Signature
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
@@ -23,7 +22,6 @@ from trl_lint.python.names import is_from
 from trl_lint.python.values import argument
 from trl_lint.python.version_guards import is_guarded
 from trl_lint.records import NamedTuple
-from trl_lint.regexes import regex
 
 # The classes whose constructors are looked at: a test compares them with what is recorded.
 CLASSES = (
@@ -37,9 +35,6 @@ CLASSES = (
     "accelerate.utils.TERecipeKwargs", "accelerate.FullyShardedDataParallelPlugin",
     "vllm.SamplingParams", "vllm.GuidedDecodingParams", "vllm.StructuredOutputsParams",
 )  # fmt: skip
-_NAMES = regex(r"[A-Za-z_]\w*")
-_HOLE = regex(r"\{(\w*)\}")
-_MOST_RELEASES = 200  # of a package; there are not that many
 
 
 class _World:
@@ -92,7 +87,7 @@ def refusals(site: Site, rule: Rule) -> Iterator[Finding]:
     if choices is None or package not in choices:
         return
     chosen = choices[package]
-    if chosen.is_tip or chosen.package.is_own or len(chosen.releases) > _MOST_RELEASES:
+    if chosen.is_tip or chosen.package.is_own:
         return
     bad = _refusing(site, dotted, chosen)
     for found in bad.values():
@@ -143,7 +138,7 @@ def _refusing(site: Site, dotted: str, chosen: Choice) -> dict[tuple[str, str], 
             continue
         world = _World(site, signature(target, {package: version}), package, version)
         for condition in conditions_of(package, name, version):
-            if condition.kind != "refuse" or given.isdisjoint(_names_of(condition.condition)):
+            if condition.kind != "refuse" or given.isdisjoint(words_in(condition.condition)):
                 continue
             if truth_of(condition.condition, world) is True:
                 names = _deciding(condition, world)
@@ -154,18 +149,15 @@ def _refusing(site: Site, dotted: str, chosen: Choice) -> dict[tuple[str, str], 
 
 
 def _deciding(condition: Condition, world: _World) -> tuple[str, ...]:
-    order = {name: number for number, name in reversed(list(enumerate(_NAMES.findall(condition.condition))))}
+    order = {name: number for number, name in reversed(list(enumerate(words_in(condition.condition))))}
     names = [name for name in deciding(condition.condition, world) if "." not in name and "(" not in name]
     return tuple(sorted(names, key=lambda name: (order.get(name, 0), name)))
 
 
-@lru_cache(maxsize=4096)
-def _names_of(condition: str) -> frozenset[str]:
-    return frozenset(_NAMES.findall(condition))
-
-
 def _told(found: _Found) -> str:
     """The values that decide and the library's own sentence, with an open bracket."""
+    from trl_lint.knowledge.condition_sentences import filled_in
+
     values = {name: found.world.field(name) for name in found.names}
     told = ", ".join(
         f"`{name}` is {value!r}" + ("" if isinstance(found.world.given(name), ast.expr) else " by default")
@@ -173,14 +165,5 @@ def _told(found: _Found) -> str:
         if value is not NOT_KNOWN
     )
     kind, _, text = found.condition.sentence.partition(": ")
-    shown = _filled(text, found.world).rstrip(".")
+    shown = filled_in(text, found.world).rstrip(".")
     return f'{told} ({kind.rstrip(":")}: "{shown}"' if shown else f"{told} ({kind.rstrip(':')}"
-
-
-def _filled(text: str, world: _World) -> str:
-    def fill(hole: str) -> str:
-        value = value_of(hole, world) if hole else NOT_KNOWN
-        return "…" if value is NOT_KNOWN else f"{value}"
-
-    plain = text.replace("{{", "\x01").replace("}}", "\x02")
-    return _HOLE.sub(lambda match: fill(match[1]), plain).replace("\x01", "{").replace("\x02", "}")

@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import places
-from trl_lint.knowledge.condition_names import deciding
+from trl_lint.knowledge.condition_names import deciding, words_in
 from trl_lint.knowledge.condition_things import Thing
 from trl_lint.missing import Missing
 from trl_lint.project.effective import Setting
 from trl_lint.records import NamedTuple
-from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.checks.configs._run_world import RunWorld
     from trl_lint.finding import Location
     from trl_lint.knowledge.conditions_join import Statement
-
-_NAMES = regex(r"[A-Za-z_]\w*")
 
 
 class Deciding(NamedTuple):
@@ -40,7 +37,7 @@ def deciding_values(world: RunWorld, statement: Statement, named: str = "") -> D
     """
     condition = statement.condition.condition
     names = statement.world.rests_on(deciding(condition, statement.world))
-    order = {name: number for number, name in enumerate(_NAMES.findall(condition))}
+    order = {name: number for number, name in enumerate(words_in(condition))}
     fields = sorted((name for name in names if "." not in name and "(" not in name), key=lambda n: (order.get(n, 0), n))
     settings = [(field, said) for field in fields if isinstance(said := world.setting(field), Setting)]
     if any(world.is_doubtful(field) for field in fields):

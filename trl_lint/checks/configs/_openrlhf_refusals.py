@@ -33,15 +33,8 @@ def refusals(run: OpenRLHFRun, code: str, level: Level) -> Iterator[Problem]:
     flags = flags_of(run, newest)
     if arguments is None or not flags:
         return
-    known: dict[str, Settings | None] = {}
-
-    def settings_in(version: str) -> Settings | None:
-        if version not in known:
-            known[version] = settings_of(run, version)
-        return known[version]
-
     words = {setting_name(name, flags): word for name, word in arguments.words.items() if name in flags}
-    for found in broken("openrlhf", run.choices, settings_in, words, level, "OpenRLHF"):
+    for found in broken("openrlhf", run.choices, lambda version: settings_of(run, version), words, level, "OpenRLHF"):
         if code == ("TRL402" if len(found.keys) == 1 else "TRL403"):
             location, beside = places(found.keys, words, run.launch)
             yield Problem(location, found.message, found.verdict.severity, (*beside, *found.verdict.related))

@@ -7,19 +7,16 @@ the tree; those of a class that is made of a block, in the world of that block.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from trl_lint.checks.verdict import Level, Verdict, judge
-from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, Block, parse, truth_of, value_of
+from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, Block, parse, truth_of
 from trl_lint.knowledge.condition_names import deciding
 from trl_lint.knowledge.conditions import Condition, conditions_of
 from trl_lint.knowledge.histories import releases
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
-from trl_lint.regexes import regex
 
-_HOLE = regex(r"\{([^{}]*)\}")
 # Which class a block is made of: chosen with the strategy, and written by nobody.
 _CHOSEN = "_target_"
 
@@ -132,49 +129,58 @@ def broken(
 ) -> Iterator[Broken]:
     """The refusals that hold for a command in the releases in use; of those about the same settings the first.
 
-    `written`: the settings that the command gives. `shown`: the package's name as people write it.
+    `settings_in` is asked once for each release. `written`: the settings that the command gives. `shown`: the package's
+    name as people write it.
     """
     if package not in choices:
         return
     newest = choices[package].newest
     settings = settings_in(newest)
+    if settings is None:
+        return
+    refused: dict[str, list[Refused] | None] = {newest: refused_in(package, newest, settings)}
+
+    def known(version: str) -> list[Refused] | None:
+        if version not in refused:
+            found = settings_in(version)
+            refused[version] = None if found is None else refused_in(package, version, found)
+        return refused[version]
+
     given = frozenset(written)
     told: set[frozenset[str]] = set()
     points = {package: frozenset(range(len(releases(package))))}
-    for found in refused_in(package, newest, settings) if settings is not None else ():
-        refused: Refused | None = found
-        if found.crashes and settings is not None and not given & set(found.keys):
-            refused = _told_anyway(found, settings, given)
-        if refused is None or (about := given & set(refused.keys) or frozenset(refused.keys)) in told:
-            continue
-        told.add(about)
+    for found in known(newest) or ():
+        one = _told_anyway(found, settings, given) if found.crashes and given.isdisjoint(found.keys) else found
+        about = frozenset() if one is None else given & set(one.keys) or frozenset(one.keys)
+        if one is None or not about or about in told:
+            continue  # that without any setting is no fault of the command
+        sentence = one.condition.sentence
 
-        def ask(versions: dict[str, str], about: frozenset[str] = about, refused: Refused = refused) -> bool | None:
-            known = settings_in(versions[package])
-            if known is None:
+        def ask(versions: dict[str, str], about: frozenset[str] = about, sentence: str = sentence) -> bool | None:
+            there = known(versions[package])
+            if there is None:
                 return None
-            return not any(
-                about <= set(each.keys) or each.condition.sentence == refused.condition.sentence
-                for each in refused_in(package, versions[package], known)
-            )
+            return not any(about <= set(each.keys) or each.condition.sentence == sentence for each in there)
 
         verdict = judge(choices, points, ask, level, package)
         if verdict is not None:
-            yield Broken(_worded(f"{shown} {newest}", refused, given, settings, verdict), verdict, refused.keys)
+            told.add(about)
+            yield Broken(_worded(f"{shown} {newest}", one, given, settings, verdict), verdict, one.keys)
 
 
-def _worded(who: str, refused: Refused, given: frozenset[str], settings: Settings | None, verdict: Verdict) -> str:
-    whole = settings.whole if settings is not None else Block("", {})
+def _worded(who: str, refused: Refused, given: frozenset[str], settings: Settings, verdict: Verdict) -> str:
+    from trl_lint.knowledge.condition_sentences import filled_in
+
     told = []
     for key in refused.keys:
-        value = _at(whole, key)
+        value = _at(settings.whole, key)
         if value is not UNKNOWN and not isinstance(value, Block):
             told.append(f"`{key}` is {value}" + ("" if key in given else " by default"))
     kind, _, text = refused.condition.sentence.partition(": ")
     kind = kind.rstrip(":")
     if refused.crashes:
         kind, text = "its check of them raises a TypeError or the like", ""
-    quoted = f'{kind}: "{filled(text, refused.world).rstrip(".")}"' if text else kind
+    quoted = f'{kind}: "{filled_in(text, refused.world).rstrip(".")}"' if text else kind
     if not text and not refused.crashes:
         quoted = f"{kind} where `{_own(refused.condition.condition)}`"
     return f"{who} refuses this: {', '.join(told)} ({quoted}; {verdict.scope})"
@@ -193,15 +199,3 @@ def _at(whole: Block, key: str) -> object:
     for part in key.split("."):
         value = value.get(part, UNKNOWN) if isinstance(value, Block) else UNKNOWN
     return value
-
-
-def filled(text: str, world: BlockWorld) -> str:
-    """A sentence with what its holes are in a world; `…` for what is not known."""
-
-    def fill(match: re.Match[str]) -> str:
-        hole = match[1]
-        value = value_of(hole, world) if hole else UNKNOWN
-        return "…" if value is UNKNOWN or value is CRASH or isinstance(value, Block) else f"{value}"
-
-    plain = text.replace("{{", "\x01").replace("}}", "\x02")
-    return _HOLE.sub(fill, plain).replace("\x01", "{").replace("\x02", "}")

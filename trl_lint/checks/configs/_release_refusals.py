@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint.checks._phrases import either
-from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, filled, said_of, started_at
+from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, said_of, started_at
 from trl_lint.checks.verdict import Level, Verdict, judge_releases
 from trl_lint.knowledge.condition_language import parse
 from trl_lint.knowledge.contradictions import contradictions
@@ -102,11 +102,13 @@ def _has_row(run: Run, said: Said, sentence: str) -> bool:
 
 def _worded(package: str, verdict: Verdict, condition: str, sentence: str, values: Deciding) -> str:
     """The release's own sentence with the values of the run, and the values that are not in it."""
+    from trl_lint.knowledge.condition_sentences import filled
+
     kind, _, text = sentence.partition(": ")
     shown = dict(values.texts)
     if len(shown) == 1 and text.startswith("{} is not a valid"):
         shown[""] = next(iter(shown.values()))  # an enum says nothing else
-    quoted = filled(text, shown).rstrip(".")
+    quoted = filled(text, shown.get).rstrip(".")
     quoted = f'{kind}: "{quoted}"' if quoted else kind
     known = _allowed(condition)
     advice = f"; choose {known}" if known else ""

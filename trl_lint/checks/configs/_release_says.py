@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
 
 from trl_lint.checks._trainers import HF_TRAINERS
 from trl_lint.checks.configs._run_world import RunWorld, Values
 from trl_lint.checks.configs._trainer_given import CallGiven, Given
 from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.condition_answers import Answers
+from trl_lint.knowledge.condition_names import words_in
 from trl_lint.knowledge.conditions import has_conditions
 from trl_lint.knowledge.conditions_join import Asked, Statement, statements, trainer_statements
 from trl_lint.memos import per_module, per_project
@@ -29,13 +29,9 @@ from trl_lint.python.guards import bindings, last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
-from trl_lint.regexes import regex
 
 PACKAGES = ("trl", "transformers")
 WARNING = frozenset({"warn", "trainer-warn"})
-_NAMES = regex(r"[A-Za-z_]\w*")
-_PARTS = regex(r"(\{\w*\})")
-_MOST_RELEASES = 200  # of a package; there are not that many
 # Those of transformers that a `Trainer` is built with whatever config they get.
 _ANY_CONFIG = frozenset({"Trainer", "Seq2SeqTrainer"})
 # What holds a call whose failure is expected: `with pytest.raises(ValueError):`, `with self.assertRaises(…)`.
@@ -260,7 +256,7 @@ def _is_changed(run: Run) -> bool:
 def _of_package(run: Run, speaker: Speaker, asked: str) -> Iterator[ByRelease]:
     """What one package says, whose releases vary while the others are at their newest."""
     chosen = run.choices[asked]
-    if chosen.is_tip or len(chosen.releases) > _MOST_RELEASES:
+    if chosen.is_tip:
         return  # the main branch may have changed its mind
     others = run.choices.newest(PACKAGES)
     found: dict[tuple[str, str], ByRelease] = {}
@@ -293,7 +289,7 @@ class _Concerning(dict[str, bool]):
 
     def __missing__(self, condition: str) -> bool:
         of_call = self._is_call and "arg." in condition
-        found = self[condition] = of_call or any(map(self._is_written, _names_of(condition)))
+        found = self[condition] = of_call or any(map(self._is_written, words_in(condition)))
         return found
 
 
@@ -307,19 +303,3 @@ class _Written(dict[str, bool]):
         said = self._run.field(name)
         found = self[name] = isinstance(said, Setting) and said.location is not None
         return found
-
-
-@lru_cache(maxsize=4096)
-def _names_of(condition: str) -> frozenset[str]:
-    return frozenset(_NAMES.findall(condition))
-
-
-def filled(text: str, values: dict[str, str]) -> str:
-    """A sentence with what is known of its values; `…` for the others."""
-    found = []
-    for part in _PARTS.split(text.replace("{{", "\x01").replace("}}", "\x02")):
-        if part.startswith("{") and part.endswith("}"):
-            found.append(values.get(part[1:-1], "…"))
-        else:
-            found.append(part)
-    return "".join(found).replace("\x01", "{").replace("\x02", "}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, filled, said_of, started_at
+from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, said_of, started_at
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.knowledge.warned import warned_of
@@ -30,6 +30,7 @@ def warnings_in(run: Run, rule: Rule) -> Iterator[Refusal]:
 
 def _warning(run: Run, rule: Rule, said: Said) -> Refusal | None:
     from trl_lint.checks.configs._deciding import deciding_values
+    from trl_lint.knowledge.condition_sentences import filled
     from trl_lint.knowledge.told_elsewhere import is_told_elsewhere
 
     sentence = next(iter(said.releases.values())).condition.sentence
@@ -45,7 +46,7 @@ def _warning(run: Run, rule: Rule, said: Said) -> Refusal | None:
     values = deciding_values(said.world(run, verdict.version), statement, ignored[1] if ignored else "")
     if values is None:
         return None
-    text = filled(sentence.partition(": ")[2], dict(values.texts)).rstrip(".")
+    text = filled(sentence.partition(": ")[2], dict(values.texts).get).rstrip(".")
     return Refusal(
         "TRL402" if len(values.names) == 1 else "TRL403",
         values.location,

@@ -30,12 +30,9 @@ def refusals(run: VerlRun, code: str, level: Level, is_mild: bool) -> Iterator[P
     if run.own is not None and not is_release(run.choices, "verl"):
         return
     words = {override.key: override.word for override in run.overrides}
-    known: dict[str, Settings | None] = {}
 
     def settings_in(version: str) -> Settings | None:
-        if version not in known:
-            known[version] = settings_of(run, version, is_mild)
-        return known[version]
+        return settings_of(run, version, is_mild)
 
     for found in broken("verl", run.choices, settings_in, words, level, "verl"):
         if code == ("TRL402" if len(found.keys) == 1 else "TRL403"):
