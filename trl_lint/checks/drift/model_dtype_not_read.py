@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Edit, Finding, Fix
+from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting, of_document
 from trl_lint.python.guards import last_name
@@ -128,9 +129,15 @@ def loads_by_recipe(run: Run) -> bool:
         return False
     if script.setting("model_init_kwargs") is not ABSENT:
         return False
+    return _all_load(script.module, run.project)
+
+
+@per_module
+def _all_load(module: PythonModule, project: Project) -> bool:
+    """Whether a script builds trainers, and all of them load their model by name: asked for each of its recipes."""
     from trl_lint.project.trainercall import trainer_calls
 
-    calls = trainer_calls(script.module, run.project)
+    calls = trainer_calls(module, project)
     return bool(calls) and all(is_loading(call) for call in calls)
 
 
