@@ -36,7 +36,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.drift.chat_template_gives_dict': (196902110, (), {'code': 'TRL308', 'triggers': ('.apply_chat_template',)}),
     'trl_lint.checks.drift.default_changed': (1302433414, ('trl_lint.regexes',), {'code': 'TRL304', 'imports': ('trl', 'transformers'), 'holding': ('script_fields',), 'launches': True}),
     'trl_lint.checks.drift.deprecated_in_release': (3578357073, ('trl_lint.project.stack',), {'code': 'TRL303', 'imports': ('trl', 'transformers', 'accelerate', 'peft', 'deepspeed', 'vllm', 'openrlhf', 'verl')}),
-    'trl_lint.checks.drift.model_dtype_not_read': (4023350412, (), {'code': 'TRL307', 'needles': (b'model_init_kwargs', b' dtype=', b'(dtype=', b'\tdtype=', b',dtype=', b' dtype ='), 'imports': ('trl', 'transformers'), 'documents': ('other',), 'holding': ('script_fields',)}),
+    'trl_lint.checks.drift.model_dtype_not_read': (3086904805, (), {'code': 'TRL307', 'needles': (b'model_init_kwargs', b' dtype=', b'(dtype=', b'\tdtype=', b',dtype=', b' dtype ='), 'imports': ('trl', 'transformers'), 'documents': ('other',), 'holding': ('script_fields',)}),
     'trl_lint.checks.drift.name_not_in_release': (518580131, ('trl_lint.project.stack',), {'code': 'TRL302', 'imports': ('trl', 'transformers', 'accelerate', 'peft', 'deepspeed', 'vllm', 'openrlhf', 'verl')}),
     'trl_lint.checks.drift.outdated_override': (564739987, (), {'code': 'TRL305', 'imports': ('trl', 'transformers')}),
     'trl_lint.checks.drift.unpickled_checkpoint': (193915380, (), {'code': 'TRL306', 'triggers': ('torch.load',), 'skips_tests': True}),
