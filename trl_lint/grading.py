@@ -19,6 +19,7 @@ class Evidence(NamedTuple):
     held at an older release besides, so the environment may be as old as that. `tip`: a package comes from the main
     branch of its repository, which is at least the newest release. `told`: what pins it is a README, a script or a
     table that nothing installs from. `mild`: the fault is only shown, or arguments from outside may take it away.
+    `by_default`: a default of a script decides, which whoever starts it may replace.
     """
 
     everywhere: bool = True
@@ -29,6 +30,7 @@ class Evidence(NamedTuple):
     tip: bool = False
     told: bool = False
     mild: bool = False
+    by_default: bool = False
 
 
 def graded(highest: Severity, evidence: Evidence) -> Severity:
@@ -42,7 +44,7 @@ def graded(highest: Severity, evidence: Evidence) -> Severity:
     | older ones only | info | info | info | info |
 
     An installer takes the newest release: where that one is fine, the lower bound of the pin is too low, no more. What
-    is `mild` is one lower than that.
+    is `mild` is one lower than that, and what is `by_default` a warning at most.
     """
     if evidence.only_old:
         return "info"
@@ -50,7 +52,7 @@ def graded(highest: Severity, evidence: Evidence) -> Severity:
     for weakens in (not evidence.everywhere, evidence.assumed, evidence.dated):
         if weakens and not evidence.always:
             level = _lowered(level)
-    if level == "error" and (evidence.tip or evidence.told):
+    if level == "error" and (evidence.tip or evidence.told or evidence.by_default):
         level = "warning"
     return _lowered(level) if evidence.mild else level
 
@@ -58,6 +60,11 @@ def graded(highest: Severity, evidence: Evidence) -> Severity:
 def milder(level: Severity, is_mild: bool = True) -> Severity:
     """The level of what no release decides: one lower where it is only shown, likely, or open to arguments."""
     return graded(level, Evidence(mild=is_mild))
+
+
+def by_default(level: Severity) -> Severity:
+    """The level of what rests on a default that whoever starts a script may replace."""
+    return graded(level, Evidence(by_default=True))
 
 
 def _lowered(level: Severity) -> Severity:

@@ -14,7 +14,7 @@ from packaging.version import Version
 
 from trl_lint.checks.verdict import Level, has_floor, judge_releases
 from trl_lint.finding import SEVERITIES, Severity
-from trl_lint.grading import Evidence, graded, milder
+from trl_lint.grading import Evidence, by_default, graded, milder
 from trl_lint.knowledge.compat import repositories
 from trl_lint.project.packages import Package
 from trl_lint.project.stack import Choice
@@ -99,7 +99,7 @@ def test_levels(wrong: Wrong, why: Why):
 
 def test_every_combination_is_no_more_severe_than_each_of_its_parts():
     """Evidence that is weak in two ways is at most as strong as in either."""
-    names = ("everywhere", "assumed", "dated", "tip", "told", "only_old", "mild")
+    names = ("everywhere", "assumed", "dated", "tip", "told", "only_old", "mild", "by_default")
     for values in product((False, True), repeat=len(names)):
         evidence = Evidence(**dict(zip(names, values, strict=True)))
         for level in SEVERITIES:
@@ -402,3 +402,7 @@ def test_a_level_is_lowered_in_one_place_alone():
     step = re.compile(r"SEVERITIES\.index\([^)]*\)\s*[-+]")
     found = {path.name for path in (ROOT / "trl_lint").rglob("*.py") if step.search(path.read_text("utf-8"))}
     assert found == {"grading.py"}
+
+
+def test_what_a_default_decides_is_a_warning_at_most():
+    assert [by_default(level) for level in ("error", "warning", "info")] == ["warning", "warning", "info"]

@@ -10,6 +10,7 @@ import pytest
 
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.shell import Command, commands, directives, read_commands
+from trl_lint.sources.shell_options import guesses_of, texts_of
 
 
 def source(text: str, path: str = "/project/scripts/run.sh") -> Source:
@@ -390,3 +391,43 @@ def test_a_text_is_read_once_for_all_that_ask():
     part = Source(file, "shell", "echo $" + "0\n")  # the same text, but not that of the script
     assert [texts(command) for command in commands(Source(file, "shell"))] == [["echo", "/project/run.sh"]]
     assert [texts(command) for command in commands(part)] == [["echo", None]]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("echo ${M:-8}", "8"),
+        ("echo ${1:-8}", "8"),
+        ("M=${M:-8}; echo $M", "8"),
+        (": ${M:=8}; echo $M", "8"),
+        (': "${M:=8}"; echo $((M * 2))', "16"),
+        ("echo $(( (${M:-8} + 1) * ${N:-2} ))", "18"),
+        ("M=${M:-8}; N=$((M - 1)); echo ${N:-2}", "7"),
+        ("echo ${M:-08}; echo $(( ${M:-08} + 1 ))", None),  # octal
+        ("f() { echo ${1:-8}; }", None),  # an argument of the function
+        ("f() { echo ${M:-8}; }; M=4; f", None),
+        ("f() { echo ${M:-8}; }; f", "8"),
+        ("shift; echo ${1:-8}", None),
+        ("set -- a b; echo ${1:-8}", None),
+        ("set -ex; echo ${1:-8}", "8"),
+        ("source cluster.env; echo ${M:-8}", None),
+        ("source venv/bin/activate; echo ${M:-8}", "8"),
+        ("echo ${SLURM_NNODES:-1}", None),
+        ("echo ${WORLD_SIZE:-1}", None),
+        ("read M; echo ${M:-8}", None),
+    ],
+)
+def test_a_default_is_a_guess(script: str, expected: str | None):
+    command = [each for each in read_commands(script, script="/run.sh") if texts(each)[0] == "echo"][-1]
+    word = command.words[-1]
+    assert word.text is None
+    assert [text for _, text in texts_of(word)] == ([] if expected is None else [expected])
+    assert bool(guesses_of([word])) == (expected is not None)
+
+
+def test_a_guess_knows_what_is_written():
+    (command,) = read_commands("BATCH=${BATCH:-8}\nGPUS=${1:-4}\necho $((BATCH * GPUS))", script="/run.sh")
+    assert {(each.name, each.written) for each in guesses_of(command.words)} == {
+        ("BATCH", "${BATCH:-8}"),
+        ("1", "${1:-4}"),
+    }

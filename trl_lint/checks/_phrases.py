@@ -25,8 +25,12 @@ def with_scope(message: str, scope: str) -> str:
 
 def before_scope(message: str, text: str) -> str:
     """A message with more said in front of the brackets at its end."""
-    head, bracket, scope = message.rpartition(" (")
-    return f"{head}{text} ({scope}" if bracket and message.endswith(")") else f"{message}{text}"
+    depth = 0
+    for at in range(len(message) - 1, 0, -1) if message.endswith(")") else ():
+        depth += (message[at] == ")") - (message[at] == "(")
+        if not depth:
+            return f"{message[: at - 1]}{text}{message[at - 1 :]}" if message[at - 1] == " " else f"{message}{text}"
+    return f"{message}{text}"
 
 
 def places(settings: Iterable[tuple[str, Setting]]) -> tuple[Location, ...]:

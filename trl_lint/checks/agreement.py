@@ -1,17 +1,22 @@
-"""What a rule finds in a run that may be one of several: only what it finds in each of them."""
+"""What a rule finds in a run that may be one of several: only what it finds in each of them.
+
+What it finds with the defaults that a script gives its variables (`${V:-8}`) holds as long as nobody sets them: that is
+said, and is a warning at most.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import SEVERITIES, Finding, Location
-from trl_lint.grading import milder
+from trl_lint.grading import by_default, milder
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project.candidates import Candidate
     from trl_lint.project.runs import Run
+    from trl_lint.sources.shell_options import Guess
 
 # What a message is about: the names of fields and keys in it, but no file.
 _NAME = regex(r"`([A-Za-z_][\w.-]*)`")
@@ -29,7 +34,44 @@ def agreed(run: Run, check: Callable[[Run], Iterable[Finding]]) -> Iterator[Find
     for finding in check(run):
         told.add(_mark(finding))
         yield finding
-    yield from _in_each(run.candidates, check, told)
+    for finding in _in_each(run.candidates, check, told):
+        told.add(_mark(finding))
+        yield finding
+    if run.guesses:
+        yield from _by_default(run, check, {mark[:4] for mark in told})
+
+
+def _by_default(
+    run: Run, check: Callable[[Run], Iterable[Finding]], told: set[tuple[object, ...]]
+) -> Iterator[Finding]:
+    """The findings that rest on the defaults of variables which nothing in the project sets."""
+    from trl_lint.project.candidates import words_of
+    from trl_lint.project.starters import may_be_given
+    from trl_lint.sources.shell_options import guesses_of
+
+    launch = run.launch
+    words = words_of(launch.command)
+    for finding in _in_each(run.guesses, check, set()):
+        if _place(finding) in told:
+            continue
+        whole = launch.location[:3]
+        rests_on = [place for place in (finding.location, *finding.related) if place[:3] != whole]
+        here = [word for word in words if _is_in(launch.source.location(word.start, word.end), rests_on)]
+        defaults = guesses_of(here) or guesses_of(words)
+        if not may_be_given(frozenset(each.name for each in defaults), launch.source.path, run.project):
+            yield finding._replace(message=_with_defaults(finding.message, defaults), fix=None)
+
+
+def _is_in(place: Location, others: Iterable[Location]) -> bool:
+    return any(one.path == place.path and one.start <= place.start and place.end <= one.end for one in others)
+
+
+def _with_defaults(message: str, defaults: Sequence[Guess]) -> str:
+    from trl_lint.checks._phrases import before_scope
+
+    written = list(dict.fromkeys(each.written for each in defaults))
+    nobody = "nothing else replaces the default" if len(written) == 1 else "nothing else replaces the defaults"
+    return before_scope(message, f", as long as {nobody} {_listed(written)}")
 
 
 def _in_each(
@@ -51,11 +93,15 @@ def _in_each(
 def _merged(found: list[Finding], candidates: tuple[Candidate, ...]) -> Finding:
     """One finding for all candidates; where they fail at different places, it stands where the choice is made."""
     first = found[0]
+    if len(found) == 1 and candidates[0].is_default:
+        return first._replace(severity=by_default(first.severity))
     here = all(_place(one) == _place(first) for one in found)
     places = candidates[0].places
     location = first.location if here or not places else places[0]
     mildest = min((one.severity for one in found), key=SEVERITIES.index)
-    severity = milder(mildest, any(candidate.is_guess for candidate in candidates))
+    severity = milder(mildest, any(candidate.is_guess and not candidate.is_default for candidate in candidates))
+    if any(candidate.is_default for candidate in candidates):
+        severity = by_default(severity)
     related: list[Location] = []
     for one, candidate in zip(found, candidates, strict=True):
         if not here:

@@ -16,7 +16,7 @@ from trl_lint.project.launch import Launch
 from trl_lint.project.runs import Link, LinkKind, Run
 from trl_lint.records import NamedTuple
 from trl_lint.sources.shell import Command, Word
-from trl_lint.sources.shell_options import MOST_OPTIONS, decided, decisions_of, is_guess
+from trl_lint.sources.shell_options import MOST_OPTIONS, decided, decisions_of, guesses_of, is_guess
 
 # The variable that decides how a run is placed, beside the words of its command and the variables of its program.
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -29,12 +29,14 @@ class Candidate(NamedTuple):
 
     `label`: what sets it apart, as far as it can be named in a few words. `places`: the words that choose. `is_guess`:
     something outside of the project may make it another one: a variable that has a default here, a part of a name.
+    `is_default`: it is a default and nothing else.
     """
 
     run: Run
     label: str
     places: tuple[Location, ...]
     is_guess: bool
+    is_default: bool = False
 
 
 class _Choice(NamedTuple):
@@ -45,6 +47,7 @@ class _Choice(NamedTuple):
     paths: tuple[str, ...]
     places: tuple[Location, ...]
     is_guess: bool
+    is_default: bool
 
 
 def candidates_of(run: Run, defaults: bool = False) -> tuple[Candidate, ...]:
@@ -52,7 +55,7 @@ def candidates_of(run: Run, defaults: bool = False) -> tuple[Candidate, ...]:
 
     With `defaults` the variables of the caller are taken for unset, so that `${V:-8}` is 8; empty where there are none.
     """
-    if run.origin is not None or (defaults and not any(map(is_guess, decisions_of(_words(run.launch.command))))):
+    if run.origin is not None or (defaults and not guesses_of(words_of(run.launch.command))):
         return ()
     commands = list(_decided_commands(run.launch.command, defaults))
     found: list[_Choice] = []
@@ -63,18 +66,19 @@ def candidates_of(run: Run, defaults: bool = False) -> tuple[Candidate, ...]:
     for one in found:
         run.project.remember(one.run)
     return tuple(
-        Candidate(one.run, label, one.places, one.is_guess)
+        Candidate(one.run, label, one.places, one.is_guess, one.is_default)
         for one, label in zip(found, _labels(run, found), strict=True)
     )
 
 
-def _words(command: Command) -> list[Word]:
+def words_of(command: Command) -> list[Word]:
+    """The words that decide what a command starts, with those of its variables."""
     return [*command.words, *(word for _, word in command.assignments), *_surroundings(command)]
 
 
 def _decided_commands(command: Command, defaults: bool) -> Iterator[tuple[Mapping[int, int], Command]]:
     """The command for each way through the decisions its words hang on; as it is where they hang on none."""
-    found = decisions_of(_words(command))
+    found = decisions_of(words_of(command))
     decisions = _bounded({one: ways for one, ways in found.items() if defaults or not is_guess(one)})
     if not decisions:
         yield {}, command
@@ -86,7 +90,7 @@ def _decided_commands(command: Command, defaults: bool) -> Iterator[tuple[Mappin
         one.words = tuple(part for word in command.words for part in decided(word, taken))
         one.assignments = tuple((name, decided(word, taken)[0]) for name, word in command.assignments)
         one.env = command.env.decided(taken)
-        texts = tuple(word.text for word in _words(one))
+        texts = tuple(word.text for word in words_of(one))
         if texts not in seen:
             seen.add(texts)
             yield taken, one
@@ -126,13 +130,15 @@ def _of_command(run: Run, ways: Mapping[int, int], command: Command, most: int) 
     for paths in product(*(link.paths for link in choices)):
         files: dict[LinkKind, str] = {link.kind: path for link, path in zip(choices, paths, strict=True)}
         one = Run(_with_script(launch, files.get("script")), run.project, run, files)
+        named = any(link.word.text is None for link in choices)
         words = [*chosen, *(link.word for link in choices)]
         yield _Choice(
             one,
             tuple(" ".join(part.text or "?" for part in decided(word, ways)) for word in chosen),
             paths,
             tuple(dict.fromkeys(run.launch.source.location(word.start, word.end) for word in words)),
-            any(map(is_guess, ways)) or any(link.word.text is None for link in choices),
+            named or any(map(is_guess, ways)),
+            not named and any(map(is_guess, ways)),
         )
 
 

@@ -15,7 +15,7 @@ class ConfigRun(Run):
         super().__init__(run.launch, run.project)
         self.is_launched = run.is_launched
         self.script, self.parser, self.config = script, None, script.config
-        self.environment, self.candidates = run.environment, ()
+        self.environment, self.candidates, self.guesses = run.environment, (), ()
 
 
 def config_runs(run: Run) -> Iterator[ConfigRun]:

@@ -81,7 +81,7 @@ class Run:
 
     @cached_property
     def guesses(self) -> tuple[Candidate, ...]:
-        """The candidates while nobody sets the variables that have a default; to be shown, as they prove nothing."""
+        """The candidates while nobody sets the variables that have a default."""
         from trl_lint.project.candidates import candidates_of
 
         return candidates_of(self, defaults=True)
@@ -307,7 +307,7 @@ class Run:
     def release(self) -> None:
         """Let go of what is large, now that nobody asks for a while: the trees of scripts. What asks reads again."""
         self.__dict__.pop("script", None)
-        for candidate in self.__dict__.get("candidates", ()):
+        for candidate in (*self.__dict__.get("candidates", ()), *self.__dict__.get("guesses", ())):
             candidate.run.release()
 
     def __repr__(self) -> str:
@@ -341,7 +341,7 @@ def bare_run(path: str, project: Project) -> Run:
     launch.script, launch.args, launch.candidates = start, (hidden,), (path,)
     run = Run(launch, project)
     run.is_launched = False
-    run.candidates = ()  # no text of a command that could choose among files
+    run.candidates = run.guesses = ()  # no text of a command that could choose among files
     return run
 
 

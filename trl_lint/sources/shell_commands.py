@@ -13,7 +13,7 @@ from trl_lint.regexes import regex
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell_fragments import inner_script
 from trl_lint.sources.shell_state import State
-from trl_lint.sources.shell_syntax import NAME, appended, is_fed_to_shell, script_word
+from trl_lint.sources.shell_syntax import ARGUMENTS, NAME, appended, is_fed_to_shell, script_word
 from trl_lint.sources.shell_values import HOLE, Array, Word
 from trl_lint.sources.shell_words import Words
 from trl_lint.sources.simple_commands import Command, Cut, Heredoc, Redirect
@@ -283,6 +283,10 @@ class Commands:
             options = [word.text or "" for word in words[1:]]
             if "allexport" in options or any(_has_letter_a(option) for option in options):
                 self.state.export_all = not any(option.startswith("+") for option in options)
+            if "--" in options:
+                self.state.forget(ARGUMENTS)
+        elif name == "shift":
+            self.state.forget(ARGUMENTS)
         elif name in ("read", "mapfile", "readarray", "getopts", "let"):
             self.state.forget([n for word in words[1:] for n in NAME.findall(word.text or word.raw)])
             if name == "read":

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 
 from tree_sitter import Node
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.pieces import Pieces
-from trl_lint.sources.shell_options import NO_KEY, Texts, concatenated, new_guess, texts_of
+from trl_lint.sources.shell_options import NO_KEY, Texts, computed, concatenated, new_guess, texts_of
 from trl_lint.sources.shell_state import State
 from trl_lint.sources.shell_text import ShellText
 from trl_lint.sources.shell_values import HOLE as UNKNOWN_TEXT
-from trl_lint.sources.shell_values import LONGEST_VALUE, Array, Word
+from trl_lint.sources.shell_values import LONGEST_VALUE, Array, Option, Word
 
 _ESCAPE = regex(r"\\(\n|.)", re.DOTALL)
 _ESCAPE_IN_STRING = regex(r"\\([$`\"\\\n])")
@@ -24,6 +25,11 @@ _GLOB = regex(r"(?<!\\)[*?]")
 _BRACES = regex(r"(?<!\\)(?<!\$)\{([^{}\s]*)\}")
 # `${V:-d}` and its like are the value of V where it has one.
 _KEEPS_VALUE = (":-", "-", ":=", "=", ":?", "?")
+# What schedulers, clusters and the login set: a default for it is for those who have none of them.
+_SET_BY_MACHINES = regex(
+    r"(?:SLURM|PBS|LSB|OMPI|PMI|PMIX|PET|MLP|ARNOLD|VC|KUBERNETES)_\w*|(?:WORLD_SIZE|(?:LOCAL_|NODE_)?RANK|MASTER_\w+)"
+    r"|HOME|USER|PATH|SHELL|LANG|TMPDIR|HOSTNAME|PWD|UID"
+)
 _EXPANSIONS = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})
 
 
@@ -40,7 +46,6 @@ class Fragment(NamedTuple):
 
 
 _LONGEST_WORD = 1_000_000
-_LARGEST = 1 << 31
 HOLE = Fragment(None)
 SPLITTING_HOLE = Fragment(None, True)
 
@@ -49,10 +54,10 @@ class Fragments:
     """What the parts of words are, with the variables of a state.
 
     `script` is the path of a file that is a script. `substitute` reads the commands of a `$(…)`, and says what it
-    prints, where that is known.
+    prints, where that is known. `set_elsewhere`: the names that may have a value which is not read yet.
     """
 
-    __slots__ = ("script", "shell", "state", "substitute")
+    __slots__ = ("script", "set_elsewhere", "shell", "state", "substitute")
 
     def __init__(
         self, shell: ShellText, state: State, script: str | None, substitute: Callable[[Node], str | None]
@@ -61,6 +66,7 @@ class Fragments:
         self.state = state
         self.script = script
         self.substitute = substitute
+        self.set_elsewhere: AbstractSet[str] = frozenset()
 
     def of(self, node: Node) -> list[Fragment]:
         """The parts of a word, in their order."""
@@ -125,8 +131,10 @@ class Fragments:
         if node.type == "command_substitution":
             return [Fragment(self.substitute(node), not quoted)]
         if node.type == "arithmetic_expansion":
-            number = self._arithmetic(node.named_children[0]) if node.named_child_count == 1 else None
-            return [Fragment(None if number is None else str(number))]
+            numbers = self._arithmetic(node.named_children[0]) if node.named_child_count == 1 else ()
+            if len(numbers) == 1 and numbers[0][0] == NO_KEY:
+                return [Fragment(numbers[0][1])]
+            return [Fragment(None, options=numbers)]
         return [part._replace(splits=part.splits or not quoted) for part in self._parameter(node)]
 
     def _parameter(self, node: Node) -> list[Fragment]:
@@ -154,18 +162,30 @@ class Fragments:
         if text is None and rest[0].type in _KEEPS_VALUE and options and all(option for _, option in options):
             return [Fragment(None, options=options)]
         if text is None and rest[0].type in (":-", "-", ":=", "=") and self._comes_from_outside(variable):
-            return [Fragment(None, options=self._guessed(rest[1:]))]
+            options = self._guessed(node, variable, rest[1:])
+            if rest[0].type in (":=", "="):
+                self._assign(node, variable, options)
+            return [Fragment(None, options=options)]
         return self._with_default(text, rest[0].type, rest[1:])
 
     def _comes_from_outside(self, name: str) -> bool:
-        """Whether only a caller can have set a variable: the script has not assigned it."""
-        return self.state.get(name) is None and (name.isdecimal() or name.isidentifier())
+        """Whether only a caller can have set a variable: nothing in the script has, as far as it is read."""
+        if self.state.get(name) is not None or name in self.set_elsewhere or self.state.is_opened:
+            return False
+        if name.isdecimal():
+            return self.script is not None
+        return name.isidentifier() and _SET_BY_MACHINES.fullmatch(name) is None
 
-    def _guessed(self, operands: list[Node]) -> Texts:
+    def _guessed(self, node: Node, name: str, operands: list[Node]) -> Texts:
         """What `${V:-default}` is while nobody sets V."""
         parts = [part for child in operands for part in self.of(child)]
-        guess = new_guess()
+        guess = new_guess(name, self.shell.slice(node))
         return tuple((key | {(guess, 0)}, text) for key, text in options_of_parts(parts))
+
+    def _assign(self, node: Node, name: str, options: Texts) -> None:
+        """`${V:=default}` is the value of V from there on."""
+        found = tuple(Option(key, (self.shell.word(node, text),)) for key, text in options)
+        self.state.set(name, self.shell.word(node, None)._replace(options=found))
 
     def _with_default(self, text: str | None, operator: str, operands: list[Node]) -> list[Fragment]:
         """`${V:-d}`, `${V:+d}`, `${V:?message}`, and those without the colon."""
@@ -208,19 +228,26 @@ class Fragments:
         value = self.state.get(name)
         return value.template if isinstance(value, Word) else ""
 
-    def _arithmetic(self, node: Node) -> int | None:
+    def _arithmetic(self, node: Node) -> Texts:
+        """The numbers that an expression may be; empty where that is not known."""
         if node.type == "number":
             text = self.shell.slice(node)
-            return int(text) if text.isdecimal() and len(text) < 16 and (text == "0" or text[0] != "0") else None
+            return _as_numbers(((NO_KEY, text),))
         if node.type == "variable_name" or node.type == "simple_expansion":
-            text = self._variable(self.shell.slice(node).lstrip(" $")) or ""
-            return int(text) if text.isdecimal() and len(text) < 16 else None
+            return self._numbers(self.shell.slice(node).lstrip(" $"))
+        if node.type == "expansion":
+            (part,) = self._parameter(node)[:1] or (HOLE,)
+            return _as_numbers(((NO_KEY, part.text),) if part.text is not None else part.options)
         if node.type == "parenthesized_expression" and node.named_child_count == 1:
             return self._arithmetic(node.named_children[0])
         if node.type == "binary_expression" and node.child_count == 3:
             left, operator, right = node.children
-            return _computed(self._arithmetic(left), operator.type, self._arithmetic(right))
-        return None
+            return computed(self._arithmetic(left), operator.type, self._arithmetic(right))
+        return ()
+
+    def _numbers(self, name: str) -> Texts:
+        text = self._variable(name)
+        return _as_numbers(((NO_KEY, text),) if text is not None else self._texts(name))
 
 
 def inner_script(fragments: Fragments, node: Node) -> Pieces | None:
@@ -307,15 +334,10 @@ def template_of(parts: list[Fragment]) -> str:
     return "".join(texts) if known else ""
 
 
-def _computed(left: int | None, operator: str, right: int | None) -> int | None:
-    if left is None or right is None or max(abs(left), abs(right)) >= _LARGEST:
-        return None  # the shell's numbers overflow
-    if operator == "+":
-        return left + right
-    if operator == "-":
-        return left - right
-    if operator == "*":
-        return left * right
-    if operator in ("/", "%") and right and left >= 0:
-        return left // right if operator == "/" else left % right
-    return None
+def _as_numbers(texts: Texts) -> Texts:
+    return texts if all(_is_number(text) for _, text in texts) else ()
+
+
+def _is_number(text: str) -> bool:
+    """Whether a shell reads a text as a number with ten digits; one that begins with a zero is octal there."""
+    return text.isdecimal() and len(text) < 16 and (text == "0" or text[0] != "0")

@@ -1,8 +1,8 @@
 """Values that a shell script chooses among: what the branches of an `if` or the rounds of a `for` give a variable.
 
 A decision is one statement that chooses. A value remembers the decisions it comes from, so that two variables which the
-same branch sets are never mixed with those of another branch. A decision with a negative number is a guess: the default
-of `${V:-default}`, which holds as long as nothing outside of the script sets V.
+same branch sets are never mixed with those of another branch. A decision that is a `Guess` is the default of
+`${V:-default}`, which holds as long as nothing outside of the script sets V.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from trl_lint.sources.shell_values import LONGEST_VALUE, Array, Option, Value, W
 MOST_OPTIONS = 20  # a value of more than these stays unknown
 # Every step of `A+=(x)` is remembered whole: ten thousand of them would fill the memory.
 LONGEST_ARRAY = 1_000
+_LARGEST = 1 << 31
 Key = frozenset[tuple[int, int]]
 NO_KEY: Key = frozenset()
 Texts = tuple[tuple[Key, str], ...]
@@ -27,13 +28,30 @@ def new_decision() -> int:
     return next(_decisions)
 
 
-def new_guess() -> int:
-    """A number for a default that something outside of the script may replace."""
-    return -next(_decisions)
+class Guess(int):
+    """A decision that something outside of the script may make otherwise: the default of a variable.
+
+    `name`: the variable, or the number of an argument. `written`: the expansion that has the default, as it stands.
+    """
+
+    name: str
+    written: str
+
+
+def new_guess(name: str, written: str) -> Guess:
+    """A number for the default of a variable."""
+    guess = Guess(next(_decisions))
+    guess.name, guess.written = name, written
+    return guess
 
 
 def is_guess(decision: int) -> bool:
-    return decision < 0
+    return isinstance(decision, Guess)
+
+
+def guesses_of(words: Iterable[Word]) -> list[Guess]:
+    """The defaults that words may be made of."""
+    return [decision for decision in decisions_of(words) if isinstance(decision, Guess)]
 
 
 def options_of(value: Value | None) -> tuple[Option, ...]:
@@ -114,6 +132,32 @@ def concatenated(parts: Iterable[Texts]) -> Texts:
         if len(result) > MOST_OPTIONS or any(len(text) > LONGEST_VALUE for _, text in result):
             return ()
     return result
+
+
+def computed(left: Texts, operator: str, right: Texts) -> Texts:
+    """The numbers that `left operator right` can be, from those of its sides; empty where that is not known."""
+    found: list[tuple[Key, str]] = []
+    for (first, one), (second, other) in product(left, right):
+        key, number = _together(first, second), _result(int(one), operator, int(other))
+        if number is None:
+            return ()
+        if key is not None:
+            found.append((key, str(number)))
+    return tuple(found) if len(found) <= MOST_OPTIONS else ()
+
+
+def _result(left: int, operator: str, right: int) -> int | None:
+    if max(abs(left), abs(right)) >= _LARGEST:
+        return None  # the shell's numbers overflow
+    if operator == "+":
+        return left + right
+    if operator == "-":
+        return left - right
+    if operator == "*":
+        return left * right
+    if operator in ("/", "%") and right and left >= 0:
+        return left // right if operator == "/" else left % right
+    return None
 
 
 def decisions_of(words: Iterable[Word]) -> dict[int, set[int]]:

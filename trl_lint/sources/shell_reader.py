@@ -13,6 +13,7 @@ from trl_lint.sources.shell_fragments import Fragments
 from trl_lint.sources.shell_options import joined, new_decision, one_of
 from trl_lint.sources.shell_state import WORKING_DIRECTORY, State
 from trl_lint.sources.shell_syntax import (
+    ARGUMENTS,
     CHANGES_DIRECTORY,
     OPENS_ANYTHING,
     assigned_again,
@@ -55,6 +56,7 @@ class Reader:
         self.simple = Commands(self.words, self.around, lambda *inner: me.read_inner(*inner), lambda: me.called())
         self._assigned_in_functions: set[str] = set()
         self._assigned_again: set[str] = set()
+        self._assigned: set[str] = set()
         self._functions_open_anything = False
         self._opens_anything = False
         self._printed: dict[tuple[int, int], str | None] = {}
@@ -231,7 +233,7 @@ class Reader:
         if name is None or body is None:
             return
         self._count_assignments()
-        text = self.shell.slice(body)
+        text, fragments = self.shell.slice(body), self.words.fragments
         self.around.functions.add(self.shell.slice(name))
         assigned = assigned_in(text)
         if CHANGES_DIRECTORY.search(text):
@@ -243,7 +245,9 @@ class Reader:
         if self._opens_anything:
             self.state.forget_all()
         self.state.forget_known(self._assigned_again)
+        around, fragments.set_elsewhere = fragments.set_elsewhere, self._assigned
         self._statement(body)
+        fragments.set_elsewhere = around
         self.state.undo(mark)
         # From here on it may be called at any time.
         self.state.forget(n for n in assigned if self.state.get(n) is None)
@@ -258,6 +262,7 @@ class Reader:
         if self._assigned_again:
             return
         self._assigned_again = assigned_again(self.shell.text) | {WORKING_DIRECTORY}
+        self._assigned = assigned_in(self.shell.text) | ARGUMENTS
         self._opens_anything = OPENS_ANYTHING.search(self.shell.text) is not None
 
     def _error(self, node: Node, tail: Tail) -> None:

@@ -91,6 +91,11 @@ class State:
         self._barrier = self._moment
 
     @property
+    def is_opened(self) -> bool:
+        """Whether something may have assigned names that nobody knows: another file that was sourced, an `eval`."""
+        return self._barrier > 0
+
+    @property
     def directory(self) -> str | None:
         """The working directory: absolute, or relative to where the script was started ("" = there), None unknown."""
         value = self.get(WORKING_DIRECTORY)

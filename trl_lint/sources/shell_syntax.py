@@ -33,6 +33,8 @@ _NAMING = regex(
 )
 _KEEPING = frozenset({"export", "declare", "local", "typeset"})
 OPENS_ANYTHING = regex(r"(?:^|[\n;&|({]|\bthen|\bdo|\belse)[ \t]*(?:source|\.|eval)\s")
+# `$1` to `$9`: those of a script in its functions are others.
+ARGUMENTS = frozenset("123456789")
 CHANGES_DIRECTORY = regex(r"\b(?:cd|pushd|popd)\b")
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Edit, Finding, Fix
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
+from trl_lint.project.starters import files_naming
 from trl_lint.regexes import regex
-from trl_lint.sources import Source, SourceError
+from trl_lint.sources import Source
 
 # Names in small letters are the own ones of a script; capitals are what one inherits.
 _OWN = regex(rb"(?=.{3})[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
@@ -27,7 +26,6 @@ _SETS_ANYTHING = regex(
     r"\b(?:declare|export|local|typeset|read)\s{1,20}(?:-\w{1,9}\s{1,9}){0,9}[\"']?\$|"
     r"\bprintf\s+-v\b|--export[= ]|\$\{!|\bgetopts\b|\benvsubst\b"
 )
-_SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".yaml", ".yml", ".py", ".md")
 
 
 class VariableNeverSet(Rule):
@@ -50,7 +48,7 @@ class VariableNeverSet(Rule):
             if name in told or name in set_here:
                 continue
             told.add(name)
-            if not is_started_elsewhere(source.path, project):
+            if not files_naming(source.path, project):  # which may export what the script needs
                 message = f"nothing in this script sets `{name}`: it is empty unless the shell around it exports one"
                 yield self.finding(source.location(start, end), message)
 
@@ -104,17 +102,6 @@ def names_without_dollar(text: str) -> set[str]:
     `data.name=…` and `--name` are keys of the program. A comment that shows `name=… bash run.sh` counts.
     """
     return set(_WITHOUT_DOLLAR.findall(text))
-
-
-def is_started_elsewhere(path: str, project: Project) -> bool:
-    """Whether another file of the project names the script: it may export what the script needs."""
-    name = os.path.basename(path).encode(errors="replace")
-    for other in project.paths():
-        if other != path and other.endswith(_SHELL_SUFFIXES):
-            with suppress(OSError, SourceError):
-                if project.files.holds(other, name):
-                    return True
-    return False
 
 
 rule = VariableNeverSet()
