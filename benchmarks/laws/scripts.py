@@ -341,6 +341,18 @@ def trainers_with_a_reward_function(count: int) -> Files:
     return {"train.py": f"{_REWARDED}{body}{rewarded('rate') * count}", "requirements.txt": PINS}
 
 
+@law(200)
+def runs_of_many_trainers(count: int) -> Files:
+    head = (
+        "from trl import SFTConfig, SFTTrainer, TrlParser\n\nargs, = TrlParser((SFTConfig,)).parse_args_and_config()\n"
+    )
+    trainers = lines(count, lambda i: f'SFTTrainer("m{i}", args=args, train_dataset=data)')
+    runs = lines(
+        count, lambda i: f"accelerate launch train.py --output_dir o{i} --eval_strategy epoch --eval_steps {i}"
+    )
+    return {"train.py": head + trainers, "run.sh": runs, "requirements.txt": PINS}
+
+
 @law(400)
 def callers_of_a_trainer(count: int) -> Files:
     body = "def main(model):\n    SFTTrainer(model, args=SFTConfig())\n\n"

@@ -10,7 +10,7 @@ from trl_lint.knowledge.rewards import reward_calls
 from trl_lint.memos import per_module
 from trl_lint.project import Project
 from trl_lint.project.columns import Columns, columns_of
-from trl_lint.project.trainercall import TrainerCall, is_absent, trainer_calls
+from trl_lint.project.trainercall import is_absent, trainers_by_call
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode, PythonModule, nodes_in, own_nodes
 from trl_lint.python.reaching import Place, place_of
@@ -73,7 +73,7 @@ def column_faults(
 @per_module
 def _datasets(module: PythonModule, call: ast.Call, project: Project) -> tuple[Columns, ...]:
     """The possibilities for the dataset of a trainer; none where nothing certain is known of one."""
-    trainer = _trainers(module, project).get(call)
+    trainer = trainers_by_call(module, project).get(call)
     if trainer is None or not trainer.is_certain or trainer.own is not None:
         return ()
     if any(not is_absent(trainer.given(name)) for name in _MORE_NAMES):
@@ -81,11 +81,6 @@ def _datasets(module: PythonModule, call: ast.Call, project: Project) -> tuple[C
     given = trainer.given("train_dataset")
     found = () if is_absent(given) else columns_of(given)
     return found if all(one.complete or one.certain for one in found) else ()
-
-
-@per_module
-def _trainers(module: PythonModule, project: Project) -> dict[ast.Call, TrainerCall]:
-    return {one.call: one for one in trainer_calls(module, project)}
 
 
 @per_module

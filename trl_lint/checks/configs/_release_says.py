@@ -6,36 +6,26 @@ builds.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from trl_lint.checks._trainers import HF_TRAINERS
 from trl_lint.checks.configs._run_world import RunWorld, Values
-from trl_lint.checks.configs._trainer_given import CallGiven, Given
+from trl_lint.checks.configs._trainer_given import Given
+from trl_lint.checks.configs._trainers_of_run import PACKAGES, is_expected_to_fail, is_known, trainers_of
 from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.condition_answers import Answers
 from trl_lint.knowledge.condition_names import words_in
-from trl_lint.knowledge.conditions import has_conditions
 from trl_lint.knowledge.conditions_join import Asked, Statement, statements, trainer_statements
-from trl_lint.memos import per_module, per_project
-from trl_lint.missing import ABSENT
+from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.config_runs import ConfigRun
 from trl_lint.project.effective import Setting
 from trl_lint.project.parsers import fields_of
 from trl_lint.project.runs import Run
 from trl_lint.project.stack import Choice
-from trl_lint.python.guards import bindings, last_name
-from trl_lint.python.module import PythonModule
-from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 
-PACKAGES = ("trl", "transformers")
 WARNING = frozenset({"warn", "trainer-warn"})
-# Those of transformers that a `Trainer` is built with whatever config they get.
-_ANY_CONFIG = frozenset({"Trainer", "Seq2SeqTrainer"})
-# What holds a call whose failure is expected: `with pytest.raises(ValueError):`, `with self.assertRaises(…)`.
-_EXPECTING = ("raises", "assertRaises", "assertRaisesRegex", "assertWarns", "warns")
 _BASE = "transformers.Trainer"
 # Classes beside that of the training arguments whose constructors speak.
 _BESIDE = frozenset({"trl.ModelConfig", "trl.ScriptArguments"})
@@ -128,116 +118,28 @@ def _speakers(run: Run) -> Iterator[Speaker]:
     """The classes that certainly look at the values of the run, and of which something is recorded."""
     others = run.parser.fields.bases if run.parser is not None else ()
     for dotted in dict.fromkeys((run.config, *(each for each in others if each in _BESIDE))):
-        if _is_known(dotted) or (dotted == run.config and dotted.partition(".")[0] in PACKAGES):
+        if is_known(dotted) or (dotted == run.config and dotted.partition(".")[0] in PACKAGES):
             yield Speaker(dotted)
     if run.parser is not None and run.parser.kind == "trl-command":
         dotted = run.config.removesuffix("Config") + "Trainer"
-        if _is_known(dotted):
+        if is_known(dotted):
             yield Speaker(dotted, is_trainer=True)
         if dotted in HF_TRAINERS:
             yield Speaker(_BASE, is_trainer=True)
     elif run.script is not None:
-        yield from _trainers(run, run.script.module)
+        yield from _trainers(run)
 
 
-def _is_known(dotted: str) -> bool:
-    package, _, name = dotted.rpartition(".")
-    return package.partition(".")[0] in PACKAGES and has_conditions(package.partition(".")[0], name)
-
-
-def _trainers(run: Run, module: PythonModule) -> Iterator[Speaker]:
+def _trainers(run: Run) -> Iterator[Speaker]:
     """The trainers of the libraries that the script builds with the arguments of the run."""
     from trl_lint.checks.configs._trainer_given import HandedOn
     from trl_lint.checks.configs._trainer_objects import ObjectsGiven
 
-    for dotted, call in _built_with(run, module):
-        if not _is_for(dotted, run.config):
-            continue
-        given = ObjectsGiven(dotted, call, module, run)
-        if _is_given(run, given, call):
-            yield Speaker(dotted, given, is_trainer=True)
-            if dotted in HF_TRAINERS and dotted.startswith("trl."):
-                yield Speaker(_BASE, HandedOn(given), is_trainer=True)
-
-
-class _Built(NamedTuple):
-    """The trainers of libraries that a module builds, in its order, each with its dotted name; and by what stands for
-    their arguments, an expression or a name, the numbers of those that get it.
-    """
-
-    trainers: tuple[tuple[str, ast.Call], ...]
-    by_arguments: dict[ast.expr | str, list[int]]
-
-
-def _built_with(run: Run, module: PythonModule) -> Iterator[tuple[str, ast.Call]]:
-    """The trainers that may get the arguments of a run: of a config that is built in the module, those that name it."""
-    built = _built(module)
-    if not isinstance(run, ConfigRun):
-        yield from built.trainers
-        return
-    mine = run.script.call if run.script is not None else None
-    if mine is not None:
-        keys = (mine, *_only_names(module).get(mine, ()))
-        yield from (built.trainers[at] for at in sorted({at for key in keys for at in built.by_arguments.get(key, ())}))
-
-
-@per_module
-def _built(module: PythonModule) -> _Built:
-    from trl_lint.checks.drift._calls import is_patched, is_unsloth
-
-    trainers: list[tuple[str, ast.Call]] = []
-    by_arguments: dict[ast.expr | str, list[int]] = {}
-    for call in () if is_unsloth(module) or is_patched(module) else module.calls:
-        if not last_name(call.func).endswith("Trainer") or not module.names.is_certain(call.func):
-            continue
-        origins = module.names.origins(call.func)
-        dotted = next(iter(origins)) if len(origins) == 1 else ""
-        if not _is_known(dotted) or is_expected_to_fail(module, call):
-            continue
-        for node in (argument(call, name) for name in ("args", "config")):
-            if isinstance(node, ast.expr):
-                by_arguments.setdefault(node.id if isinstance(node, ast.Name) else node, []).append(len(trainers))
-        trainers.append((dotted, call))
-    return _Built(tuple(trainers), by_arguments)
-
-
-@per_module
-def _only_names(module: PythonModule) -> dict[ast.expr, list[str]]:
-    """The names that one assignment binds to an expression, and no other one to anything else."""
-    found: dict[ast.expr, list[str]] = {}
-    for name, values in bindings(module).items():
-        if len(values) == 1:
-            found.setdefault(values[0], []).append(name)
-    return found
-
-
-def _is_given(run: Run, given: CallGiven, call: ast.Call) -> bool:
-    """Whether a trainer certainly gets the arguments of the run."""
-    nodes = [argument(call, name) for name in ("args", "config")]
-    if not isinstance(run, ConfigRun):
-        return bool(call.args) or any(node is not ABSENT for node in nodes)
-    mine = run.script.call if run.script is not None else None
-    return any(node is mine or (isinstance(node, ast.Name) and given.is_named(node.id, mine)) for node in nodes)
-
-
-def _is_for(trainer: str, config: str) -> bool:
-    """Whether a trainer is built with configs of a class: `trl.DPOTrainer` with `trl.DPOConfig`."""
-    name = trainer.rpartition(".")[2]
-    same = name.removesuffix("Trainer") == config.rpartition(".")[2].removesuffix("Config")
-    return same or (name in _ANY_CONFIG and config.startswith("transformers."))
-
-
-def is_expected_to_fail(module: PythonModule, node: ast.AST) -> bool:
-    """Whether a test expects a place to fail, or the same is called in another way where it does."""
-    for parent in module.ancestors(node):
-        if isinstance(parent, (ast.With, ast.AsyncWith)):
-            if any(last_name(item.context_expr) in _EXPECTING for item in parent.items):
-                return True
-        elif isinstance(parent, ast.Try) and isinstance(node, ast.Call):
-            inner = (each for handler in parent.handlers for each in ast.walk(handler) if isinstance(each, ast.Call))
-            if any(last_name(each.func) == last_name(node.func) for each in inner):
-                return True
-    return False
+    for built in trainers_of(run):
+        given = ObjectsGiven(built.dotted, built.call, built.module, run)
+        yield Speaker(built.dotted, given, is_trainer=True)
+        if built.dotted in HF_TRAINERS and built.dotted.startswith("trl."):
+            yield Speaker(_BASE, HandedOn(given), is_trainer=True)
 
 
 def _is_changed(run: Run) -> bool:

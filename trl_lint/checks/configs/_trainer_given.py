@@ -69,10 +69,6 @@ class CallGiven:
     def keywords(self) -> frozenset[str]:
         return frozenset(keyword.arg for keyword in self.call.keywords if keyword.arg is not None)
 
-    def is_named(self, name: str, value: ast.expr | None) -> bool:
-        """Whether a name certainly stands for the value of an expression: one assignment binds it, and nothing else."""
-        return self.module.names.is_literal_only(name) and bindings(self.module).get(name) == [value]
-
     def value(self, node: ast.expr, depth: int = 0) -> object:
         """What an expression is, as far as its text says."""
         if depth > _DEEP:

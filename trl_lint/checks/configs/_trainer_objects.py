@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.configs._trainer_given import CallGiven, Value
 from trl_lint.knowledge.condition_things import Thing
 from trl_lint.knowledge.trainer_arguments import made_by
-from trl_lint.memos import per_module
 from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.python.module import PythonModule
 
 if TYPE_CHECKING:
-    from trl_lint.project import Project
     from trl_lint.project.runs import Run
     from trl_lint.project.trainercall import Line, TrainerCall
 
@@ -58,7 +56,9 @@ class ObjectsGiven(CallGiven):
 
     @cached_property
     def _call(self) -> TrainerCall | None:
-        found = _by_call(self.module, self._run.project).get(self.call)
+        from trl_lint.project.trainercall import trainers_by_call
+
+        found = trainers_by_call(self.module, self._run.project).get(self.call)
         return found if found is not None and found.is_certain else None
 
     def _known(self, name: str) -> object:
@@ -80,14 +80,6 @@ class ObjectsGiven(CallGiven):
             return Thing(kinds)
         # The same object for whoever gets it, so that conditions can tell that it is.
         return self._things.setdefault(said.identity, Thing(kinds))
-
-
-@per_module
-def _by_call(module: PythonModule, project: Project) -> dict[ast.Call, TrainerCall]:
-    """The trainers that a module constructs, by their calls: each of many is asked for."""
-    from trl_lint.project.trainercall import trainer_calls
-
-    return {each.call: each for each in trainer_calls(module, project)}
 
 
 def _kinds(line: Line) -> frozenset[str]:

@@ -33,7 +33,9 @@ from trl_lint.project.trainercall.resolver import resolver_of
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode, PythonModule
 
-__all__ = ["Line", "Made", "Options", "TrainerCall", "are_known", "is_absent", "literals", "trainer_calls"]
+__all__ = [
+    "Line", "Made", "Options", "TrainerCall", "are_known", "is_absent", "literals", "trainer_calls", "trainers_by_call",
+]  # fmt: skip
 
 ROLES = (
     "model", "ref_model", "reward_model", "reward_funcs", "peft_config", "processing_class", "args", "train_dataset",
@@ -207,6 +209,12 @@ def _init_calls(module: PythonModule) -> list[ast.Call]:
 def trainer_calls(module: PythonModule, project: Project) -> tuple[TrainerCall, ...]:
     """The trainers that a module constructs, in the order of the text."""
     return tuple(_read_calls(module, project))
+
+
+@per_module
+def trainers_by_call(module: PythonModule, project: Project) -> dict[ast.Call, TrainerCall]:
+    """The trainers that a module constructs, by the calls that do."""
+    return {one.call: one for one in trainer_calls(module, project)}
 
 
 def _read_calls(module: PythonModule, project: Project) -> Iterator[TrainerCall]:
