@@ -178,3 +178,74 @@ def test_files_of_the_traceback_run_where_the_log_shows_it(tmp_path: Path):
     found = said(log, str(tmp_path)).causes[0]
     assert (found.code, found.likelihood) == ("TRL103", "likely")
     assert 6 in {one.line for one in found.evidence if one.path.endswith("actor.py")}
+
+
+AGENT = "W0722 21:16:14.716000 36 torch/distributed/elastic/agent/server/api.py:739] "
+SIGNAL = AGENT + "Received {} death signal, shutting down workers\n"
+CLOSING = AGENT.replace("agent/server", "multiprocessing") + "Sending process 36 closing signal {}\n"
+
+
+@pytest.mark.parametrize(
+    ("signal", "confidence"),
+    [("1", PROVED), ("Signals.SIGHUP", PROVED), ("15", "possible"), ("Signals.SIGTERM", "possible"), ("2", "possible")],
+)
+def test_a_launcher_that_got_a_signal_was_told_to_stop(signal: str, confidence: str):
+    assert first("step 1\n" + SIGNAL.format(signal)) == ("LOG907", confidence)
+
+
+def test_a_launcher_that_closes_the_others_was_not_told_to_stop():
+    assert first("step 1\n" + CLOSING.format("SIGTERM")) == ("", "")
+
+
+def test_the_hint_at_device_side_assertions_is_no_assertion():
+    hint = "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions."
+    assert first(f"RuntimeError: CUDA error: an illegal memory access was encountered\n{hint}\n")[0] == "LOG617"
+
+
+FETCH = (
+    "Traceback (most recent call last):\n"
+    '  File "/opt/v/site-packages/torch/utils/data/_utils/fetch.py", line 54, in fetch\n'
+    "    return self.collate_fn(data)\n"
+)
+MISSING = "KeyError: 'solution'\n"
+
+
+def test_a_flag_that_the_shell_ran_is_a_lost_backslash():
+    assert first("ValueError: no dataset\nrun.sh: line 7: --model_id_or_path: command not found\n") == (
+        "TRL505",
+        PROVED,
+    )
+    assert first("run.sh: line 7: -lr=1e-5: command not found\n") == ("TRL505", PROVED)
+    assert first("run.sh: line 7: accelerate: command not found\n")[0] != "TRL505"
+
+
+DDP = (
+    "ValueError: DistributedDataParallel device_ids and output_device arguments only work with single-device/multiple-"
+)
+
+
+def test_parameters_on_several_gpus_are_a_device_map_and_on_the_cpu_are_none():
+    told = (
+        DDP + "device GPU modules or CPU modules, but got device_ids [0], output_device 0, and module parameters {}.\n"
+    )
+    several = "{device(type='cuda', index=0), device(type='cuda', index=1)}"
+    assert first(told.replace("{}", several)) == ("LOG410", "likely")
+    assert first(told.replace("{}", "{device(type='cpu')}")) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("log", "code", "confidence"),
+    [
+        (FETCH + '  File "/home/me/train.py", line 9, in collate\n    x["solution"]\n' + MISSING, "LOG737", "possible"),
+        (trace(MISSING, SITE + "datasets/formatting/formatting.py").replace("<module>\n    main()",
+         "__getitem__\n    value = self.data[key]"), "LOG737", "likely"),
+        (trace(MISSING, "/x/src/llamafactory/data/converter.py").replace("<module>", "__call__"), "LOG737", "likely"),
+        (trace(MISSING, "/x/src/llamafactory/train/tuner.py"), "", ""),
+        (trace(MISSING), "", ""),
+        (trace("RuntimeError: shape '[-1, 8]' is invalid for input of size 17", MINE,
+         "rewards.view(-1, self.num_generations).mean(dim=1)"), "TRL701", "likely"),
+        (trace("RuntimeError: shape '[-1, 8]' is invalid for input of size 17", MINE, "x.view(-1, heads)"), "", ""),
+    ],
+)  # fmt: skip
+def test_columns_and_groups_by_where_they_are_missed(log: str, code: str, confidence: str):
+    assert first(log) == (code, confidence)

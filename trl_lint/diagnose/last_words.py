@@ -58,6 +58,7 @@ _REPORTS = regex(
     | error[ ]<class[ ]'pyarrow\.lib\.\w+'>:
     | failed[ ]\(exitcode:[ ]-\d+\)|exits[ ]with[ ]return[ ]code[ ]=[ ]-\d+
     | exitcode[ ]{0,9}:?[ ]{1,9}-\d|Signal[ ]\d+[ ]\(SIG\w+\)[ ]received|[Ee]xit[ ][Cc]ode:?[ ]{1,9}137\b
+    | Received[ ](?:\d{1,2}|Signals\.SIG\w{3,4})[ ]death[ ]signal,[ ]shutting[ ]down
     | [Rr]eceived[ ](?:signal[ ])?SIG(?:TERM|HUP|KILL)|exited[ ]with[ ]signal[ ]\d+
     """,
     re.VERBOSE,
