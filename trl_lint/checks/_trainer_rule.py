@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
-from trl_lint.checks._started import several_started
+from trl_lint.checks._started import Started, several_started
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location
 from trl_lint.project import Project
@@ -15,6 +15,8 @@ from trl_lint.project.trainercall import TrainerCall, trainer_calls
 from trl_lint.project.trainercall.made import Made
 from trl_lint.python.module import PythonModule
 from trl_lint.sources import SourceError
+
+_R = TypeVar("_R")
 
 
 class TrainerRule(Rule):
@@ -52,9 +54,23 @@ class RunTrainerRule(TrainerRule):
                 yield from self.check_module(run.project.module_in(path), run.project)
 
 
-def runs_or_none(call: TrainerCall) -> tuple[Run | None, ...]:
-    """The runs that start the script of a trainer; one that nothing is known of where no command starts it."""
-    return call.runs or (None,)
+def first_found(call: TrainerCall, judge: Callable[[Run | None], Finding | None]) -> Iterator[Finding]:
+    """What `judge` finds in the first run of a trainer in which it finds anything.
+
+    Where no command starts the script, it is asked once, without a run.
+    """
+    return _first(call.runs or (None,), judge)
+
+
+def first_started(call: TrainerCall, judge: Callable[[Started], Finding | None]) -> Iterator[Finding]:
+    """What `judge` finds in the first run that starts a trainer in several processes and in which it finds anything."""
+    return _first(several_started(call.module.path, call.project), judge)
+
+
+def _first(runs: Iterable[_R], judge: Callable[[_R], Finding | None]) -> Iterator[Finding]:
+    found = next((finding for run in runs if (finding := judge(run)) is not None), None)
+    if found is not None:
+        yield found
 
 
 def place_for(call: TrainerCall, made: Made) -> Location:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from trl_lint.checks._trainer_rule import TrainerRule, place_for, runs_or_none, seen_at
+from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
 from trl_lint.finding import Finding
 from trl_lint.memos import per_module
 from trl_lint.project.runs import Run
@@ -33,20 +33,21 @@ class QuantisedModelWithoutAdapter(TrainerRule):
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if call.name not in _TRAINERS or _may_add_adapter(call.module):
             return
-        for run in runs_or_none(call):
-            found = read_bare(call, run)
-            if found is None or found.place is None:
-                continue
-            bits = found.bits.removesuffix("bit")
-            message = (
-                f"the model is loaded in {bits} bits and nothing puts an adapter on it: the trainer stops, because "
-                "quantised weights cannot be trained; give it a `peft_config`, or load the model unquantised"
-            )
-            where = (run.launch.location._replace(message="the run"),) if run is not None else ()
-            yield self.finding(
-                place_for(call, found.place), message, related=(*seen_at(call, found.place, "quantised here"), *where)
-            )
-            return
+        yield from first_found(call, lambda run: self._in_run(call, run))
+
+    def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
+        found = read_bare(call, run)
+        if found is None or found.place is None:
+            return None
+        bits = found.bits.removesuffix("bit")
+        message = (
+            f"the model is loaded in {bits} bits and nothing puts an adapter on it: the trainer stops, because "
+            "quantised weights cannot be trained; give it a `peft_config`, or load the model unquantised"
+        )
+        where = (run.launch.location._replace(message="the run"),) if run is not None else ()
+        return self.finding(
+            place_for(call, found.place), message, related=(*seen_at(call, found.place, "quantised here"), *where)
+        )
 
 
 @per_module

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks._started import Started, several_started
-from trl_lint.checks._trainer_rule import place_for, seen_at
+from trl_lint.checks._started import Started
+from trl_lint.checks._trainer_rule import first_started, place_for, seen_at
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location
@@ -33,20 +33,16 @@ class Mapped(NamedTuple):
 
 def device_map_findings(rule: Rule, call: TrainerCall) -> Iterator[Finding]:
     """The device map of the model that a trainer is given, in the first run in which it is wrong."""
-    for started in several_started(call.module.path, call.project):
-        found = [*_of_loaded(rule, call, started), *_of_named(rule, call, started)]
-        if found:
-            yield found[0]
-            return
+    yield from first_started(call, lambda started: _of_loaded(rule, call, started) or _of_named(rule, call, started))
 
 
-def _of_loaded(rule: Rule, call: TrainerCall, started: Started) -> Iterator[Finding]:
+def _of_loaded(rule: Rule, call: TrainerCall, started: Started) -> Finding | None:
     """The model that the script loads."""
     lines = possible_lines(call.lines("model"), started.run)
     maps = [_mapped(line, started) for line in lines]
     sure = [one for one in maps if one is not None]
     if not sure or len(sure) < len(maps):
-        return
+        return None
     first = sure[0]
     place = zero3_place(started.run)
     if place is not None and all(_is_after_arguments(call, line) for line in lines):
@@ -54,13 +50,14 @@ def _of_loaded(rule: Rule, call: TrainerCall, started: Started) -> Iterator[Find
             f"`device_map{_shown(first)}` under ZeRO-3: transformers refuses to load the model, whose weights "
             "DeepSpeed places: leave `device_map` out"
         )
-        yield _finding(rule, call, first, started, message, (place._replace(message="ZeRO-3"),))
-    elif all(one.text for one in sure):
+        return _finding(rule, call, first, started, message, (place._replace(message="ZeRO-3"),))
+    if all(one.text for one in sure):
         message = (
             f"each of {started.processes} processes spreads the model over all GPUs with "
             f"`device_map{_shown(first)}`, and accelerate refuses to train it: leave `device_map` out"
         )
-        yield _finding(rule, call, first, started, message, ())
+        return _finding(rule, call, first, started, message, ())
+    return None
 
 
 def _finding(
@@ -70,28 +67,29 @@ def _finding(
     return rule.finding(place_for(call, mapped.made), message, related=related)
 
 
-def _of_named(rule: Rule, call: TrainerCall, started: Started) -> Iterator[Finding]:
+def _of_named(rule: Rule, call: TrainerCall, started: Started) -> Finding | None:
     """The model that TRL loads by its name, with what `model_init_kwargs` says."""
     run = started.run
     if not call.trainer.startswith("trl.") or "trl" not in run.choices:
-        return
+        return None
     named = possible_lines(call.lines("model"), run)
     if not named or not all(is_name(line.made) for line in named):
-        return
+        return None
     kwargs = only(call.field("model_init_kwargs"), run)
     made = only(kwargs.entry("device_map"), run) if kwargs is not None and kwargs.kind == "dict" else None
     text = value_in(made, run) if made is not None else None
     if made is None or text not in _SPREADING:
-        return
+        return None
     releases = _LEFT_ALONE[run.deepspeed is not None]
     verdict = judge_releases(run.choices["trl"], lambda version: holds(releases, version), Level(rule))
-    if verdict is not None:
-        message = (
-            f"each of {started.processes} processes spreads the model over all GPUs with "
-            f'`"device_map": "{text}"`, and accelerate refuses to train it: leave it out ({verdict.scope})'
-        )
-        related = (*seen_at(call, made, "the map"), *started.related, *verdict.related)
-        yield rule.finding(place_for(call, made), message, severity=verdict.severity, related=related)
+    if verdict is None:
+        return None
+    message = (
+        f"each of {started.processes} processes spreads the model over all GPUs with "
+        f'`"device_map": "{text}"`, and accelerate refuses to train it: leave it out ({verdict.scope})'
+    )
+    related = (*seen_at(call, made, "the map"), *started.related, *verdict.related)
+    return rule.finding(place_for(call, made), message, severity=verdict.severity, related=related)
 
 
 def _mapped(line: Line, started: Started) -> Mapped | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks._started import several_started
-from trl_lint.checks._trainer_rule import place_for, seen_at
+from trl_lint.checks._started import Started
+from trl_lint.checks._trainer_rule import first_started, place_for, seen_at
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location
 from trl_lint.missing import UNKNOWN
@@ -22,20 +22,22 @@ _OTHERS = frozenset({"--multi_gpu", "--use_deepspeed", "--use_megatron_lm", "--c
 
 def integer_weight_findings(rule: Rule, call: TrainerCall) -> Iterator[Finding]:
     """The quantised model that a trainer is given, in the first run in which FSDP cannot flatten it."""
-    for started in several_started(call.module.path, call.project):
-        place = first_fsdp(started.run)
-        if place is None:
-            continue
-        lines = possible_lines(call.lines("model"), started.run)
-        found = [quantised(line, started.run, call) for line in lines if not is_unsloth(line.source)]
-        if not found or len(found) < len(lines) or not all(is_integer(one, started.run) for one in found):
-            continue
-        first = found[0]
-        if first.place is None:
-            continue
-        related = (*seen_at(call, first.place, "quantised here"), place, *started.related)
-        yield rule.finding(place_for(call, first.place), _message(first), related=related)
-        return
+    yield from first_started(call, lambda started: _in_run(rule, call, started))
+
+
+def _in_run(rule: Rule, call: TrainerCall, started: Started) -> Finding | None:
+    place = first_fsdp(started.run)
+    if place is None:
+        return None
+    lines = possible_lines(call.lines("model"), started.run)
+    found = [quantised(line, started.run, call) for line in lines if not is_unsloth(line.source)]
+    if not found or len(found) < len(lines) or not all(is_integer(one, started.run) for one in found):
+        return None
+    first = found[0]
+    if first.place is None:
+        return None
+    related = (*seen_at(call, first.place, "quantised here"), place, *started.related)
+    return rule.finding(place_for(call, first.place), _message(first), related=related)
 
 
 def _message(found: Quantised) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks._started import several_started
-from trl_lint.checks._trainer_rule import RunTrainerRule, place_for, seen_at
+from trl_lint.checks._started import Started
+from trl_lint.checks._trainer_rule import RunTrainerRule, first_started, place_for, seen_at
 from trl_lint.finding import Finding
 from trl_lint.project.sharding import zero3_place
 from trl_lint.project.trainercall import TrainerCall
@@ -18,25 +18,24 @@ class ReferenceCopyUnderZero3(RunTrainerRule):
     needles = (b"create_reference_model",)
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
-        for started in several_started(call.module.path, call.project):
-            stage = zero3_place(started.run)
-            if stage is None:
-                continue
-            copies = [
-                line.step("create_reference_model") for line in possible_lines(call.lines("ref_model"), started.run)
-            ]
-            copy = copies[0] if copies and None not in copies else None
-            if copy is None or not copy.origin.startswith("trl."):
-                continue
-            if not all(is_before(made, copy, call.frame) for made in call.given("args")):
-                continue  # ZeRO-3 is switched on by the training arguments
-            message = (
-                "`create_reference_model` refuses to copy a model under ZeRO-3, which has shared out its weights: load "
-                "the reference model with `from_pretrained`"
-            )
-            related = (*seen_at(call, copy, "the copy"), stage._replace(message="ZeRO-3"), *started.related)
-            yield self.finding(place_for(call, copy), message, related=related)
-            return
+        yield from first_started(call, lambda started: self._in_run(call, started))
+
+    def _in_run(self, call: TrainerCall, started: Started) -> Finding | None:
+        stage = zero3_place(started.run)
+        if stage is None:
+            return None
+        copies = [line.step("create_reference_model") for line in possible_lines(call.lines("ref_model"), started.run)]
+        copy = copies[0] if copies and None not in copies else None
+        if copy is None or not copy.origin.startswith("trl."):
+            return None
+        if not all(is_before(made, copy, call.frame) for made in call.given("args")):
+            return None  # ZeRO-3 is switched on by the training arguments
+        message = (
+            "`create_reference_model` refuses to copy a model under ZeRO-3, which has shared out its weights: load "
+            "the reference model with `from_pretrained`"
+        )
+        related = (*seen_at(call, copy, "the copy"), stage._replace(message="ZeRO-3"), *started.related)
+        return self.finding(place_for(call, copy), message, related=related)
 
 
 rule = ReferenceCopyUnderZero3()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks._trainer_rule import TrainerRule, place_for, runs_or_none, seen_at
+from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding
 from trl_lint.project.runs import Run
@@ -28,11 +28,7 @@ class QuantisedPolicyWithVllm(TrainerRule):
         choices = call.project.environment(call.module.path).choices
         if "trl" not in choices:
             return
-        for run in runs_or_none(call):
-            finding = self._in_run(call, run)
-            if finding is not None:
-                yield finding
-                return
+        yield from first_found(call, lambda run: self._in_run(call, run))
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
         lines = possible_lines(call.lines("model"), run)

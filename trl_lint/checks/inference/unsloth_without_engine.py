@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks._trainer_rule import TrainerRule, place_for, runs_or_none, seen_at
+from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
 from trl_lint.project.runs import Run
@@ -30,11 +30,7 @@ class UnslothWithoutEngine(TrainerRule):
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if call.trainer not in _TRAINERS or call.own is not None:
             return
-        for run in runs_or_none(call):
-            finding = self._in_run(call, run)
-            if finding is not None:
-                yield finding
-                return
+        yield from first_found(call, lambda run: self._in_run(call, run))
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
         loads = [loader(line) for line in possible_lines(call.lines("model"), run)]
