@@ -33,13 +33,14 @@ def stated_in(run: Run, rule: Rule, told: set[Location | None]) -> Iterator[Refu
     `told`: the places of which the rule has told already. Configs that the script builds besides are judged each.
     """
     for each in (run, *config_runs(run)):
-        refused = [one for one in refusals_in(each, rule) if one.location not in told]
+        said = said_of(each)
+        refused = [one for one in _refusals(each, rule, said) if one.location not in told]
         yield from refused
         told = told | {one.location for one in refused}
-        if any(_is_warning(said) for said in said_of(each)):
+        if any(map(_is_warning, said)):
             from trl_lint.checks.configs._release_warnings import warnings_in
 
-            warned = [one for one in warnings_in(each, rule) if one.location not in told]
+            warned = [one for one in warnings_in(each, rule, said) if one.location not in told]
             yield from warned
             told = told | {one.location for one in warned}
 
@@ -53,7 +54,11 @@ def refusals_in(run: Run, rule: Rule) -> Iterator[Refusal]:
 
     Where a config is not even made, no trainer says anything of the same value.
     """
-    known = [(said, _refusal(run, rule, said)) for said in said_of(run) if not _is_warning(said)]
+    return _refusals(run, rule, said_of(run))
+
+
+def _refusals(run: Run, rule: Rule, every: list[Said]) -> Iterator[Refusal]:
+    known = [(said, _refusal(run, rule, said)) for said in every if not _is_warning(said)]
     found = [(said, refusal) for said, refusal in known if refusal is not None]
     made = {refusal.location for said, refusal in found if not said.speaker.is_trainer}
     for said, refusal in found:

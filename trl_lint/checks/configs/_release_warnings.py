@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, said_of, started_at
+from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, started_at
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.knowledge.warned import warned_of
@@ -19,9 +19,12 @@ _SILENT = frozenset({"none", "elsewhere"})
 _IGNORED = regex(r"`(\w+)`(?: parameter)? (?:will be|is) ignored")
 
 
-def warnings_in(run: Run, rule: Rule) -> Iterator[Refusal]:
-    """What the releases in use warn about in the values of a run, as far as it belongs to the rule."""
-    for said in said_of(run):
+def warnings_in(run: Run, rule: Rule, every: list[Said]) -> Iterator[Refusal]:
+    """What the releases in use warn about in the values of a run, as far as it belongs to the rule.
+
+    `every`: all that they say of it (`said_of`).
+    """
+    for said in every:
         if next(iter(said.releases.values())).condition.kind in WARNING:
             found = _warning(run, rule, said)
             if found is not None and found.code == rule.code:
