@@ -249,3 +249,15 @@ def test_parameters_on_several_gpus_are_a_device_map_and_on_the_cpu_are_none():
 )  # fmt: skip
 def test_columns_and_groups_by_where_they_are_missed(log: str, code: str, confidence: str):
     assert first(log) == (code, confidence)
+
+
+def test_a_constructor_is_no_reward_function():
+    for message in (
+        "got an unexpected keyword argument 'processing_class'",
+        "missing 1 required positional argument: 'x'",
+    ):
+        named = {cause.code for cause in said(f"TypeError: Trainer.__init__() {message}\n").causes}
+        assert not named & {"LOG701", "LOG702"}
+    assert "LOG701" in {
+        cause.code for cause in said("TypeError: reward() got an unexpected keyword argument 'x'\n").causes
+    }
