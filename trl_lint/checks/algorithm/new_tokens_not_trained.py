@@ -1,0 +1,142 @@
+"""TRL724: tokens are added to a vocabulary, and LoRA leaves their rows of the embeddings as they are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from trl_lint.checks._trainer_rule import TrainerRule, place_for, runs_or_none, seen_at
+from trl_lint.finding import Finding, Location
+from trl_lint.memos import per_module
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import Line, TrainerCall
+from trl_lint.project.trainercall.made import Change, Made
+from trl_lint.project.trainercall.models import only, possible_lines
+from trl_lint.project.trainercall.running import holds_in, value_in
+from trl_lint.python.guards import last_name
+from trl_lint.python.module import PythonModule
+from trl_lint.regexes import regex
+
+# Parts of the names of embeddings and output layers: embed_tokens, wte, word_embeddings, embed_in, lm_head, embed_out.
+_EMBEDDINGS = ("embed", "wte", "lm_head", "head", "score")
+# Code that trains or fills the new rows by itself.
+_BY_HAND = regex(
+    r"\.requires_grad\b|requires_grad_\(|\bget_(?:input|output)_embeddings\b|embed_tokens\.weight|\bunsloth\b"
+)
+
+
+class NewTokensNotTrained(TrainerRule):
+    code = "TRL724"
+    words = (b"resize_token_embeddings",)
+    needles = (b"add_tokens", b"add_special_tokens")
+
+    def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
+        if not call.trainer.startswith(("trl.", "transformers.")) or _is_by_hand(call.module):
+            return
+        for run in runs_or_none(call):
+            finding = self._in_run(call, run)
+            if finding is not None:
+                yield finding
+                return
+
+    def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
+        lines = possible_lines(call.lines("model"), run)
+        if not lines:
+            return None
+        found = [_left_alone(line, call, run) for line in lines]
+        first = found[0]
+        if first is None or None in found:
+            return None
+        adapter, added = first
+        message = (
+            "LoRA trains neither the embeddings nor the output layer, so that the tokens which are added here keep the "
+            "rows they were given: name their ids in `trainable_token_indices`, or the layers in `modules_to_save`"
+        )
+        related = (added._replace(message="the new tokens"), *seen_at(call, adapter, "the adapter"))
+        return self.finding(place_for(call, adapter), message, related=related)
+
+
+@per_module
+def _is_by_hand(module: PythonModule) -> bool:
+    return _BY_HAND.search(module.text) is not None
+
+
+def _left_alone(line: Line, call: TrainerCall, run: Run | None) -> tuple[Made, Location] | None:
+    """The adapter of a model whose vocabulary certainly grew, and the new tokens, where it leaves them alone."""
+    added = next((found for change in line.changes if (found := _added_before(change, run)) is not None), None)
+    if added is None:
+        return None
+    wrapped = line.step("get_peft_model")
+    config = only(wrapped.argument("peft_config", 1) if wrapped is not None else call.given("peft_config"), run)
+    if config is None or config.kind != "call" or config.name != "LoraConfig" or config.changes:
+        return None
+    return (config, added) if _leaves_embeddings(config, run) else None
+
+
+def _leaves_embeddings(config: Made, run: Run | None) -> bool:
+    """Whether a LoRA config certainly trains no row of the embeddings and of the output layer."""
+    for name in ("modules_to_save", "trainable_token_indices", "target_parameters"):
+        made = only(config.argument(name), run)
+        if made is None or not (made.kind == "absent" or made.is_none):
+            return False
+    target = only(config.argument("target_modules"), run)
+    if target is None:
+        return False
+    if target.kind == "absent" or target.is_none:
+        return True
+    if target.kind == "literal":
+        return isinstance(target.value, str) and not _names_embeddings(target.value)
+    items = target.items() if target.kind == "list" and not target.changes else None
+    values = [value_in(only(one, run) or target, run) for one in items or ()]
+    return bool(values) and all(isinstance(value, str) and not _names_embeddings(value) for value in values)
+
+
+def _names_embeddings(name: str) -> bool:
+    return any(part in name for part in _EMBEDDINGS) or (name != "all-linear" and not name.replace("_", "").isalnum())
+
+
+def _added_before(change: Change, run: Run | None) -> Location | None:
+    """Where tokens are certainly added to the tokenizer that a model is resized for; None where they may not be."""
+    if change.kind != "call" or not change.path.endswith("resize_token_embeddings") or not _is_sure(change, run):
+        return None
+    asked = change.value
+    size = asked.args[0] if isinstance(asked, ast.Call) and asked.args else None
+    if not isinstance(size, ast.Call) or last_name(size.func) != "len" or len(size.args) != 1:
+        return None
+    resolver = change.frame.resolver
+    resolver.refill()
+    tokenizer = only(resolver.options(size.args[0], change.frame), run)
+    if tokenizer is None:
+        return None
+    return next((one.location for one in tokenizer.changes if _is_sure(one, run) and _adds_tokens(one)), None)
+
+
+def _is_sure(change: Change, run: Run | None) -> bool:
+    return not change.under or holds_in(change.under, run) is True
+
+
+def _adds_tokens(change: Change) -> bool:
+    """Whether a statement certainly adds tokens beside those for padding and the like, which are no part of answers."""
+    call = change.value
+    if change.kind != "call" or not isinstance(call, ast.Call) or not call.args:
+        return False
+    given = change.frame.resolver.options(call.args[0], change.frame)
+    made = given[0] if len(given) == 1 else None
+    if made is None:
+        return False
+    if change.path == "add_tokens":
+        return _is_filled(made)
+    if change.path != "add_special_tokens" or made.kind != "dict":
+        return False
+    extra = made.entry("additional_special_tokens")
+    return len(extra) == 1 and _is_filled(extra[0])
+
+
+def _is_filled(made: Made) -> bool:
+    """Whether it is a list that is written down with something in it, or a text."""
+    if made.kind == "list":
+        return bool(made.items())
+    return made.kind == "literal" and isinstance(made.value, str) and made.value != ""
+
+
+rule = NewTokensNotTrained()
