@@ -41,6 +41,7 @@ class Habit(NamedTuple):
     sources: tuple[str, ...]
     pad: Literal["none", ""] = ""
     turn_end: str = ""
+    template: str = ""
 
 
 class Pattern(NamedTuple):
@@ -104,13 +105,14 @@ def habit_of(identifier: str) -> Habit:
     import re
 
     pad: Literal["none", ""] = ""
-    turn_end = ""
+    turn_end = template = ""
     sources: tuple[str, ...] = ()
     for habit in _table().habit:
         if len(identifier) <= _LONGEST_ID and any(re.fullmatch(text, identifier) for text in habit.ids):
             pad, turn_end = habit.pad or pad, habit.turn_end or turn_end
+            template = habit.template or template
             sources += habit.sources
-    return Habit((identifier,), sources, pad, turn_end)
+    return Habit((identifier,), sources, pad, turn_end, template)
 
 
 @lru_cache(maxsize=1024)

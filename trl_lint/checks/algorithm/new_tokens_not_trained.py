@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trl_lint.checks._trainer_rule import TrainerRule, place_for, runs_or_none, seen_at
+from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
 from trl_lint.finding import Finding, Location
 from trl_lint.memos import per_module
 from trl_lint.project.runs import Run
@@ -33,11 +33,7 @@ class NewTokensNotTrained(TrainerRule):
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if not call.trainer.startswith(("trl.", "transformers.")) or _is_by_hand(call.module):
             return
-        for run in runs_or_none(call):
-            finding = self._in_run(call, run)
-            if finding is not None:
-                yield finding
-                return
+        yield from first_found(call, lambda run: self._in_run(call, run))
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
         lines = possible_lines(call.lines("model"), run)

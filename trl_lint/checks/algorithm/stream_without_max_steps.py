@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks._trainer_rule import TrainerRule, place_for, runs_or_none, seen_at
+from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
 from trl_lint.checks._trainers import HF_TRAINERS
 from trl_lint.finding import Finding
 from trl_lint.project.columns import columns_of
@@ -25,11 +25,7 @@ class StreamWithoutMaxSteps(TrainerRule):
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if call.trainer not in HF_TRAINERS - _TOLD_ELSEWHERE or call.own is not None:
             return
-        for run in runs_or_none(call):
-            finding = self._in_run(call, run)
-            if finding is not None:
-                yield finding
-                return
+        yield from first_found(call, lambda run: self._in_run(call, run))
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
         given = possible_in(call.given("train_dataset"), run)

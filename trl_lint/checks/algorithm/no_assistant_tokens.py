@@ -1,0 +1,134 @@
+"""TRL725: `assistant_only_loss` finds no tokens of the assistant: the chat template marks none, or there is no chat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
+from trl_lint.checks.drift._calls import is_unsloth
+from trl_lint.checks.verdict import Level, Verdict, judge_releases
+from trl_lint.finding import Finding
+from trl_lint.knowledge.architectures import has_training_template
+from trl_lint.knowledge.models import habit_of
+from trl_lint.memos import per_module
+from trl_lint.project.columns import columns_of
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import Line, TrainerCall, is_absent
+from trl_lint.project.trainercall.made import Made
+from trl_lint.project.trainercall.models import is_name, loader, only, possible_lines
+from trl_lint.project.trainercall.running import possible_in, value_in
+from trl_lint.python.module import PythonModule
+from trl_lint.regexes import regex
+
+# From here on SFTTrainer takes a template with marks of its own in the place of one that it knows, and refuses all
+# others without. Read in 0.29.1, 1.0.0, 1.1.0, 1.9.2 and 1.16.0.
+_REPLACED = "1.1.0"
+_FIRST = "0.19.0"  # the field is there, and examples without assistant tokens are refused
+# Columns that may hold a chat (`is_conversational`, and `conversations`, which are converted before).
+_CHATS = ("messages", "prompt", "completion", "chosen", "rejected", "conversations", "input_ids")
+# Those of data that is tokenised already, and of pairs, for which 0.20.0 to 0.23.1 do not look at the marks.
+_PREPARED = ("input_ids", "completion")
+_OTHER_TEMPLATE = regex(
+    r"chat_template\s{0,4}=|chat_template_path|setup_chat_format|clone_chat_template|get_chat_template|skip_prepare"
+)
+# What may be set on a tokenizer without another template.
+_HARMLESS = frozenset(
+    {"pad_token", "pad_token_id", "padding_side", "truncation_side", "model_max_length", "eos_token", "add_eos_token"}
+)
+
+
+class NoAssistantTokens(TrainerRule):
+    code = "TRL725"
+    needles = (b"assistant_only_loss",)
+
+    def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
+        if call.trainer != "trl.SFTTrainer" or call.own is not None or is_unsloth(call.module):
+            return
+        yield from first_found(call, lambda run: self._in_run(call, run))
+
+    def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
+        switch = only(call.field("assistant_only_loss"), run)
+        if switch is None or value_in(switch, run) is not True:
+            return None
+        return self._without_chat(call, switch, run) or self._without_marks(call, switch, run)
+
+    def _judged(self, call: TrainerCall, template: str) -> Verdict | None:
+        """The releases that stop; `template`: that of the tokenizer, "" where it is the data that they refuse."""
+        from packaging.version import Version
+
+        chosen = call.project.environment(call.module.path).choices.get("trl")
+        if chosen is None:
+            return None
+
+        def is_bad(release: str) -> bool:
+            if Version(release) < Version(_FIRST):
+                return False
+            if not template or Version(release) < Version(_REPLACED):
+                return True
+            return has_training_template(template, release) is False
+
+        return judge_releases(chosen, is_bad, Level(self))
+
+    def _without_chat(self, call: TrainerCall, switch: Made, run: Run | None) -> Finding | None:
+        datasets = columns_of(possible_in(call.given("train_dataset"), run))
+        if not datasets or not all(one.complete and all(one.lacks(name) for name in _CHATS) for one in datasets):
+            return None
+        verdict = self._judged(call, "")
+        if verdict is None:
+            return None
+        names = list(dict.fromkeys(f"`{name}`" for one in datasets for name in one.names))
+        message = (
+            f"`assistant_only_loss` needs messages, and the dataset has {', '.join(names[:4])} alone: the trainer "
+            f"stops with a ValueError; give it a column `messages`, or leave the option out ({verdict.scope})"
+        )
+        begun = tuple(one.places[0]._replace(message="the dataset begins here") for one in datasets if one.places)
+        return self._finding(call, switch, message, verdict)._replace(related=(*begun, call.location, *verdict.related))
+
+    def _without_marks(self, call: TrainerCall, switch: Made, run: Run | None) -> Finding | None:
+        datasets = columns_of(possible_in(call.given("train_dataset"), run))
+        if _may_have_another(call.module) or any(name in one.names for one in datasets for name in _PREPARED):
+            return None
+        named = tokenizer_name(call, run)
+        template = habit_of(named).template if named else ""
+        verdict = self._judged(call, template) if template else None
+        if verdict is None:
+            return None
+        message = (
+            f"the chat template of {named} does not mark what the assistant says (`{{% generation %}}`), and this trl "
+            "has none to put in its place: the trainer stops, because `assistant_only_loss` finds nothing to learn "
+            f"from; give the tokenizer a template with the marks ({verdict.scope})"
+        )
+        return self._finding(call, switch, message, verdict)
+
+    def _finding(self, call: TrainerCall, switch: Made, message: str, verdict: Verdict) -> Finding:
+        related = (*seen_at(call, switch, "the option"), *verdict.related)
+        return self.finding(place_for(call, switch), message, severity=verdict.severity, related=related)
+
+
+@per_module
+def _may_have_another(module: PythonModule) -> bool:
+    """Whether a script may bring a chat template of its own, or data that is prepared already."""
+    return _OTHER_TEMPLATE.search(module.text) is not None
+
+
+def tokenizer_name(call: TrainerCall, run: Run | None) -> str:
+    """The id of the model whose tokenizer a trainer certainly uses as it is; "" where that is not certain."""
+    role = "model" if is_absent(call.given("processing_class")) else "processing_class"
+    lines = possible_lines(call.lines(role), run)
+    names = {_loaded_from(line, run, is_tokenizer=role != "model") for line in lines}
+    return names.pop() if len(names) == 1 else ""
+
+
+def _loaded_from(line: Line, run: Run | None, is_tokenizer: bool) -> str:
+    if is_tokenizer and any(change.kind != "set" or change.path not in _HARMLESS for change in line.changes):
+        return ""
+    load = loader(line)
+    if load is None:
+        value = value_in(line.made, run) if is_name(line.made) and not is_tokenizer else None
+        return value if isinstance(value, str) else ""
+    name = only(load.argument("pretrained_model_name_or_path", 0), run)
+    value = value_in(name, run) if name is not None else None
+    return value if isinstance(value, str) else ""
+
+
+rule = NoAssistantTokens()
