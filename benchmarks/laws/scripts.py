@@ -376,6 +376,20 @@ def methods_that_set_a_model(count: int) -> Files:
     return trainer(f"class Run:\n{body}    def train(self):\n        SFTTrainer(self.model)\n\n")
 
 
+@law(800)
+def spreads_of_a_dict(count: int) -> Files:
+    parts = lines(count, lambda i: f'    **({{"load_in_4bit": {i}}} if flag_{i} else {{}}),')
+    return trainer(f'kwargs = {{\n{parts}}}\nmodel = AutoModelForCausalLM.from_pretrained("m", **kwargs)\n')
+
+
+@law(800)
+def arguments_of_a_parser(count: int) -> Files:
+    declared = lines(count, lambda i: f'parser.add_argument("--a{i}", default=None)')
+    used = lines(count, lambda i: f"if args.a{i}:\n    model = get_peft_model(model, LoraConfig())")
+    body = f"import argparse\n\nparser = argparse.ArgumentParser()\n{declared}args = parser.parse_args()\n{used}"
+    return {**trainer(body), "run.sh": "python train.py --a1 x\n"}
+
+
 # -- what a dataset holds ---------------------------------------------------------------------------------------------
 
 

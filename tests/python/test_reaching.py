@@ -6,8 +6,9 @@ import ast
 
 import pytest
 
+from trl_lint.project.trainercall.changes import touches
 from trl_lint.python.module import PythonModule
-from trl_lint.python.reaching import Branch, final, reaching, touches
+from trl_lint.python.reaching import Branch, final, reaching
 from trl_lint.sources import Source, SourceFile
 
 
@@ -102,5 +103,5 @@ def test_what_a_module_leaves():
 
 def test_what_is_changed_in_place():
     module = module_of("x.a = 1\nx['k'] = 2\nx.f()\nself.y.z = 3\ng(x)\nx = 4\n")
-    assert [touch.statement.lineno for touch in touches(module, "x")] == [1, 2, 3]
-    assert [touch.statement.lineno for touch in touches(module, "self.y")] == [4]
+    assert [statement.lineno for statement in touches(module, "x")] == [1, 2, 3]
+    assert [statement.lineno for statement in touches(module, "self.y")] == [4]

@@ -29,6 +29,15 @@ def python_files(project: Project) -> list[str]:
     return list(islice(own, _MOST_FILES))
 
 
+@per_project
+def has_more_files(project: Project) -> bool:
+    """Whether the project has more Python files than are looked at for callers."""
+    return (
+        len(python_files(project)) == _MOST_FILES
+        and sum(path.endswith(".py") for path in project.paths()) > _MOST_FILES
+    )
+
+
 def _holds(project: Project, path: str, needle: str) -> bool:
     with suppress(OSError, SourceError):
         return project.files.holds(path, needle.encode())

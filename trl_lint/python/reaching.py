@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from trl_lint.memos import per_module
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.scopes import scopes
@@ -346,45 +345,6 @@ def _branch_of(parent: ast.AST, child: ast.AST) -> Branch | None:
     if isinstance(parent, (ast.ExceptHandler, ast.match_case)):
         return Branch(parent, True)
     return None
-
-
-# -- what is changed in place ----------------------------------------------------------------------------------------
-
-
-class Touch(NamedTuple):
-    """A statement that changes something in place, and what that is called there: `model`, `self.model`."""
-
-    owner: str
-    statement: ast.stmt
-
-
-def touches(module: PythonModule, owner: str) -> list[Touch]:
-    """The statements that set or call something of a name: `x.a = …`, `x["a"] = …`, `x.update(…)`, in text order."""
-    return _touches(module).get(owner, [])
-
-
-@per_module
-def _touches(module: PythonModule) -> dict[str, list[Touch]]:
-    table: dict[str, list[Touch]] = {}
-    statements: list[ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Delete] = [
-        *module.of(ast.Assign), *module.of(ast.AugAssign), *module.of(ast.AnnAssign), *module.of(ast.Expr),
-        *module.of(ast.Delete),
-    ]  # fmt: skip
-    for statement in sorted(statements, key=place_of):
-        for owner in dict.fromkeys(_owners(statement)):
-            table.setdefault(owner, []).append(Touch(owner, statement))
-    return table
-
-
-def _owners(statement: ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Delete) -> Iterator[str]:
-    if isinstance(statement, ast.Expr):
-        if isinstance(statement.value, ast.Call) and isinstance(statement.value.func, ast.Attribute):
-            yield owner_of(statement.value.func.value)
-        return
-    targets = statement.targets if isinstance(statement, (ast.Assign, ast.Delete)) else [statement.target]
-    for target in targets:
-        if isinstance(target, (ast.Attribute, ast.Subscript)):
-            yield owner_of(target.value)
 
 
 def owner_of(node: ast.expr) -> str:

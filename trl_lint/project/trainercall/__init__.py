@@ -129,8 +129,7 @@ class TrainerCall:
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """The runs that start the script of the call, in the order of the project's commands."""
-        path = self.module.path
-        return tuple(run for run in self.project.runs_with(path) if run.launch.script_path == path)
+        return _runs_of(self.module, self.project)
 
     # -- how the roles are read -----------------------------------------------------------------------------------
 
@@ -168,6 +167,11 @@ class TrainerCall:
 
     def __repr__(self) -> str:
         return f"<{self.trainer} at {self.location}>"
+
+
+@per_module
+def _runs_of(module: PythonModule, project: Project) -> tuple[Run, ...]:
+    return tuple(run for run in project.runs_with(module.path) if run.launch.script_path == module.path)
 
 
 def _by_keyword(

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from trl_lint.memos import per_module
 from trl_lint.project.trainercall import calls, entries, names
 from trl_lint.project.trainercall.changes import changes_between
-from trl_lint.project.trainercall.made import Condition, Conditions, Frame, Made, Options, Resolver, Stay, beneath
+from trl_lint.project.trainercall.made import Change, Frame, Made, Options, Resolver, Stay, beneath
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import FUNCTIONS, PythonModule
 from trl_lint.python.reaching import branches_around, place_of
 
 _DEEP = 6  # bases of bases
+_SETTING = ("set_", "update", "add_special_tokens", "add_tokens", "load", "__setattr__")  # methods that set attributes
 _RECORDS = frozenset({"dataclass", "dataclasses.dataclass", "attrs.define", "attr.s", "define"})
 
 
@@ -38,17 +39,26 @@ def attribute(
 ) -> Options:
     """What an attribute of an object is, after what was changed in place."""
     node, frame = node or made.node, frame or made.frame
-    found: list[Made] = []
-    missed: Conditions = ()
+    layers = entries.Layers(resolver, node, frame)
+    parent = frame.module.parents.get(node)
+    is_method = isinstance(parent, ast.Call) and parent.func is node  # few are set to something else
     for change in reversed(made.changes):
+        if not layers.is_open:
+            break
         if change.kind == "set" and change.path == name and change.value is not None:
-            found += beneath(resolver.options(change.value, change.frame), (*missed, *change.under))
-            if not change.under:
-                return tuple(found)
-            if len(change.under) == 1:
-                only = change.under[0]
-                missed = (*missed, Condition(only.test, not only.truth, only.frame))
-    return (*found, *beneath(_own(resolver, made, name, node, frame), missed))
+            layers.put(resolver.options(change.value, change.frame), change.under)
+        elif _may_set(change, name, is_method):
+            layers.put((resolver.unknown(change.statement, change.frame),), change.under)
+    return layers.over(_own(resolver, made, name, node, frame) if layers.is_open else ())
+
+
+def _may_set(change: Change, name: str, is_method: bool) -> bool:
+    """Whether a change may set an attribute, or a method, to what is not written down."""
+    if change.kind == "call":
+        return not is_method and "." not in change.path and change.path.startswith(_SETTING)
+    if change.kind != "other":
+        return False
+    return change.path == name or (not is_method and (change.path == "" or change.path.startswith(f"{name}.")))
 
 
 def _own(resolver: Resolver, made: Made, name: str, node: ast.AST, frame: Frame) -> Options:
@@ -122,11 +132,25 @@ def _member_of(resolver: Resolver, cls: Made, made: Made, name: str) -> Options 
     if defined is None:
         return None
     if made.kind == "instance" and isinstance(made.node, ast.Call) and is_record(node):
-        given = entries.given(resolver, made.node, made.frame, name, list(body).index(name))
-        if any(one.kind != "absent" for one in given):
-            return given
+        layers = entries.Layers(resolver, made.node, made.frame)
+        layers.lay(entries.given(resolver, made.node, made.frame, name, list(body).index(name)))
+        return layers.over(_default_of(resolver, defined, cls)) if layers.is_open else layers.over(())
+    return _default_of(resolver, defined, cls)
+
+
+def _default_of(resolver: Resolver, defined: ast.stmt, cls: Made) -> Options:
+    """What the body of a class sets an attribute to."""
     value = defined.value if isinstance(defined, (ast.Assign, ast.AnnAssign)) else None
     return resolver.options(value, cls.frame) if value is not None else (resolver.unknown(defined, cls.frame),)
+
+
+def is_true(resolver: Resolver, made: Made) -> bool:
+    """Whether an object is certainly true: one of a class of the project that does not say when it is."""
+    if made.kind != "instance" or not isinstance(made.base, Made):
+        return False
+    classes = [made.base, *bases_of(resolver, made.base)]
+    asked = ("__bool__", "__len__")
+    return all(one.kind == "class" and not any(member(resolver, one, name) for name in asked) for one in classes)
 
 
 def is_record(node: ast.ClassDef) -> bool:

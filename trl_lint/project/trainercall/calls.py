@@ -111,18 +111,19 @@ def _method(resolver: Resolver, base: Made, name: str, node: ast.Call, frame: Fr
         if name in ("get", "pop", "setdefault") and node.args:
             key = frame.module.value(node.args[0])
             if isinstance(key, str):
-                return tuple(_or_default(resolver, one, node, frame) for one in entries.entry(resolver, base, key))
+                held = entries.entry(resolver, base, key)
+                return tuple(made for one in held for made in _or_default(resolver, one, node, frame))
     if base.kind in ("unknown", "computed"):
         return (resolver.unknown(node, frame),)
     return (Made("call", node, frame, f".{name}", base=base),)
 
 
-def _or_default(resolver: Resolver, made: Made, node: ast.Call, frame: Frame) -> Made:
+def _or_default(resolver: Resolver, made: Made, node: ast.Call, frame: Frame) -> Options:
     if made.kind != "absent":
-        return made
+        return (made,)
     if len(node.args) < 2:
-        return Made("literal", node, frame, under=made.under, value=None)
-    return resolver.options(node.args[1], frame)[0].beneath(made.under)
+        return (Made("literal", node, frame, under=made.under, value=None),)
+    return beneath(resolver.options(node.args[1], frame), made.under)
 
 
 def _parser_kind(resolver: Resolver, base: Made) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.trainercall.made import Change, Condition, Conditions, Frame, Made, Options, Resolver, beneath
+
+_MOST_LAID = 24  # possibilities for one entry, and ways to reach what is beneath
 
 
 def argument(resolver: Resolver, made: Made, name: str, position: int | None) -> Options:
@@ -31,13 +34,59 @@ def given(resolver: Resolver, call: ast.Call, frame: Frame, name: str, position:
                 return part(resolver, spread, position - index, value, frame)
             if index == position:
                 return resolver.options(value, frame)
+    layers = Layers(resolver, call, frame)
     for keyword in call.keywords:
-        if keyword.arg is None:
+        if keyword.arg is None and layers.is_open:
             options = resolver.options(keyword.value, frame)
-            spread = tuple(one for made in options for one in _in_spread(resolver, made, name))
-            if any(one.kind != "absent" for one in spread):
-                return resolver.limited(spread, call, frame)
-    return (resolver.absent(call, frame),)
+            layers.lay(tuple(one for made in options for one in _in_spread(resolver, made, name)))
+    return layers.over((resolver.absent(call, frame),))
+
+
+class Layers:
+    """The possibilities for an entry of what is put together in layers, the last one first.
+
+    Where a layer may leave the entry as it is, the one beneath counts, under the tests by which it does.
+    """
+
+    def __init__(self, resolver: Resolver, node: ast.AST, frame: Frame) -> None:
+        self._resolver, self._node, self._frame = resolver, node, frame
+        self._found: list[Made] = []
+        self._gaps: list[Conditions] = [()]  # the ways in which no layer has said anything yet
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a layer beneath may still count."""
+        return bool(self._gaps)
+
+    def lay(self, options: Options, under: Conditions = ()) -> None:
+        """Put a layer beneath the others: what it holds, where "absent" leaves the entry as it is.
+
+        `under` are the tests by which there is the layer at all.
+        """
+        through = [made.under for made in options if made.kind == "absent"]
+        said = [made for made in options if made.kind != "absent"]
+        if said:
+            self._put(said, under, [(*under, *one) for one in through])
+
+    def put(self, options: Options, under: Conditions = ()) -> None:
+        """The same for a layer that says all of the entry: "absent" takes it away."""
+        self._put(options, under, [])
+
+    def over(self, last: Options) -> Options:
+        """All possibilities, with what is beneath all layers."""
+        self._put(last, (), [])
+        return self._resolver.limited(tuple(self._found), self._node, self._frame)
+
+    def _put(self, said: Iterable[Made], under: Conditions, through: list[Conditions]) -> None:
+        if len(under) == 1:
+            through.append((Condition(under[0].test, not under[0].truth, under[0].frame),))
+        elif under:
+            through.append(())
+        self._found += [made.beneath((*gap, *under)) for gap in self._gaps for made in said]
+        self._gaps = [(*gap, *one) for gap in self._gaps for one in through]
+        if len(self._gaps) + len(self._found) > _MOST_LAID:
+            self._found.append(self._resolver.unknown(self._node, self._frame))
+            self._gaps = []
 
 
 def _in_spread(resolver: Resolver, made: Made, name: str) -> Options:
@@ -83,74 +132,64 @@ def entry(resolver: Resolver, made: Made, key: str) -> Options:
         if made.is_none:
             return (resolver.absent(made.node, made.frame),)
         return (resolver.unknown(made.node, made.frame),)
-    found: list[Made] = []
-    missed: Conditions = ()
+    layers = Layers(resolver, made.node, made.frame)
     for change in reversed(made.changes):
-        said = _changed(resolver, change, key)
-        if said is None:
-            continue
-        found += beneath(said, (*missed, *change.under))
-        if not change.under:
-            return tuple(found)
-        if len(change.under) == 1:
-            only = change.under[0]
-            missed = (*missed, Condition(only.test, not only.truth, only.frame))
-    return resolver.limited((*found, *beneath(_literal_entry(resolver, made, key), missed)), made.node, made.frame)
+        if layers.is_open:
+            _lay_change(resolver, layers, change, key)
+    return layers.over(_literal_entry(resolver, made, key) if layers.is_open else ())
 
 
-def _changed(resolver: Resolver, change: Change, key: str) -> Options | None:
-    """What a change makes of an entry; None where it leaves it as it is."""
-    if change.kind == "item":
-        if change.path not in ("", key):
-            return None
-        if change.path == key and change.value is not None:
-            return resolver.options(change.value, change.frame)
+def _lay_change(resolver: Resolver, layers: Layers, change: Change, key: str) -> None:
+    """Lay what a change makes of an entry; nothing where it leaves it as it is."""
+    if change.kind == "set" or (change.kind == "item" and change.path not in ("", key)):
+        return
+    if change.kind == "item" and change.path == key and change.value is not None:
+        layers.put(resolver.options(change.value, change.frame), change.under)
     elif change.kind == "call" and isinstance(change.value, ast.Call):
-        return _called(resolver, change.path, change.value, change, key)
-    elif change.kind == "set":
-        return None
-    return (resolver.unknown(change.statement, change.frame),)
+        _lay_call(resolver, layers, change.path, change.value, change, key)
+    else:
+        layers.lay((resolver.unknown(change.statement, change.frame),), change.under)
 
 
-def _called(resolver: Resolver, method: str, call: ast.Call, change: Change, key: str) -> Options | None:
-    if method == "update":
-        if call.args:
-            found = [one for made in resolver.options(call.args[0], change.frame) for one in entry(resolver, made, key)]
-        else:
-            found = list(given(resolver, call, change.frame, key))
-        return None if all(one.kind == "absent" for one in found) else tuple(found)
-    if method in ("pop", "setdefault"):
-        named = change.frame.module.value(call.args[0]) if call.args else UNKNOWN
-        if isinstance(named, str) and named != key:
-            return None
-        if method == "pop" and named == key:
-            return (resolver.absent(call, change.frame),)
+def _lay_call(resolver: Resolver, layers: Layers, method: str, call: ast.Call, change: Change, key: str) -> None:
     if method in ("get", "keys", "items", "values", "copy"):
-        return None
-    return (resolver.unknown(call, change.frame),)
+        return
+    if method == "update":
+        layers.lay(given(resolver, call, change.frame, key), change.under)
+        if call.args:
+            options = resolver.options(call.args[0], change.frame)
+            layers.lay(tuple(one for made in options for one in _in_spread(resolver, made, key)), change.under)
+        return
+    named = change.frame.module.value(call.args[0]) if method in ("pop", "setdefault") and call.args else UNKNOWN
+    if named == key and method == "pop":
+        layers.put((resolver.absent(call, change.frame),), change.under)
+    elif named == key or not isinstance(named, str):
+        layers.lay((resolver.unknown(call, change.frame),), change.under)
 
 
 def _literal_entry(resolver: Resolver, made: Made, key: str) -> Options:
     node, frame = made.node, made.frame
+    layers = Layers(resolver, node, frame)
     if isinstance(node, ast.Call):  # dict(a=1, **other), dict(other)
-        found = given(resolver, node, frame, key)
-        if all(one.kind == "absent" for one in found) and node.args and made.origin != "**":
-            return tuple(one for base in resolver.options(node.args[0], frame) for one in entry(resolver, base, key))
-        return found
+        layers.lay(given(resolver, node, frame, key))
+        if layers.is_open and node.args and made.origin != "**":
+            options = resolver.options(node.args[0], frame)
+            layers.lay(tuple(one for base in options for one in _in_spread(resolver, base, key)))
+        return layers.over((resolver.absent(node, frame),))
     if not isinstance(node, ast.Dict):
         return (resolver.unknown(node, frame),)
     for name, value in reversed(list(zip(node.keys, node.values, strict=True))):
+        known = key if name is None else frame.module.value(name)
         if name is None:
-            spread = [one for base in resolver.options(value, frame) for one in _in_spread(resolver, base, key)]
-            if any(one.kind != "absent" for one in spread):
-                return tuple(spread)
-        else:
-            known = frame.module.value(name)
-            if known is UNKNOWN:
-                return (resolver.unknown(name, frame),)
-            if known == key:
-                return resolver.options(value, frame)
-    return (resolver.absent(node, frame),)
+            options = resolver.options(value, frame)
+            layers.lay(tuple(one for base in options for one in _in_spread(resolver, base, key)))
+        elif known is UNKNOWN:
+            layers.lay((resolver.unknown(name, frame),))
+        elif known == key:
+            layers.put(resolver.options(value, frame))
+        if not layers.is_open:
+            break
+    return layers.over((resolver.absent(node, frame),))
 
 
 # -- parts ----------------------------------------------------------------------------------------------------------

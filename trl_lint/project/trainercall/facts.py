@@ -6,33 +6,31 @@ certainly an object, or with UNKNOWN. Two things are the same object where their
 
 from __future__ import annotations
 
+import builtins
+
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.trainercall.attributes import bases_of
 from trl_lint.project.trainercall.lines import Line
 from trl_lint.project.trainercall.made import Made
 from trl_lint.project.trainercall.models import has_adapter
 from trl_lint.project.trainercall.running import holds_in, is_none_in, value_in
-from trl_lint.python.guards import Truth
 from trl_lint.records import NamedTuple
 
+_PLAIN_BASES = frozenset({"str", "StrEnum", "int", "float", "IntEnum", "bytes"})
 _MODEL_ROLES = frozenset({"model", "ref_model", "reward_model"})
 
 
 class Thing(NamedTuple):
     """An object that a trainer is certainly given: neither None nor text.
 
-    `classes`: names of classes that it is an instance of; `others`: names of classes that it certainly is none of. Of a
-    class in neither nothing is known. `identity`: equal for what is certainly the same object, and for nothing else.
+    `classes`: names of classes that it is an instance of; of any other nothing is known. `identity`: equal for what is
+    certainly the same object, and for nothing else.
     """
 
     classes: frozenset[str]
-    others: frozenset[str]
     identity: tuple[object, ...]
-
-    def is_instance(self, name: str) -> Truth:
-        """Whether it is an instance of a class of this name; None where nobody can tell."""
-        return True if name in self.classes else False if name in self.others else None
 
 
 def argument_of(call: TrainerCall, role: str, run: Run | None) -> object:
@@ -47,8 +45,7 @@ def argument_of(call: TrainerCall, role: str, run: Run | None) -> object:
     if all(isinstance(one, Thing) for one in found):
         things = [one for one in found if isinstance(one, Thing)]
         classes = frozenset.intersection(*(one.classes for one in things))
-        others = frozenset.intersection(*(one.others for one in things))
-        return Thing(classes, others, ("one of", *(one.identity for one in things)))
+        return Thing(classes, ("one of", *(one.identity for one in things)))
     return UNKNOWN
 
 
@@ -60,48 +57,43 @@ def _of_line(line: Line, role: str, run: Run | None) -> object:
     none = is_none_in(made, run)
     if none is True:
         return None
-    if none is None or not made.is_known:
+    if none is None or not made.is_known or _may_be_plain(made):
         return UNKNOWN
-    classes, others = _classes_of(line, role)
-    return Thing(classes, frozenset({"str", *others}), (id(made.node), id(made.frame), made.item))
+    return Thing(_classes_of(line, role), (id(made.node), id(made.frame), made.item))
 
 
-def _classes_of(line: Line, role: str) -> tuple[frozenset[str], frozenset[str]]:
+def _may_be_plain(made: Made) -> bool:
+    """Whether what is no literal may still be a text, or a number."""
+    if made.kind == "name":  # a constant of a library, by its spelling
+        return made.name.isupper()
+    if made.kind == "call":  # of a builtin: `str(path)`
+        return made.origin in dir(builtins)
+    if made.kind != "instance" or not isinstance(made.base, Made):
+        return made.kind == "parsed"
+    bases = bases_of(made.frame.resolver, made.base)
+    return any(one.kind == "name" and one.name in _PLAIN_BASES for one in bases)
+
+
+def _classes_of(line: Line, role: str) -> frozenset[str]:
     made = line.made
     if role in _MODEL_ROLES:
-        adapter = has_adapter(line)
-        if adapter is True:
-            return frozenset({"PeftModel"}), frozenset()
         # What is loaded by transformers has no adapter, unless the checkpoint itself is one.
-        return frozenset(), frozenset()
-    if made.kind == "list":
-        return frozenset({"list"}), frozenset()
-    if made.kind == "dict":
-        return frozenset({"dict"}), frozenset()
+        return frozenset({"PeftModel"}) if has_adapter(line) is True else frozenset()
+    if made.kind in ("list", "dict"):
+        return frozenset({made.kind})
     if made.kind == "call" and made.name[:1].isupper():
-        return frozenset({made.name}), frozenset()
-    if role in ("train_dataset", "eval_dataset"):
-        return _dataset(line)
-    return frozenset(), frozenset()
+        return frozenset({made.name})
+    return _dataset(line) if role in ("train_dataset", "eval_dataset") else frozenset()
 
 
-def _dataset(line: Line) -> tuple[frozenset[str], frozenset[str]]:
+def _dataset(line: Line) -> frozenset[str]:
     """Whether a dataset is streamed, where its source says so."""
     source = line.source
     if source.kind != "call" or source.name not in ("load_dataset", "from_list", "from_dict", "from_generator"):
-        return frozenset(), frozenset()
+        return frozenset()
     if any(made.kind == "call" and made.name == "to_iterable_dataset" for made in line.steps):
-        return frozenset({"IterableDataset"}), frozenset({"Dataset"})
+        return frozenset({"IterableDataset"})
     if source.name != "load_dataset":
-        return frozenset({"Dataset"}), frozenset({"IterableDataset"})
+        return frozenset({"IterableDataset" if "IterableDataset" in source.origin.split(".") else "Dataset"})
     streaming = [value_in(made, None) for made in source.argument("streaming")]
-    if streaming == [True]:
-        return frozenset({"IterableDataset"}), frozenset({"Dataset"})
-    return (
-        (frozenset(), frozenset({"IterableDataset"})) if streaming in ([None], [False]) else (frozenset(), frozenset())
-    )
-
-
-def is_same(one: Made, other: Made) -> bool:
-    """Whether two possibilities are certainly one object."""
-    return one.node is other.node and one.frame is other.frame and one.item == other.item
+    return frozenset({"IterableDataset"}) if streaming == [True] else frozenset()

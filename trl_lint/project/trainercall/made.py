@@ -41,6 +41,23 @@ class Resolver(Protocol):
     def conditions(self, branches: Branches, frame: Frame) -> Conditions: ...
 
 
+# Functions and methods of libraries that never give None, nor does an item of what they give: those by which models and
+# datasets are loaded, wrapped and changed.
+_GIVING = frozenset(
+    {
+        "add_column", "bfloat16", "cast", "cast_column", "clone_chat_template", "concatenate_datasets",
+        "create_reference_model", "cuda", "filter", "get_chat_template", "get_peft_model", "half",
+        "interleave_datasets", "load_dataset", "load_from_disk", "map", "merge_and_unload",
+        "prepare_model_for_int8_training", "prepare_model_for_kbit_training", "remove_columns", "rename_column",
+        "rename_columns", "requires_grad_", "select", "select_columns", "setup_chat_format", "shuffle", "skip",
+        "take", "to", "train_test_split",
+    }
+)  # fmt: skip
+_GIVING_BUILTINS = frozenset(
+    {"bool", "float", "int", "len", "list", "open", "range", "repr", "set", "sorted", "str", "tuple"}
+)
+
+
 class Frame:
     """Where an expression is read: its module, the function around it, and what that one was called with.
 
@@ -86,7 +103,8 @@ class Change(NamedTuple):
     """A later statement that changes an object in place.
 
     `kind`: "set" for `x.a.b = value`, whose `path` is `a.b`; "item" for `x["a"] = value`, whose `path` is `a` ("" if it
-    is not known which); "call" for `x.a.m(…)`, whose `path` is `a.m`, and whose `value` is the call; "other".
+    is not known which); "call" for `x.a.m(…)`, whose `path` is `a.m`, and whose `value` is the call; "other" for what
+    sets or takes away something that is not written down, in the attribute `path` ("" if it is not known which).
     """
 
     kind: ChangeKind
@@ -174,6 +192,8 @@ class Made(NamedTuple):
     @property
     def is_given(self) -> bool:
         """Whether it is certainly an object: neither absent, nor None, nor unknown."""
+        if self.kind == "call":
+            return self.is_known and _gives_object(self)
         return self.is_known and self.kind not in ("absent", "field", "part") and not self.is_none
 
     def beneath(self, conditions: Conditions) -> Made:
@@ -229,6 +249,13 @@ def literals(options: Options) -> list[object] | None:
         else:
             return None
     return found
+
+
+def _gives_object(made: Made) -> bool:
+    """Whether a call of a library certainly gives no None. Others may: `os.environ.get`, `re.match`, a helper."""
+    if made.item or made.name in _GIVING:
+        return made.name in _GIVING
+    return made.name[:1].isupper() or made.name.startswith("from_") or made.origin in _GIVING_BUILTINS
 
 
 def beneath(options: Iterable[Made], conditions: Conditions) -> Options:

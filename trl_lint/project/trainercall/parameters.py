@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from contextlib import suppress
 
 from trl_lint.memos import per_module
-from trl_lint.project.callers import files_calling, may_import
+from trl_lint.project.callers import files_calling, has_more_files, may_import
 from trl_lint.project.modules import imported_name
-from trl_lint.project.trainercall import calls
+from trl_lint.project.trainercall import calls, entries
 from trl_lint.project.trainercall.made import Frame, Made, Options, Resolver
 from trl_lint.python.guards import calls_by_name, key_of
 from trl_lint.python.module import FunctionNode, PythonModule
@@ -32,8 +31,7 @@ def of_parameter(resolver: Resolver, site: ast.arg, frame: Frame) -> Options:
         return (resolver.unknown(site, frame),)
     bound = frame.arguments
     if isinstance(bound, calls.Bound):
-        found = bound.of(site.arg)
-        return found if found is not None else _default(resolver, function, site, frame)
+        return _passed(resolver, bound, site, frame)
     if isinstance(function, ast.Lambda):
         return (resolver.unknown(site, frame),)
     cls = frame.module.parents.get(function)
@@ -47,6 +45,13 @@ def of_parameter(resolver: Resolver, site: ast.arg, frame: Frame) -> Options:
         parsed = Made("parsed", function, frame, "main")
         return (Made("field", default or site, frame, site.arg, base=parsed),)
     return _of_callers(resolver, function, site, frame)
+
+
+def _passed(resolver: Resolver, bound: calls.Bound, site: ast.arg, frame: Frame) -> Options:
+    """What a call passes for a parameter; where it may pass nothing, the default counts."""
+    layers = entries.Layers(resolver, site, frame)
+    layers.lay(bound.of(site.arg) or ())
+    return layers.over(_default(resolver, bound.function, site, frame) if layers.is_open else ())
 
 
 def _default(resolver: Resolver, function: FunctionNode | ast.Lambda, site: ast.arg, frame: Frame) -> Options:
@@ -71,19 +76,22 @@ def _of_callers(resolver: Resolver, function: FunctionNode, site: ast.arg, frame
     if resolver.asked_callers > _MOST_FUNCTIONS:
         return (resolver.unknown(site, frame),)
     found: list[Made] = []
-    for number, (other, call, owner) in enumerate(call_sites(resolver, function, frame)):
-        if number >= _MOST_SITES:
+    for number, one in enumerate(call_sites(resolver, function, frame)):
+        if number >= _MOST_SITES or one is None:
             return (*found, resolver.unknown(site, frame))
+        other, call, owner = one
         caller = resolver.frame_at(call, resolver.frame(other))
-        passed = calls.Bound(resolver, function, call, caller, owner).of(site.arg)
-        found += passed if passed is not None else _default(resolver, function, site, frame)
+        found += _passed(resolver, calls.Bound(resolver, function, call, caller, owner), site, frame)
     return tuple(found) or (resolver.unknown(site, frame),)
 
 
 def call_sites(
     resolver: Resolver, function: FunctionNode, frame: Frame
-) -> Iterator[tuple[PythonModule, ast.Call, Made | None]]:
-    """The calls of a function in its module, else in others: each with its module, and the owner of a method."""
+) -> Iterator[tuple[PythonModule, ast.Call, Made | None] | None]:
+    """The calls of a function in its module, else in others: each with its module, and the owner of a method.
+
+    None stands for calls in files that nobody looked at.
+    """
     module = frame.module
     cls = module.parents.get(function)
     name, owner = function.name, None
@@ -103,6 +111,9 @@ def call_sites(
         if anywhere:
             return
     for other in _modules_calling(resolver, name, is_method, module):
+        if other is None:
+            yield None
+            return
         named = calls_by_name(other)
         for call in (*named.get((ast.Name, name), ()), *named.get((ast.Attribute, name), ())):
             imported = imported_name(other, call.func, resolver.project)
@@ -114,15 +125,28 @@ def _is_self(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and key_of(call.func.value) in ("self", "cls")
 
 
-def _modules_calling(resolver: Resolver, name: str, is_method: bool, module: PythonModule) -> Iterator[PythonModule]:
+def _modules_calling(
+    resolver: Resolver, name: str, is_method: bool, module: PythonModule
+) -> Iterator[PythonModule | None]:
+    """The other modules in which a function may be called; None as the last one where there may be more."""
     project = resolver.project
     if is_method or not module.path.endswith(".py"):
         return
-    for path in files_calling(f"{name}(", project)[:_MOST_ASKED]:
+    asked = 0
+    for path in files_calling(f"{name}(", project):
         if path == module.path or not may_import(path, module.path, project):
             continue
-        with suppress(OSError, SourceError):
-            yield project.module_in(path, by=module.path)
+        asked += 1
+        if asked > _MOST_ASKED:
+            yield None
+            return
+        try:
+            other = project.module_in(path, by=module.path)
+        except (OSError, SourceError):
+            other = None  # it calls the function nobody knows how
+        yield other
+    if has_more_files(project):
+        yield None
 
 
 # -- functions that are called by no call ---------------------------------------------------------------------------

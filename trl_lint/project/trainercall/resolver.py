@@ -132,11 +132,9 @@ class Resolver(Circle):
         for value in node.values[:-1]:
             options = self.options(value, frame)
             yes = (Condition(value, True, frame),)
-            found += [
-                made.beneath(yes) for made in options if made.kind != "literal" or made.value is UNKNOWN or made.value
-            ]
-            if all(made.kind in ("call", "instance") for made in options):
-                return tuple(made for made in options)
+            found += [made.beneath(yes) for made in options if not _is_false(made)]
+            if all(attributes.is_true(self, made) for made in options):
+                return (*found[: len(found) - len(options)], *options)
         no = tuple(Condition(value, False, frame) for value in node.values[:-1])
         return (*found, *beneath(self.options(node.values[-1], frame), no))
 
@@ -171,6 +169,11 @@ class Resolver(Circle):
 
     def attribute(self, made: Made, name: str) -> Options:
         return attributes.attribute(self, made, name)
+
+
+def _is_false(made: Made) -> bool:
+    """Whether something is certainly passed over by an `or`."""
+    return made.kind == "absent" or (made.kind == "literal" and made.value is not UNKNOWN and not made.value)
 
 
 def around(node: ast.AST, module: PythonModule) -> FunctionNode | ast.Lambda | None:

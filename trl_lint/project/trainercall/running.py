@@ -12,7 +12,7 @@ from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import Setting, as_bool, of_default, of_flag
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall.made import Condition, Conditions, Made, Options
-from trl_lint.python.guards import Truth, calls_by_name, evaluate, key_of
+from trl_lint.python.guards import Truth, evaluate, key_of
 from trl_lint.python.values import literal
 
 _PACKAGES = ("trl", "transformers")
@@ -36,12 +36,16 @@ def setting_of(made: Made, run: Run) -> Setting | Missing:
     if isinstance(parsed.base, Made) and not _is_argparse(parsed.base):
         said = run.field(made.origin) if run.parser is not None else UNKNOWN
         return said if said is not ABSENT else _library_default(made.origin, run)
+    if isinstance(parsed.base, Made):
+        from trl_lint.project.trainercall.argparsed import argparse_setting
+
+        return argparse_setting(made, run)
     said = of_flag(run.launch, made.origin) if run.is_launched else UNKNOWN
     if said is not ABSENT:
         return said
-    default = _argparse_default(made) if isinstance(parsed.base, Made) else literal(_expression(made.node))
+    default = literal(_expression(made.node))
     is_plain = isinstance(default, (str, int, float, bool, type(None)))
-    return Setting(default, "default", made.location) if is_plain else UNKNOWN  # type: ignore[arg-type]
+    return Setting(default, "default", made.location) if is_plain else UNKNOWN
 
 
 def _expression(node: ast.AST) -> ast.expr | None:
@@ -64,24 +68,6 @@ def _library_default(name: str, run: Run) -> Setting | Missing:
         if parameter is not None:
             return of_default(parameter.default)
     return UNKNOWN
-
-
-def _argparse_default(made: Made) -> object:
-    """The default of an argument that the module of a parser declares once."""
-    declared = calls_by_name(made.base.frame.module).get((ast.Attribute, "add_argument"), [])
-    found = [call for call in declared if any(_names_field(one, made.origin) for one in call.args)]
-    if len(found) != 1:
-        return UNKNOWN
-    given = {keyword.arg: keyword.value for keyword in found[0].keywords}
-    if "default" in given:
-        return literal(given["default"])
-    action = literal(given.get("action"))
-    return {"store_true": False, "store_false": True}.get(action) if isinstance(action, str) else None
-
-
-def _names_field(node: ast.expr, name: str) -> bool:
-    text = literal(node)
-    return isinstance(text, str) and text.lstrip("-").replace("-", "_") == name
 
 
 def value_in(made: Made, run: Run | None) -> object:
