@@ -17,7 +17,7 @@ from trl_lint.knowledge.models import Family, family_of
 from trl_lint.memos import per_module
 from trl_lint.project import Project
 from trl_lint.project.stack import environment_at
-from trl_lint.project.trainercall import Line, Made, Options, TrainerCall, is_absent, trainer_calls
+from trl_lint.project.trainercall import Line, Made, TrainerCall, is_absent, trainer_calls
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
 from trl_lint.words import listed
@@ -125,26 +125,11 @@ def _adapters(call: TrainerCall) -> Iterator[Adapter]:
 
 
 def _identifier(line: Line, call: TrainerCall) -> str:
-    """The id of the model that a line begins with, "" where it is not known or brings code of its own."""
-    source = line.source
-    if source.kind == "literal":
-        is_plain = is_absent(call.given("args")) or (
-            all(one.kind == "absent" or one.is_none for one in call.field("model_init_kwargs"))
-            and _is_off(call.field("trust_remote_code"))
-        )
-        if not is_plain:
-            return ""
-        return source.value if isinstance(source.value, str) else ""
-    is_load = source.kind == "call" and source.name == "from_pretrained" and source.origin.startswith("transformers.")
-    if not is_load or not _is_off(source.argument("trust_remote_code")) or not is_absent(source.argument("config")):
-        return ""
-    path = source.argument("pretrained_model_name_or_path", 0)
-    values = {made.value for made in path if made.kind == "literal" and isinstance(made.value, str)}
-    return str(values.pop()) if len(values) == 1 and len(path) == 1 else ""
+    """The id of the model that a line begins with, "" where it is not known or does not tell the class."""
+    from trl_lint.project.trainercall.models import checkpoint
 
-
-def _is_off(options: Options) -> bool:
-    return all(one.kind == "absent" or one.value is False for one in options)
+    found = checkpoint(line, call)
+    return found[0].value if len(found) == 1 and isinstance(found[0].value, str) else ""
 
 
 def _texts(options: tuple[Made, ...]) -> list[str]:

@@ -10,9 +10,10 @@ from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.architectures import families_with_layer, is_composed, layer_classes
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.models import family_of
+from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting, of_document
 from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import Made, TrainerCall, trainer_calls
+from trl_lint.project.trainercall import TrainerCall, trainer_calls
 from trl_lint.project.trainercall.running import value_in
 from trl_lint.records import NamedTuple
 from trl_lint.words import listed
@@ -85,42 +86,29 @@ def _model(run: Run) -> tuple[str, Location | None]:
     """The id of the one model that a run trains, and where it stands; "" where that is not known."""
     if run.script is None:
         return _of_setting(run)
-    found: dict[str, Location | None] = {}
-    for call in trainer_calls(run.script.module, run.project):
-        for identifier, location in _of_call(call, run):
-            found.setdefault(identifier, location)
-    if not found:
-        return _of_setting(run)
-    return next(iter(found.items())) if len(found) == 1 else ("", None)
+    calls = trainer_calls(run.script.module, run.project)
+    found = [one for call in calls for one in _of_call(call, run)]
+    return found[0] if len({identifier for identifier, _ in found}) == 1 else ("", None)
 
 
 def _of_setting(run: Run) -> tuple[str, Location | None]:
+    """The model of a command of TRL."""
     said, remote = run.field("model_name_or_path"), run.field("trust_remote_code")
-    if not isinstance(said, Setting) or not isinstance(said.value, str):
+    is_plain = remote is ABSENT or (isinstance(remote, Setting) and remote.truth is False)
+    if not is_plain or run.field("model_init_kwargs") is not ABSENT:
         return "", None
-    is_remote = isinstance(remote, Setting) and remote.origin != "default" and remote.value is not False
-    return ("", None) if is_remote else (said.value, said.location)
+    return (said.value, said.location) if isinstance(said, Setting) and isinstance(said.value, str) else ("", None)
 
 
 def _of_call(call: TrainerCall, run: Run) -> Iterator[tuple[str, Location | None]]:
-    for line in call.lines("model"):
-        source = line.source
-        if source.kind == "call" and source.name == "from_pretrained" and source.origin.startswith("transformers."):
-            is_own = any(one.kind != "absent" and value_in(one, run) is not False for one in _remote(source))
-            paths = source.argument("pretrained_model_name_or_path", 0)
-            for path in paths:
-                yield ("", None) if is_own else _named(path, run)
-        else:
-            yield _named(source, run)
+    """The models that a trainer may be given, "" for one whose layers are not certainly those of its family."""
+    from trl_lint.project.trainercall.models import checkpoint, has_own_layers, possible_lines
 
-
-def _remote(source: Made) -> tuple[Made, ...]:
-    return source.argument("trust_remote_code")
-
-
-def _named(made: Made, run: Run) -> tuple[str, Location | None]:
-    value = value_in(made, run) if made.kind in ("literal", "field") else None
-    return (value, made.location) if isinstance(value, str) else ("", None)
+    for line in possible_lines(call.lines("model"), run):
+        is_sure = call.is_certain and call.own is None and has_own_layers(line)
+        for made in (checkpoint(line, call, run) if is_sure else ()) or (None,):
+            value = value_in(made, run) if made is not None else None
+            yield (value, made.location) if made is not None and isinstance(value, str) else ("", None)
 
 
 rule = WrapClassNotInModel()

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Literal
 
+from trl_lint.memos import per_module
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall, is_absent
@@ -14,6 +15,7 @@ from trl_lint.project.trainercall.lines import Line
 from trl_lint.project.trainercall.made import Change, Made, Options
 from trl_lint.project.trainercall.running import holds_in, possible_in, value_in
 from trl_lint.python.guards import Truth
+from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
 
 # What gives a model an adapter that is trained. Read in peft 0.21.2; Unsloth's classes have a `get_peft_model` as well.
@@ -28,6 +30,7 @@ _SAME_LAYERS = LOOKING | {
     "prepare_model", "prepare_model_for_int8_training", "prepare_model_for_kbit_training", "prepare_peft_model",
     "setup_chat_format",
 }  # fmt: skip
+_AUTO = "transformers.Auto"
 _UNSLOTH = frozenset({"FastLanguageModel", "FastVisionModel", "FastModel", "FastTextModel"})
 # Quantisation configs of transformers 5.23.0 that are not of bitsandbytes.
 _OTHER_CONFIGS = frozenset(
@@ -58,6 +61,48 @@ def loader(line: Line) -> Made | None:
     """The `from_pretrained` that loaded a model; None where it was made otherwise, or nobody knows."""
     source = line.source
     return source if source.kind == "call" and source.name == "from_pretrained" else None
+
+
+def checkpoint(line: Line, call: TrainerCall, run: Run | None = None) -> Options:
+    """What a model is loaded by, where that tells its class: the names of a checkpoint, none where it does not.
+
+    It does not tell where the checkpoint or the project may bring code of its own, where a config is given, and where a
+    class is named: that of Llama loads checkpoints of other families.
+    """
+    source = line.source
+    if any(map(registers_classes, {call.module, source.frame.module})):
+        return ()
+    if is_name(source):
+        return (source,) if _is_named_alone(call, run) else ()
+    is_auto = source.kind == "call" and source.name == "from_pretrained" and source.origin.startswith(_AUTO)
+    if not is_auto or not is_off(source.argument("trust_remote_code"), run) or not is_absent(source.argument("config")):
+        return ()
+    return source.argument("pretrained_model_name_or_path", 0)
+
+
+def _is_named_alone(call: TrainerCall, run: Run | None) -> bool:
+    """Whether a trainer loads its model with no arguments that may choose another class."""
+    if is_absent(call.given("args")):
+        return True
+    for made in call.field("model_init_kwargs"):
+        if made.kind == "dict":
+            if not is_off(made.entry("trust_remote_code"), run) or not is_absent(made.entry("config")):
+                return False
+        elif value_in(made, run) is not None:
+            return False
+    return is_off(call.field("trust_remote_code"), run)
+
+
+def is_off(options: Options, run: Run | None = None) -> bool:
+    """Whether a switch is certainly not on: nothing gives it, or False is given."""
+    return all(one.kind == "absent" or value_in(one, run) is False for one in options)
+
+
+@per_module
+def registers_classes(module: PythonModule) -> bool:
+    """Whether a module tells transformers of classes of its own (`AutoModel.register(…)`)."""
+    found = [call for call in module.calls if isinstance(call.func, ast.Attribute) and call.func.attr == "register"]
+    return any(origin.startswith(_AUTO) for call in found for origin in module.names.origins(call.func))
 
 
 def is_unsloth(made: Made) -> bool:
