@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from trl_lint.checks.distribution._fsdp import atom_for, mentions_fsdp
-from trl_lint.python.guards import evaluate, exclusive, key_of, reach
+from trl_lint.python.guards import evaluate, exclusive, is_expected_to_fail, key_of, reach
 from trl_lint.python.module import PythonModule
 from trl_lint.sources import Source, SourceFile
 
@@ -116,3 +116,27 @@ def test_calls_that_never_meet(text: str, apart: bool):
 def test_key_of():
     keys = [key_of(ast.parse(text, mode="eval").body) for text in ("model", "self.models[0]", "f().model", "1")]
     assert keys == ["model", "self.models[]", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_expected"),
+    [
+        ("here()", False),
+        ("with pytest.raises(ValueError):\n    here()", True),
+        ("with self.assertRaisesRegex(ValueError, 'r'):\n    here()", True),
+        ("with here(raises):\n    pass", False),
+        ("with torch.no_grad():\n    here()", False),
+        ("try:\n    here()\nexcept ValueError:\n    pass", True),
+        ("try:\n    here()\nexcept:\n    print(1)", True),
+        ("try:\n    here()\nexcept (KeyboardInterrupt, OSError):\n    print(1)", False),
+        ("try:\n    here()\nexcept ValueError as error:\n    raise RuntimeError from error", False),
+        ("try:\n    here()\nexcept Exception as error:\n    print(error)\n    sys.exit(1)", False),
+        ("try:\n    x = here\nexcept ValueError:\n    pass\nelse:\n    here()", False),
+        ("try:\n    x\nexcept TypeError:\n    here()\n    raise", True),
+        ("try:\n    here()\nfinally:\n    stop()", False),
+        ("try:\n    def f():\n        here()\nexcept ValueError:\n    pass", True),
+    ],
+)
+def test_where_the_program_goes_on_a_failure_is_expected(text, is_expected):
+    found = module(text)
+    assert is_expected_to_fail(found, call(found, "here")) is is_expected

@@ -7,12 +7,14 @@ says True, False or, for what it cannot judge, None.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from itertools import takewhile
 from typing import Literal
 
 from trl_lint.memos import per_module
 from trl_lint.python.module import FunctionNode, PythonModule
+from trl_lint.regexes import regex
 
 Truth = bool | None
 Atom = Callable[[ast.expr], Truth]
@@ -20,6 +22,11 @@ Reach = Literal["excluded", "reached", "unsure"]
 
 _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _CALLERS_DEEP = 3
+# What holds a place that may fail, and is to: a `with`, or a decorator of a test.
+EXPECTING = regex(r"raises|assertRaises|suppress|importorskip|skip|require|deprecat|warns|xfail", re.IGNORECASE)
+# What no setting of a class or a trainer raises.
+_OTHER_ERRORS = frozenset({"ImportError", "KeyboardInterrupt", "ModuleNotFoundError", "OSError", "SystemExit"})
+_EXITS = frozenset({"_exit", "abort", "exit", "fail"})
 
 
 def evaluate(test: ast.expr, atom: Atom) -> Truth:
@@ -122,6 +129,38 @@ def _may_leave(statement: ast.stmt, atom: Atom, mentions: Callable[[ast.expr], b
     if isinstance(statement, ast.If) and evaluate(statement.test, atom) is None and mentions(statement.test):
         return _leaves(statement.body, atom) or _leaves(statement.orelse, atom)
     return isinstance(statement, ast.Assert) and evaluate(statement.test, atom) is None and mentions(statement.test)
+
+
+def is_expecting(module: PythonModule, block: ast.With | ast.AsyncWith) -> bool:
+    """Whether a `with` expects what is in it to fail: `pytest.raises(…)`, `self.assertRaises(…)`, `suppress(…)`."""
+    return any(EXPECTING.search(module.segment(item.context_expr)) for item in block.items)
+
+
+def is_expected_to_fail(module: PythonModule, node: ast.AST) -> bool:
+    """Whether the program goes on where a place fails: a test expects it, or a handler neither raises nor leaves.
+
+    A place in a handler counts as well: what it is tried for has failed in another way before.
+    """
+    child = node
+    for parent in module.ancestors(node):
+        if isinstance(parent, (ast.With, ast.AsyncWith)) and child in parent.body and is_expecting(module, parent):
+            return True
+        if isinstance(parent, ast.Try) and (
+            isinstance(child, ast.ExceptHandler) or (child in parent.body and any(map(_goes_on, parent.handlers)))
+        ):
+            return True
+        child = parent
+    return False
+
+
+def _goes_on(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler takes an error of a value or a call, and the program goes on."""
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    if all(kind is not None and last_name(kind) in _OTHER_ERRORS for kind in kinds):
+        return False
+    last = handler.body[-1]
+    is_exit = isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and last_name(last.value) in _EXITS
+    return not is_exit and not isinstance(last, ast.Raise)
 
 
 def call_sites(module: PythonModule, function: FunctionNode) -> list[ast.Call]:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from trl_lint import tracked
 from trl_lint.memos import per_module
-from trl_lint.python.guards import bindings, key_of
+from trl_lint.python.guards import EXPECTING, bindings, is_expecting, key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_tests import is_requirement
 from trl_lint.regexes import regex
@@ -33,7 +33,6 @@ _VERSION = regex("version", re.IGNORECASE)
 _CATCHING = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "Exception", "BaseException", "RuntimeError"}
 )
-_EXPECTING = regex(r"raises|assertRaises|suppress|importorskip|skip|require|deprecat|warns|xfail", re.IGNORECASE)
 _LEAVING_CALLS = frozenset({"exit", "_exit", "skip"})
 
 
@@ -99,10 +98,10 @@ def _decides(module: PythonModule, parent: ast.AST, child: ast.AST) -> bool:
         before = parent.values[: parent.values.index(child)] if child in parent.values else []
         return any(is_about_releases(module, value) for value in before)
     if isinstance(parent, (ast.With, ast.AsyncWith)):
-        return child in parent.body and any(_EXPECTING.search(module.segment(i.context_expr)) for i in parent.items)
+        return child in parent.body and is_expecting(module, parent)
     if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return any(
-            _EXPECTING.search(text) or _ABOUT_RELEASES.search(text)
+            EXPECTING.search(text) or _ABOUT_RELEASES.search(text)
             for text in map(module.segment, parent.decorator_list)
         )
     return False

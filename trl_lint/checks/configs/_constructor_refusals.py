@@ -18,6 +18,7 @@ from trl_lint.knowledge.signatures import Signature
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import of_default
 from trl_lint.project.stack import Choice, choices_at
+from trl_lint.python.guards import is_expected_to_fail
 from trl_lint.python.names import is_from
 from trl_lint.python.values import argument
 from trl_lint.python.version_guards import is_guarded
@@ -95,7 +96,9 @@ def refusals(site: Site, rule: Rule) -> Iterator[Finding]:
         if rule.code != ("TRL402" if len(newest.names) == 1 else "TRL403"):
             continue
         verdict = judge_releases(chosen, found.__contains__, Level(rule))
-        if verdict is None or _is_tried(site) or is_guarded(site.module, site.call, is_narrowed=True):
+        if verdict is None or is_expected_to_fail(site.module, site.call):
+            return
+        if is_guarded(site.module, site.call, is_narrowed=True):
             return
         if is_shadowed(chosen, site.module.path, site.project, name):
             return
@@ -115,16 +118,6 @@ def _class_of(site: Site) -> str:
         return ""
     known = {next((each for each in CLASSES if is_from(origin, each)), "") for origin in origins}
     return known.pop() if len(known) == 1 else ""
-
-
-def _is_tried(site: Site) -> bool:
-    """Whether the call stands where somebody waits for an exception."""
-    child: ast.AST = site.call
-    for parent in site.module.ancestors(site.call):
-        if isinstance(parent, ast.Try) and parent.handlers and any(child is each for each in parent.body):
-            return True
-        child = parent
-    return False
 
 
 def _refusing(site: Site, dotted: str, chosen: Choice) -> dict[tuple[str, str], dict[str, _Found]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from trl_lint.checks._trainers import HF_TRAINERS
 from trl_lint.checks.configs._run_world import RunWorld, Values
 from trl_lint.checks.configs._trainer_given import Given
-from trl_lint.checks.configs._trainers_of_run import PACKAGES, is_expected_to_fail, is_known, trainers_of
+from trl_lint.checks.configs._trainers_of_run import PACKAGES, is_known, trainers_of
 from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.condition_answers import Answers
 from trl_lint.knowledge.condition_names import words_in
@@ -23,6 +23,7 @@ from trl_lint.project.effective import Setting
 from trl_lint.project.parsers import fields_of
 from trl_lint.project.runs import Run
 from trl_lint.project.stack import Choice
+from trl_lint.python.guards import is_expected_to_fail
 from trl_lint.records import NamedTuple
 
 WARNING = frozenset({"warn", "trainer-warn"})

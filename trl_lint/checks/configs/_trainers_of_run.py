@@ -16,7 +16,7 @@ from trl_lint.project.parsers import dataclass_types, fields_of
 from trl_lint.project.runs import Run
 from trl_lint.project.script import training_class
 from trl_lint.project.trainercall import Made, TrainerCall, trainers_by_call
-from trl_lint.python.guards import last_name
+from trl_lint.python.guards import is_expected_to_fail, last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
 
@@ -24,8 +24,6 @@ PACKAGES = ("trl", "transformers")
 _MOST_TRAINERS = 8  # of one config; each is held against all that the releases in use say of it
 # Those of transformers that a `Trainer` is built with whatever config they get.
 _ANY_CONFIG = frozenset({"Trainer", "Seq2SeqTrainer"})
-# What holds a call whose failure is expected: `with pytest.raises(ValueError):`, `with self.assertRaises(…)`.
-_EXPECTING = ("raises", "assertRaises", "assertRaisesRegex", "assertWarns", "warns")
 
 
 class Built(NamedTuple):
@@ -110,16 +108,3 @@ def _is_for(trainer: str, config: str) -> bool:
     name = trainer.rpartition(".")[2]
     same = name.removesuffix("Trainer") == config.rpartition(".")[2].removesuffix("Config")
     return same or (name in _ANY_CONFIG and config.startswith("transformers."))
-
-
-def is_expected_to_fail(module: PythonModule, node: ast.AST) -> bool:
-    """Whether a test expects a place to fail, or the same is called in another way where it does."""
-    for parent in module.ancestors(node):
-        if isinstance(parent, (ast.With, ast.AsyncWith)):
-            if any(last_name(item.context_expr) in _EXPECTING for item in parent.items):
-                return True
-        elif isinstance(parent, ast.Try) and isinstance(node, ast.Call):
-            inner = (each for handler in parent.handlers for each in ast.walk(handler) if isinstance(each, ast.Call))
-            if any(last_name(each.func) == last_name(node.func) for each in inner):
-                return True
-    return False
