@@ -11,6 +11,7 @@ import tomli
 from documents import ROOT, blocks, executed, headings, pages, with_settings
 
 from trl_lint import settings
+from trl_lint.knowledge.conditions import coverage
 from trl_lint.knowledge.pages import all_pages
 from trl_lint.knowledge.tables import with_tables
 from trl_lint.options import SETTINGS
@@ -87,3 +88,19 @@ def test_validation_counts_are_those_of_the_verdicts():
     for level, read, *verdicts in table:
         counts = [told[level, verdict] for verdict in ("true", "debatable", "false")]
         assert list(map(int, verdicts)) == counts and int(read) == sum(counts)
+
+
+def test_counts_of_what_releases_refuse_are_those_that_are_recorded():
+    """The table of configs and trainers, and that of the other packages; columns are told by their heads."""
+    page = (ROOT / "docs" / "validation.md").read_text("utf-8")
+    kinds = ("construct refuse", "construct warn", "trainer refuse", "trainer warn")
+    cell = r"(\d+): (\d+) \+ (\d+)"
+    of_trl = re.findall(rf"^\| (\w+) ([\d.]+) \| {cell} \| {cell} \| {cell} \| {cell} \|$", page, re.MULTILINE)
+    others = re.findall(r"^\| (\w+) ([\d.]+) \| (\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
+    assert len(of_trl) == 13 and len(others) == 17
+    for package, version, *numbers in of_trl:
+        counts = coverage(package, version)
+        told = [number for kind in kinds for number in counts.get(kind, (0, 0, 0))]
+        assert list(map(int, numbers)) == told, (package, version)
+    for package, version, *numbers in others:
+        assert tuple(map(int, numbers)) == coverage(package, version)["construct refuse"], (package, version)
