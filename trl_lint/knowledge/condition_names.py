@@ -55,6 +55,8 @@ def _deciding(node: ast.expr, evaluation: Evaluation) -> set[str]:
             return _deciding(node.body, evaluation) | _deciding(node.orelse, evaluation)
         return _deciding(node.test, evaluation) | _deciding(node.body if condition else node.orelse, evaluation)
     if isinstance(node, ast.Compare):
+        if isinstance(node.comparators[0], ast.Name) and node.comparators[0].id == "root":
+            return {str(node.left.value)} if isinstance(node.left, ast.Constant) else set()
         return _deciding(node.left, evaluation) | _deciding(node.comparators[0], evaluation)
     if isinstance(node, ast.BinOp):
         return _deciding(node.left, evaluation) | _deciding(node.right, evaluation)

@@ -147,7 +147,7 @@ class Arguments(NamedTuple):
     is a copy, which need not take what a release takes. `shown`: what people call it. `commands`: subcommand -> the
     name of its keys, where it is another. `surplus`: what becomes of a key that no field has. `plugins`: the key that
     lists plugins, which may bring keys. `unless`: words that, somewhere in a project, change which keys there are, and
-    flags that let every key pass. `more`: keys that the command itself takes.
+    flags that let every key pass. `more`: keys that the command itself takes. `sets`: keys that it may set itself.
     """
 
     package: str
@@ -158,6 +158,7 @@ class Arguments(NamedTuple):
     plugins: str = ""
     unless: tuple[str, ...] = ()
     more: frozenset[str] = frozenset()
+    sets: tuple[str, ...] = ()
 
     def keys_for(self, subcommand: str) -> str:
         """Under which name the keys of a subcommand are recorded."""

@@ -70,10 +70,10 @@ def unknown_keys(document: Document, rule: Rule, project: Project) -> Iterator[F
     arguments = arguments_of_kind(document.kind)
     if arguments is None:
         return
-    asked = _Asked(arguments, document.definition.command, document.definition.command, _plugins(document, arguments))
+    asked = _Asked(arguments, document.definition.command, document.definition.command, plugins_of(document, arguments))
     choices = project.environment(document.path).choices
     judged = _judged(document, asked, choices, Level(_level(arguments), of_code=False))
-    if not judged or _is_left_alone(arguments, project):
+    if not judged or is_left_alone(arguments, project):
         return
     for entry, verdict in judged:
         yield rule.finding(
@@ -101,7 +101,7 @@ def foreign_documents(launch: Launch, rule: Rule, project: Project) -> Iterator[
     asked = _Asked(arguments, command, launch.subcommand)
     level = Level(_level(arguments), launch.is_mild, of_code=False)
     judged = _judged(document, asked, project.environment(launch.source.path).choices, level)
-    if not judged or _is_left_alone(arguments, project):
+    if not judged or is_left_alone(arguments, project):
         return
     if len(judged) <= _MOST_KEYS_TOLD:
         for entry, verdict in judged:
@@ -131,7 +131,7 @@ def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Find
     arguments = arguments_of(project.run_of(launch).framework)
     if arguments is None or arguments.surplus == "ignored":
         return
-    flags = [(word, name) for word in launch.args if (name := _flag(word)) and name not in arguments.more]
+    flags = [(word, name) for word in launch.args if (name := flag_name(word)) and name not in arguments.more]
     if not flags:
         return
     asked = _Asked(arguments, arguments.keys_for(launch.subcommand), launch.subcommand)
@@ -139,7 +139,7 @@ def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Find
     for word, name in flags:
         level = Level(_level(arguments), launch.is_mild, of_code=False)
         verdict = judge_config(choices, arguments.package, asked.is_fine(name, is_flag=True), level)
-        if verdict is not None and not _is_left_alone(arguments, project):
+        if verdict is not None and not is_left_alone(arguments, project):
             place = launch.source.location(word.start, min(word.end, word.start + len(f"--{name}")))
             message = _word(name, asked, verdict, "flag `--")
             yield rule.finding(place, message, severity=verdict.severity, related=verdict.related)
@@ -171,19 +171,20 @@ def _word(key: str, asked: _Asked, verdict: Verdict, what: str = "key `") -> str
     return with_scope(message, verdict.scope)
 
 
-def _flag(word: Word) -> str:
+def flag_name(word: Word) -> str:
     """`max_length` of `--max-length=5`, "" for a word that is no flag or not known."""
     text = word.text or ""
     name = text.partition("=")[0][2:].replace("-", "_") if text.startswith("--") else ""
     return name if name.isidentifier() and not is_marked(text) else ""
 
 
-def _plugins(document: Document, arguments: Arguments) -> tuple[str, ...]:
+def plugins_of(document: Document, arguments: Arguments) -> tuple[str, ...]:
+    """The plugins that a document lists."""
     listed = find(document.root, arguments.plugins) if arguments.plugins else None
     return tuple(str(value_of(item)) for item in listed.items) if isinstance(listed, Sequence) else ()
 
 
-def _is_left_alone(arguments: Arguments, project: Project) -> bool:
+def is_left_alone(arguments: Arguments, project: Project) -> bool:
     """Whether the project has a copy of the framework, or says somewhere what gives its commands other keys."""
     return _has_copy(arguments.imported_as, project) or not _said(project).isdisjoint(arguments.unless)
 

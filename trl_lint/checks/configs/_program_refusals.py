@@ -17,19 +17,24 @@ from trl_lint.knowledge.histories import releases
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 
+_DECLARED = "ValidationError: "
 # Which class a block is made of: chosen with the strategy, and written by nobody.
 _CHOSEN = "_target_"
 
 
 class BlockWorld:
-    """A world of settings in blocks. Facts about machines and installations are not known."""
+    """A world of settings in blocks. Facts about machines and installations are not known.
 
-    def __init__(self, block: Block, whole: Block) -> None:
+    `absent`: what a setting is that is not there.
+    """
+
+    def __init__(self, block: Block, whole: Block, absent: object = UNKNOWN) -> None:
         self.block = block
         self.whole = whole
+        self.absent = absent
 
     def field(self, name: str) -> object:
-        return self.whole if name == "root" else self.block.get(name, UNKNOWN)
+        return self.whole if name == "root" else self.block.get(name, self.absent)
 
     def base(self, name: str) -> object:
         return UNKNOWN
@@ -53,12 +58,13 @@ class Settings(NamedTuple):
     """The settings of a command in one release, who reads which of them, and the names by which they are written.
 
     `readings` are in the order in which they happen. `same`: a setting that nobody gave, and the one whose value it
-    takes.
+    takes. `absent`: what a setting is that is not there.
     """
 
     whole: Block
     readings: tuple[Reading, ...]
     same: Mapping[str, str] = {}
+    absent: object = UNKNOWN
 
 
 class Refused(NamedTuple):
@@ -71,18 +77,21 @@ class Refused(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A refusal with the judgement over the releases in use, and its words."""
+    """A refusal with the judgement over the releases in use, and its words. `is_declared`: of what one setting may be,
+    as its class declares it.
+    """
 
     message: str
     verdict: Verdict
     keys: tuple[str, ...]
+    is_declared: bool = False
 
 
 def refused_in(package: str, version: str, settings: Settings) -> list[Refused]:
     """Every statement of a release that refuses the settings."""
     found: list[Refused] = []
     for reading in settings.readings:
-        world = BlockWorld(reading.block, settings.whole)
+        world = BlockWorld(reading.block, settings.whole, settings.absent)
         for condition in conditions_of(package, reading.owner, version):
             if condition.kind != "refuse":
                 continue
@@ -111,7 +120,7 @@ def _keys(text: str, reading: Reading, world: BlockWorld, settings: Settings) ->
     order: dict[str, None] = {}
     names = deciding(text, world)
     for name in sorted(names, key=lambda each: (text.find(each.rpartition(".")[2]), each)):
-        if "(" in name or name == "_":
+        if "(" in name or name in ("_", "root"):
             continue
         key = name if "." in name or not reading.block.path else f"{reading.block.path}.{name}"
         order[settings.same.get(key, key)] = None
@@ -126,11 +135,12 @@ def broken(
     written: Iterable[str],
     level: Level,
     shown: str,
+    stops: bool = True,
 ) -> Iterator[Broken]:
     """The refusals that hold for a command in the releases in use; of those about the same settings the first.
 
     `settings_in` is asked once for each release. `written`: the settings that the command gives. `shown`: the package's
-    name as people write it.
+    name as people write it. `stops`: whether an expression that raises by itself counts as well.
     """
     if package not in choices:
         return
@@ -150,6 +160,8 @@ def broken(
     told: set[frozenset[str]] = set()
     points = {package: frozenset(range(len(releases(package))))}
     for found in known(newest) or ():
+        if found.crashes and not stops:
+            continue
         one = _told_anyway(found, settings, given) if found.crashes and given.isdisjoint(found.keys) else found
         about = frozenset() if one is None else given & set(one.keys) or frozenset(one.keys)
         if one is None or not about or about in told:
@@ -165,7 +177,8 @@ def broken(
         verdict = judge(choices, points, ask, level, package)
         if verdict is not None:
             told.add(about)
-            yield Broken(_worded(f"{shown} {newest}", one, given, settings, verdict), verdict, one.keys)
+            words = _worded(f"{shown} {newest}", one, given, settings, verdict)
+            yield Broken(words, verdict, one.keys, one.condition.sentence.startswith(_DECLARED))
 
 
 def _worded(who: str, refused: Refused, given: frozenset[str], settings: Settings, verdict: Verdict) -> str:
@@ -174,7 +187,10 @@ def _worded(who: str, refused: Refused, given: frozenset[str], settings: Setting
     told = []
     for key in refused.keys:
         value = _at(settings.whole, key)
-        if value is not UNKNOWN and not isinstance(value, Block):
+        if value is UNKNOWN and settings.absent is None and "." not in key:
+            if not refused.condition.sentence.startswith(_DECLARED):
+                told.append(f"`{key}` is not set" if key not in settings.whole else f"`{key}` is not known")
+        elif value is not UNKNOWN and not isinstance(value, Block):
             told.append(f"`{key}` is {value}" + ("" if key in given else " by default"))
     kind, _, text = refused.condition.sentence.partition(": ")
     kind = kind.rstrip(":")

@@ -36,6 +36,11 @@ class ContradictionInFile(Rule):
             yield from report(self, document, project, _deepspeed.contradictions(document))
         if document.kind != "deepspeed":
             yield from self._check_twice(document)
+        if document.definition.command:
+            from trl_lint.checks.configs._command_refusals import refused_in_document
+
+            for one in refused_in_document(document, self, project):
+                yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
         if document.definition.holds.script_fields:
             from trl_lint.checks.configs._recipes_alone import stated_in_recipe
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 class ValueNotAllowed(Rule):
     code = "TRL402"
-    documents = ("accelerate", "deepspeed")
+    documents = ("accelerate", "deepspeed", "axolotl")
     holding = ("script_fields",)
     launches = True
     runs = True
@@ -33,6 +33,12 @@ class ValueNotAllowed(Rule):
 
             for found in stated_in_recipe(document, project, self):
                 yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
+        if document.definition.command:
+            from trl_lint.checks.configs._command_refusals import refused_in_document
+
+            for one in refused_in_document(document, self, project):
+                yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
+            return
         if document.kind not in self.documents:
             return
         from trl_lint.checks.configs import _accelerate_values, _deepspeed

@@ -55,6 +55,9 @@ _CRITIC = (
     "bool(config.critic.enable) if config.critic.enable is not None else config.algorithm.adv_estimator == 'gae'",
 )
 
+# What axolotl finds out itself (cli/config.py, `load_cfg`), and its commands for other purposes than training set.
+_OF_MACHINE = ("capabilities", "env_capabilities", "axolotl_config_path", "world_size", "local_rank")
+
 RECORDED = {
     "trl": Recorded("0.7", ("trl.*",)),
     "transformers": Recorded("4.40", ("transformers.training_args*", "transformers.trainer")),
@@ -82,6 +85,17 @@ RECORDED = {
         written="refuse (SamplingParams|GuidedDecodingParams|StructuredOutputsParams)",
     ),
     "deepspeed": Recorded("0.9", ("deepspeed.*",)),
+    # What every command reads its config into: its name is that under which `rules/api` has the keys.
+    "axolotl": Recorded(
+        "0.5.1.post1",
+        (),
+        (
+            Program("axolotl.utils.schemas.config:AxolotlConfigWCapabilities", "train", hidden=_OF_MACHINE),
+            Program("axolotl.utils.config.models.input.v0_4_1:AxolotlConfigWCapabilities", "train", hidden=_OF_MACHINE),
+        ),
+        longest=700,
+        written="refuse .*",
+    ),
 }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.refresher.conditions_blocks import ask_block, call_made, is_block, is_made, make
 from trl_lint.knowledge.refresher.conditions_objects import call, read_attribute
+from trl_lint.knowledge.refresher.conditions_raw import call_data, is_data, is_dict, may_be_member, spoil_part
 from trl_lint.knowledge.refresher.conditions_terms import (
     FALSE,
     NONE,
@@ -16,7 +17,9 @@ from trl_lint.knowledge.refresher.conditions_terms import (
     bounded,
     choice,
     compare,
+    conjunction,
     const,
+    disjunction,
     is_const,
     negation,
     operation,
@@ -210,19 +213,23 @@ def _builtin(node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term | None:
         return unknown("arguments that are not written out")
     terms = [evaluate(item, frame) for item in node.args]
     if name == "isinstance":
+        if len(terms) == 2 and is_data(terms[0], frame):
+            return is_dict(terms[1])
         return _isinstance(*terms) if len(terms) == 2 else unknown("isinstance")
     if name in ("getattr", "hasattr"):
         return _getattr(name, terms, frame)
     if name == "setattr":
         return _setattr(terms, frame)
+    if terms and terms[0].operator == "picked":
+        return _of_picked(name, terms[0])
+    if name == "str" and terms and frame.machine.reads_dict and may_be_member(terms[0], frame):
+        return unknown("the text of a member of an enum")
     if name in ("any", "all") and len(terms) == 1:
         term = terms[0]
         if term.operator == "each" and term.parts[0] == "list":
             return each_of(name, *term.parts[1:])
         if term.operator in ("list", "tuple"):
             parts = [part if name == "any" else negation(part) for part in term.terms]
-            from trl_lint.knowledge.refresher.conditions_terms import disjunction
-
             found = disjunction(parts)
             return found if name == "any" else negation(found)
     if name == "list" and len(terms) == 1 and terms[0].operator == "class":
@@ -233,6 +240,22 @@ def _builtin(node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term | None:
     if name == "len" and terms and terms[0].operator in ("list", "tuple"):
         return const(len(terms[0].parts))
     return operation("call", *terms, names=(name,))
+
+
+def _of_picked(name: str, picked: Term) -> Term:
+    """`any`, `len` or `sum` of what was picked from a list that is written out."""
+    conditions, elements = picked.parts[::2], picked.parts[1::2]
+    if name == "any":
+        parts = zip(conditions, elements, strict=True)
+        return disjunction([conjunction([condition, element]) for condition, element in parts])
+    if name in ("list", "tuple"):
+        return picked
+    if name == "len" or (name == "sum" and all(element == const(1) for element in elements)):
+        found = operation("call", conditions[0], names=("bool",))
+        for condition in conditions[1:]:
+            found = operation("binary", found, operation("call", condition, names=("bool",)), names=("+",))
+        return found
+    return unknown("a list of some")
 
 
 def _isinstance(value: Term, kinds: Term) -> Term:
@@ -313,6 +336,9 @@ def _call_value(node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term:
         owner = evaluate(node.func.value, frame)
         name = node.func.attr
         given = arguments_of(node, frame, evaluate)
+        if is_data(owner, frame):
+            return call_data(name, given[0] if given is not None and not given[1] else None, frame)
+        spoil_part(name, owner, frame)
         if given is not None and is_made(owner, frame):
             return call_made(owner, name, *given, frame)
         if name == "get" and is_block(owner, frame) and given is not None and given[0] and not given[1]:

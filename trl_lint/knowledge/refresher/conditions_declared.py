@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from trl_lint.knowledge.refresher.conditions_raw import alias_of
 from trl_lint.knowledge.refresher.conditions_source import ClassSource, Sources
 from trl_lint.knowledge.refresher.conditions_state import CONFIG, Closure, Found, Frame, Machine
 from trl_lint.knowledge.refresher.conditions_terms import (
@@ -50,7 +51,7 @@ def is_model(sources: Sources, cls: ClassSource) -> bool:
 def declares(sources: Sources, cls: ClassSource) -> bool:
     """Whether there is something to say of a class before its constructor runs."""
     return is_model(sources, cls) and any(
-        isinstance(each, ClassSource) and (each.fields or _validators(each)) for each in sources.order(cls)
+        isinstance(each, ClassSource) and (each.fields or validators(each)) for each in sources.order(cls)
     )
 
 
@@ -75,7 +76,7 @@ def run_validators(machine: Machine, cls: ClassSource, frame: Frame) -> None:
     this = Term("object", CONFIG)
     owners = [each for each in machine.sources.order(cls) if isinstance(each, ClassSource)]
     for each in reversed(owners):
-        for name, call in _validators(each):
+        for name, call in validators(each):
             kind = last_name(call.func)
             mode = next(
                 (str(k.value.value) for k in call.keywords if k.arg == "mode" and isinstance(k.value, ast.Constant)), ""
@@ -100,7 +101,8 @@ def run_validators(machine: Machine, cls: ClassSource, frame: Frame) -> None:
             del machine.path[depth:]
 
 
-def _validators(cls: ClassSource) -> list[tuple[str, ast.Call]]:
+def validators(cls: ClassSource) -> list[tuple[str, ast.Call]]:
+    """The validators that a class has itself, by name, with what declares them."""
     found = []
     for name, function in cls.functions.items():
         for decorator in function.decorator_list:
@@ -110,9 +112,76 @@ def _validators(cls: ClassSource) -> list[tuple[str, ast.Call]]:
     return found
 
 
+def validator_mode(call: ast.Call) -> tuple[str, str, tuple[str, ...]]:
+    """The kind of a validator, when it runs, and the fields that it names."""
+    kind = last_name(call.func)
+    mode = next(
+        (str(k.value.value) for k in call.keywords if k.arg == "mode" and isinstance(k.value, ast.Constant)), ""
+    )
+    fields = tuple(str(item.value) for item in call.args if isinstance(item, ast.Constant))
+    return kind, mode or ("after" if kind == "field_validator" else ""), fields
+
+
 def _of_field(sources: Sources, module: str, name: str, node: ast.AnnAssign) -> Iterator[tuple[Term, str]]:
-    name = _alias(node.value) or name  # by which everybody writes it
+    name = alias_of(node.value) or name  # by which everybody writes it
     field = Term("field", name)
+    yield from bounds_of(field, name, node)
+    yield from outside_of(sources, module, field, name, node.annotation)
+
+
+def outside_of(
+    sources: Sources, module: str, field: Term, name: str, annotation: ast.expr
+) -> Iterator[tuple[Term, str]]:
+    """The values that a field declares: when it has another one, and how pydantic says it."""
+    members, beginnings = _choices(sources, module, annotation)
+    if members:
+        shown = ", ".join(repr(m.parts[0]) for m in members if m != NONE)
+        outside = compare("not in", field, Term("tuple", *members))
+        if not any(isinstance(m.parts[0], str) for m in members):
+            # A number may be written as text.
+            text = Term("call", "isinstance", field, Term("variable", "str"))
+            outside = conjunction([negation(text), outside])
+        for each in beginnings:
+            outside = conjunction([outside, negation(Term("method", "startswith", field, const(each)))])
+            shown += f" or begin with {each!r}"
+        yield outside, f"{name}: Input should be one of {shown}".replace("{", "{{").replace("}", "}}")
+
+
+def takes_none(sources: Sources, module: str, annotation: ast.expr) -> bool:
+    """Whether None is one of the values that an annotation lists."""
+    return NONE in _choices(sources, module, annotation)[0]
+
+
+def _choices(sources: Sources, module: str, annotation: ast.expr) -> tuple[list[Term], list[str]]:
+    """The values that an annotation allows, and the beginnings of texts that it allows beside them."""
+    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
+        parts = [annotation.left, annotation.right]
+    elif isinstance(annotation, ast.Subscript) and last_name(annotation.value) in ("Optional", "Union"):
+        items = annotation.slice
+        parts = items.elts if isinstance(items, ast.Tuple) else [items]
+        parts = [*parts, ast.Constant(None)] if last_name(annotation.value) == "Optional" else parts
+    else:
+        beginning = _beginning(annotation)
+        return ([], [beginning]) if beginning else (allowed_values(sources, module, annotation), [])
+    found = [_choices(sources, module, part) for part in parts]
+    if not all(members or beginnings for members, beginnings in found):
+        return [], []
+    members = list(dict.fromkeys(term for each, _ in found for term in each))
+    return members, [text for _, each in found for text in each]
+
+
+def _beginning(annotation: ast.expr) -> str:
+    """`x_` of `Annotated[str, StringConstraints(pattern="^x_")]`, "" for other annotations."""
+    for call in _annotated(annotation):
+        for keyword in call.keywords if isinstance(call, ast.Call) else ():
+            text = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            if keyword.arg == "pattern" and isinstance(text, str) and text[:1] == "^" and text[1:].isidentifier():
+                return text[1:]
+    return ""
+
+
+def bounds_of(field: Term, name: str, node: ast.AnnAssign) -> Iterator[tuple[Term, str]]:
+    """The bounds of a number that a field declares: when it is outside, and how pydantic says it."""
     for call in [node.value, *_annotated(node.annotation)]:
         if isinstance(call, ast.Call) and last_name(call.func) in ("Field", "conint", "confloat", "Meta"):
             for keyword in call.keywords:
@@ -124,23 +193,6 @@ def _of_field(sources: Sources, module: str, name: str, node: ast.AnnAssign) -> 
                     )
                     outside = negation(compare(operator, field, bound))
                     yield conjunction([is_number, outside]), f"{name}: Input should be {words} {render(bound)}"
-    members = allowed_values(sources, module, node.annotation)
-    if members:
-        shown = ", ".join(repr(m.parts[0]) for m in members if m != NONE)
-        outside = compare("not in", field, Term("tuple", *members))
-        if not any(isinstance(m.parts[0], str) for m in members):
-            # A number may be written as text.
-            text = Term("call", "isinstance", field, Term("variable", "str"))
-            outside = conjunction([negation(text), outside])
-        yield outside, f"{name}: Input should be one of {shown}".replace("{", "{{").replace("}", "}}")
-
-
-def _alias(call: ast.expr | None) -> str:
-    """The name that `Field(alias=…)` gives a field, "" if it gives none."""
-    for keyword in call.keywords if isinstance(call, ast.Call) and last_name(call.func) == "Field" else ():
-        if keyword.arg == "alias" and isinstance(keyword.value, ast.Constant):
-            return str(keyword.value.value)
-    return ""
 
 
 def _annotated(annotation: ast.expr) -> list[ast.expr]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.refresher.conditions_calls import evaluate_call
 from trl_lint.knowledge.refresher.conditions_objects import global_value, read_attribute
+from trl_lint.knowledge.refresher.conditions_raw import has_key, is_data, read_key
 from trl_lint.knowledge.refresher.conditions_terms import (
     FALSE,
     NO_VALUES,
@@ -42,6 +43,7 @@ _OPERATORS = {
     ast.BitXor: "^", ast.BitOr: "|", ast.BitAnd: "&",
 }  # fmt: skip
 _LARGEST_HOLE = 40  # nodes of an expression in a sentence
+_MOST_PICKED = 16  # items of a list that is written out, each of which may be in another or not
 _DISPLAYS = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}
 
 
@@ -89,6 +91,8 @@ def truth(node: ast.expr, frame: Frame) -> Term:
     found = evaluate(node, frame)
     if found.operator in ("object", "class", "function", "module"):
         return TRUE
+    if found.operator == "picked":
+        return disjunction(list(found.parts[::2]))
     return found
 
 
@@ -114,6 +118,8 @@ def _bool_op(node: ast.BoolOp, frame: Frame) -> Term:
     entered = len(frame.machine.path)
     for number, part in enumerate(node.values):
         term = evaluate(part, frame)
+        if term.operator == "picked":
+            term = disjunction(list(term.parts[::2]))
         if term.operator in ("object", "class", "function", "module"):
             if number == len(node.values) - 1 and not is_and and not found:
                 break
@@ -135,9 +141,19 @@ def _compare(node: ast.Compare, frame: Frame) -> Term:
     found = []
     for operator, right_node in zip(node.ops, node.comparators, strict=True):
         right = evaluate(right_node, frame)
-        found.append(compare(_COMPARISONS[type(operator)], left, right))
+        found.append(_compared(operator, left, right, frame))
         left = right
     return conjunction(found) if len(found) > 1 else found[0]
+
+
+def _compared(operator: ast.cmpop, left: Term, right: Term, frame: Frame) -> Term:
+    if is_data(right, frame) and isinstance(operator, (ast.In, ast.NotIn)):
+        found = has_key(frame.machine, left)
+        return found if isinstance(operator, ast.In) else negation(found)
+    words = _COMPARISONS[type(operator)]
+    if frame.machine.reads_dict and is_const(right) and isinstance(right.parts[0], str):
+        words = {"is": "==", "is not": "!="}.get(words, words)  # a member of an enum stands for its value
+    return compare(words, left, right)
 
 
 def _unary(node: ast.UnaryOp, frame: Frame) -> Term:
@@ -194,6 +210,8 @@ def _item(node: ast.Subscript, frame: Frame) -> Term:
     key = evaluate(node.slice, frame)
     if value == Term("fact", "environment"):
         return operation("fact", key, names=("env",))
+    if is_data(value, frame):
+        return read_key(frame.machine, key)
     if value.operator in ("list", "tuple") and is_const(key) and isinstance(key.parts[0], int):
         items = value.parts
         return items[key.parts[0]] if -len(items) <= key.parts[0] < len(items) else unknown("an item that is not there")
@@ -209,6 +227,8 @@ def _comprehension(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: F
     if len(node.generators) > 1 or not isinstance(first.target, ast.Name):
         return unknown("a comprehension over several names")
     items = evaluate(first.iter, frame)
+    if frame.machine.reads_dict and items.operator in ("list", "tuple") and len(items.parts) <= _MOST_PICKED:
+        return _picked(node, first, items, frame)
     outer = dict(frame.names)
     frame.variables += 1
     variable = f"e{frame.variables}"
@@ -218,6 +238,22 @@ def _comprehension(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: F
     frame.names = outer
     frame.variables -= 1
     return each_of("list", element, variable, items, condition)
+
+
+def _picked(
+    node: ast.ListComp | ast.GeneratorExp | ast.SetComp, first: ast.comprehension, items: Term, frame: Frame
+) -> Term:
+    """A comprehension over items that are written out: a list, or `picked` with the condition of each element."""
+    assert isinstance(first.target, ast.Name)
+    outer, found = dict(frame.names), []
+    for item in items.terms:
+        frame.names[first.target.id] = item
+        condition = conjunction([truth(each, frame) for each in first.ifs])
+        found += [condition, evaluate(node.elt, frame)]
+    frame.names = outer
+    if all(condition == TRUE for condition in found[::2]):
+        return bounded(Term("list", *found[1::2]))
+    return bounded(Term("picked", *found))
 
 
 def each_of(shape: str, element: Term, variable: str, items: Term, condition: Term) -> Term:

@@ -6,7 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.refresher.conditions_expressions import each_of, evaluate
-from trl_lint.knowledge.refresher.conditions_state import merge_heaps, merge_names
+from trl_lint.knowledge.refresher.conditions_raw import is_data
+from trl_lint.knowledge.refresher.conditions_state import CONFIG, merge_heaps, merge_names
 from trl_lint.knowledge.refresher.conditions_terms import TRUE, Term, conjunction, const, is_const, negation, unknown
 from trl_lint.python.default_text import last_name
 
@@ -158,7 +159,10 @@ def written(body: list[ast.stmt], frame: Frame) -> tuple[set[str], set[tuple[str
                     attributes.add((owner.parts[0], node.attr))
             elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
                 base = node.value
-                if isinstance(base, ast.Name):
+                is_dict = isinstance(base, ast.Name) and is_data(frame.names.get(base.id, TRUE), frame)
+                if is_dict and isinstance(node.slice, ast.Constant):
+                    attributes.add((CONFIG, str(node.slice.value)))
+                elif isinstance(base, ast.Name) and not is_dict:
                     names.add(base.id)
                 elif isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
                     owner = frame.names.get(base.value.id)

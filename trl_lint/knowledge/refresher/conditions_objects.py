@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
+from trl_lint.knowledge.refresher.conditions_raw import field_of
 from trl_lint.knowledge.refresher.conditions_source import ClassSource
 from trl_lint.knowledge.refresher.conditions_state import CONFIG, Closure, Frame, Machine
 from trl_lint.knowledge.refresher.conditions_terms import Term, const, is_const, operation, unknown
@@ -31,7 +32,7 @@ def read_attribute(value: Term, name: str, frame: Frame) -> Term:
     if value.operator == "module":
         return global_value(machine, value.parts[0], name)
     if value.operator == "class":
-        return _class_attribute(machine, value, name)
+        return read_class(machine, value, name)
     if machine.has_blocks and value.operator == "field":
         return read_setting(machine, f"{value.parts[0]}.{name}")
     if name in _RUN_OBJECTS:
@@ -61,6 +62,8 @@ def initial(machine: Machine, owner: str, name: str, frame: Frame | None = None)
             continue
         if name in each.fields and owner in machine.made:
             return read_setting(machine, f"{machine.made[owner]}.{name}")
+        if name in each.fields and owner == CONFIG and machine.reads_dict:
+            return field_of(machine, each, name, each.fields[name])
         if name in each.fields and owner == CONFIG:
             return _field(machine, owner, name, sources.external_bases(cls))
         if name in each.values:
@@ -89,7 +92,7 @@ def _field(machine: Machine, owner: str, name: str, bases: list[str]) -> Term:
     return Term("field", name)
 
 
-def _class_attribute(machine: Machine, value: Term, name: str) -> Term:
+def read_class(machine: Machine, value: Term, name: str) -> Term:
     cls = machine.sources.class_at(value.parts[0])
     if cls is None:
         return unknown("a call into another package")
@@ -97,7 +100,9 @@ def _class_attribute(machine: Machine, value: Term, name: str) -> Term:
         if isinstance(each, ClassSource) and name in each.values:
             return _constant(machine, each.module, each.values[name])
         if isinstance(each, ClassSource) and name in each.functions:
-            return machine.function(Closure(each.module, each.functions[name], each, None), None)
+            is_bound = any(last_name(d) == "classmethod" for d in each.functions[name].decorator_list)
+            closure = Closure(each.module, each.functions[name], each, None)
+            return machine.function(closure, value if is_bound and machine.reads_dict else None)
     if name == "__name__":
         return const(cls.name)
     return unknown("an attribute of a class")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from trl_lint.knowledge.refresher.conditions_declared import is_model
 from trl_lint.knowledge.refresher.conditions_expressions import evaluate
+from trl_lint.knowledge.refresher.conditions_models import facts_of_model
 from trl_lint.knowledge.refresher.conditions_source import Source, Sources
 from trl_lint.knowledge.refresher.conditions_state import CONFIG, TRAINER, Closure, Found, Frame, Machine
 from trl_lint.knowledge.refresher.conditions_statements import block, call_function
@@ -22,15 +24,17 @@ NOTHING = _NOTHING  # the function that stands for what is in none
 class Program(NamedTuple):
     """Where a program checks its settings.
 
-    `place` is `module:function`, `module:Class` (its constructor) or `module:` (what the module does when it is
-    started, from the line on that parses the arguments); a star at the end of the module for all that begin so.
-    `owner` is the name by which it is asked, "" for that of the module. `assumed`: parameters and attributes that the
-    caller decides, as expressions over `config`.
+    `place` is `module:function`, `module:Class` (its constructor), `module:Model` of pydantic that a config file is
+    read into, or `module:` (what the module does when it is started, from the line on that parses the arguments); a
+    star at the end of the module for all that begin so. `owner` is the name by which it is asked, "" for that of
+    the module. `assumed`: parameters and attributes that the caller decides, as expressions over `config`.
+    `hidden`: keys of a model that no file has.
     """
 
     place: str
     owner: str = ""
     assumed: tuple[tuple[str, str], ...] = ()
+    hidden: tuple[str, ...] = ()
 
 
 def facts_of_program(sources: Sources, program: Program) -> list[tuple[str, str, list[Found]]]:
@@ -39,18 +43,21 @@ def facts_of_program(sources: Sources, program: Program) -> list[tuple[str, str,
     found = []
     for each in sorted(sources.modules):
         if each == module or (module.endswith("*") and each.startswith(module[:-1])):
-            facts = _facts(sources, sources.modules[each], name, dict(program.assumed))
+            facts = _facts(sources, sources.modules[each], name, program)
             if facts:
                 found.append((program.owner or each, each, facts))
     return found
 
 
-def _facts(sources: Sources, source: Source, name: str, assumed: dict[str, str]) -> list[Found]:
+def _facts(sources: Sources, source: Source, name: str, program: Program) -> list[Found]:
+    model = source.classes.get(name)
+    if model is not None and is_model(sources, model):
+        return facts_of_model(sources, model, program.hidden)
     machine = Machine(sources, lambda reference, field: False, has_blocks=True)
     root = Term("object", CONFIG)
     closure = Closure(source.name, NOTHING, None, None)
     frame = Frame(machine, closure, {"config": root})
-    terms = {each: evaluate(ast.parse(text, mode="eval").body, frame) for each, text in assumed.items()}
+    terms = {each: evaluate(ast.parse(text, mode="eval").body, frame) for each, text in program.assumed}
     machine.facts = []
     machine.assumed = terms
     if not name:

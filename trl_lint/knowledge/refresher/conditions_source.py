@@ -173,6 +173,11 @@ class Sources:
         names = [each.partition(":")[2] if isinstance(each, str) else each.name for each in self.order(cls)]
         return bool(_ENUMS & set(names))
 
+    def is_text(self, cls: ClassSource) -> bool:
+        """Whether the members of an enum are texts, so that they equal their values."""
+        names = [each.partition(":")[2] if isinstance(each, str) else each.name for each in self.order(cls)]
+        return bool({"str", "StrEnum", "ExplicitEnum"} & set(names))
+
     def external_bases(self, cls: ClassSource) -> list[str]:
         """The bases from other packages that may do something when an object is made."""
         neutral = {"object", "ABC", "Generic", "Protocol", "str", "Enum", "dict", "PushToHubMixin"}

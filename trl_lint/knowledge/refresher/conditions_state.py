@@ -50,6 +50,8 @@ class Machine:
         self.sources = sources
         self.may_change = may_change  # (class of another package, field): whether the class may have that field
         self.has_blocks = has_blocks  # a field may hold fields of its own, which are written `block.field`
+        self.reads_dict = False  # the config is a dict that was read from a file (`conditions_raw`)
+        self.lost = ""  # why nothing is known of that dict any more
         self.made: dict[str, str] = {}  # objects that are made of a block: the name of the block
         self.assumed: dict[str, Term] = {}  # what attributes are that no source of the package tells
         self.classes: dict[str, ClassSource] = {}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from trl_lint.knowledge.refresher.conditions_expressions import evaluate, sentence_of, truth
 from trl_lint.knowledge.refresher.conditions_loops import attempt, catch, loop, written
 from trl_lint.knowledge.refresher.conditions_objects import initial
+from trl_lint.knowledge.refresher.conditions_raw import is_data, spoil_fields, store_key
 from trl_lint.knowledge.refresher.conditions_state import CONFIG, DEEPEST, Frame, merge_heaps, merge_names
 from trl_lint.knowledge.refresher.conditions_terms import (
     FALSE,
@@ -143,7 +144,10 @@ def _statement(node: ast.stmt, frame: Frame) -> End:
         _import(node, frame)
     elif isinstance(node, ast.Delete):
         for target in node.targets:
-            store(target, unknown("del"), frame)
+            if isinstance(target, ast.Subscript) and is_data(evaluate(target.value, frame), frame):
+                store_key(machine, evaluate(target.slice, frame), NONE)
+            else:
+                store(target, unknown("del"), frame)
     elif isinstance(node, ast.Match):
         names, attributes = written([node], frame)
         frame.forget(names, attributes, "a match statement")
@@ -252,6 +256,11 @@ def _store_item(target: ast.Subscript, value: Term, frame: Frame) -> None:
     """`d["k"] = v` makes another dict of the same name: `d | {"k": v}`."""
     key = unknown("a slice") if isinstance(target.slice, ast.Slice) else evaluate(target.slice, frame)
     old = evaluate(target.value, frame)
+    if is_data(old, frame):
+        store_key(frame.machine, key, value)
+        return
+    if frame.machine.reads_dict and isinstance(target.value, ast.Name):
+        spoil_fields(old, frame.machine)  # the same dict may be a part of the config
     if is_const(key) and old.operator in ("field", "dict", "binary", "if") and isinstance(key.parts[0], str):
         item = Term("dict", key, value) if value.operator not in ("unknown", "text") else None
         new = operation("binary", old, item, names=("|",)) if item is not None else unknown("a dict changed in place")
@@ -267,6 +276,8 @@ def _replace(place: ast.expr, value: Term, frame: Frame) -> None:
         owner = evaluate(place.value, frame)
         if owner.operator == "object":
             frame.machine.heap[owner.parts[0], place.attr] = value
+    elif isinstance(place, ast.Subscript) and is_data(evaluate(place.value, frame), frame):
+        store_key(frame.machine, evaluate(place.slice, frame), value)
 
 
 def _spoil(place: ast.expr, reason: str, frame: Frame) -> None:
@@ -277,6 +288,8 @@ def _spoil(place: ast.expr, reason: str, frame: Frame) -> None:
         return
     old = evaluate(place, frame)
     _replace(place, unknown(reason), frame)
+    if frame.machine.reads_dict:
+        spoil_fields(old, frame.machine)
     if old.operator in ("field", "base"):
         for key, held in list(frame.machine.heap.items()):
             if held == old:

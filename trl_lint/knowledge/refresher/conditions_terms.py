@@ -54,7 +54,7 @@ def unknown(reason: str) -> Term:
 TRUE, FALSE, NONE = const(True), const(False), const(None)
 # Values that are no expression: they can be called or looked into, and nothing else can be said with them.
 OBJECTS = frozenset({"object", "class", "union", "function", "module"})
-NO_VALUES = OBJECTS | {"text"}  # nor is a text that is made of values compared
+NO_VALUES = OBJECTS | {"text", "picked"}  # nor is a text that is made of values compared
 _BOOLEAN_CALLS = frozenset({"isinstance", "hasattr", "any", "all", "bool"})
 _NEVER_NONE = frozenset({"binary", "list", "tuple", "set", "dict", "object", "class", "function", "len", "int", "float",
                          "str", "min", "max", "abs", "round", *_BOOLEAN_CALLS})  # fmt: skip

@@ -1,0 +1,95 @@
+"""TRL402 and TRL403: what the releases in use refuse of the config that a command of axolotl reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from trl_lint.checks._runs import naming_launches
+from trl_lint.checks.configs._asserts import Problem
+from trl_lint.checks.configs._command_keys import flag_name, is_left_alone, plugins_of
+from trl_lint.checks.configs._command_world import block_of
+from trl_lint.checks.configs._program_refusals import Reading, Settings, broken
+from trl_lint.checks.rule import Rule
+from trl_lint.checks.verdict import Level
+from trl_lint.finding import Location
+from trl_lint.grading import milder
+from trl_lint.knowledge.condition_language import UNKNOWN, Block
+from trl_lint.knowledge.conditions import has_conditions
+from trl_lint.knowledge.families import Arguments, arguments_of_kind
+from trl_lint.project import Project
+from trl_lint.project.documents import Document
+from trl_lint.project.launches import Launch
+from trl_lint.sources.nodes import find_entry
+
+
+def refused_in_document(document: Document, rule: Rule, project: Project) -> Iterator[Problem]:
+    """What the command that reads a document refuses of it, as far as it belongs to the rule."""
+    arguments = arguments_of_kind(document.kind)
+    command = document.definition.command
+    if arguments is None or not has_conditions(arguments.package, command):
+        return
+    choices = project.environment(document.path).choices
+    if arguments.package not in choices or choices[arguments.package].package.is_own:
+        return  # a working tree may be ahead of the version it states
+    launches = naming_launches(document, project)
+    whole = _settings_of(document, arguments, launches)
+    if whole is None:
+        return
+    given = _written(whole)
+    level = Level("error", bool(launches) and all(launch.is_mild for launch in launches), of_code=False)
+    settings_in = partial(_in_release, whole, command)
+    for found in broken(arguments.package, choices, settings_in, given, level, arguments.shown, stops=False):
+        keys = [key for key in found.keys if key in given]
+        if rule.code != ("TRL402" if len(found.keys) == 1 or found.is_declared else "TRL403"):
+            continue
+        if not (keys or launches) or is_left_alone(arguments, project):
+            continue
+        location, beside = _places(document, keys)
+        severity = found.verdict.severity
+        if not launches and len(keys) < len(found.keys) and not found.is_declared:
+            severity = milder(severity)  # what is not there may be added by whoever uses the file
+        yield Problem(location, found.message, severity, (*beside, *found.verdict.related))
+
+
+def _in_release(whole: Block, command: str, version: str) -> Settings:
+    return Settings(whole, (Reading(command, whole),), absent=None)
+
+
+def _settings_of(document: Document, arguments: Arguments, launches: list[Launch]) -> Block | None:
+    """What stands in the document; unknown what a command gives besides. None where the whole is not known."""
+    whole = block_of(document.mapping) if document.mapping is not None else None
+    if whole is None or any(not each.startswith(f"{arguments.package}.") for each in plugins_of(document, arguments)):
+        return None  # a plugin from elsewhere may change every setting
+    found = Block("", dict(whole))
+    for name in (*arguments.sets, *(flag for launch in launches for word in launch.args if (flag := flag_name(word)))):
+        found[name.partition("__")[0]] = UNKNOWN
+    return found
+
+
+def _written(whole: Block) -> frozenset[str]:
+    """The dotted names of all settings that are known."""
+    found = set()
+    waiting = [whole]
+    seen = {id(whole)}
+    while waiting:
+        block = waiting.pop()
+        for name, value in block.items():
+            if isinstance(value, Block) and id(value) not in seen:
+                seen.add(id(value))
+                waiting.append(value)
+            if value is not UNKNOWN:
+                found.add(f"{block.path}.{name}".lstrip("."))
+    return frozenset(found)
+
+
+def _places(document: Document, keys: list[str]) -> tuple[Location, tuple[Location, ...]]:
+    """Where a finding about several settings stands: at the last one in the text, the others beside it."""
+    entries = [entry for key in keys if (entry := find_entry(document.root, key)) is not None]
+    if not entries:
+        root = document.mapping
+        assert root is not None
+        return document.source.location(root.entries[0].key.start, root.entries[0].key.end), ()
+    entries.sort(key=lambda entry: entry.key.start)
+    places = [document.source.location(entry.key.start, entry.value.end) for entry in entries]
+    return places[-1], tuple(place._replace(message="together with this") for place in places[:-1])
