@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
+from trl_lint.checks.algorithm._tokenizers import tokenizer_name
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, Verdict, judge_releases
 from trl_lint.finding import Finding
@@ -13,9 +14,9 @@ from trl_lint.knowledge.models import habit_of
 from trl_lint.memos import per_module
 from trl_lint.project.columns import columns_of
 from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import Line, TrainerCall, is_absent
+from trl_lint.project.trainercall import TrainerCall
 from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import is_name, loader, only, possible_lines
+from trl_lint.project.trainercall.models import only
 from trl_lint.project.trainercall.running import possible_in, value_in
 from trl_lint.python.module import PythonModule
 from trl_lint.regexes import regex
@@ -88,7 +89,7 @@ class NoAssistantTokens(TrainerRule):
         datasets = columns_of(possible_in(call.given("train_dataset"), run))
         if _may_have_another(call.module) or any(name in one.names for one in datasets for name in _PREPARED):
             return None
-        named = tokenizer_name(call, run)
+        named = tokenizer_name(call, run, _HARMLESS)
         template = habit_of(named).template if named else ""
         verdict = self._judged(call, template) if template else None
         if verdict is None:
@@ -109,26 +110,6 @@ class NoAssistantTokens(TrainerRule):
 def _may_have_another(module: PythonModule) -> bool:
     """Whether a script may bring a chat template of its own, or data that is prepared already."""
     return _OTHER_TEMPLATE.search(module.text) is not None
-
-
-def tokenizer_name(call: TrainerCall, run: Run | None) -> str:
-    """The id of the model whose tokenizer a trainer certainly uses as it is; "" where that is not certain."""
-    role = "model" if is_absent(call.given("processing_class")) else "processing_class"
-    lines = possible_lines(call.lines(role), run)
-    names = {_loaded_from(line, run, is_tokenizer=role != "model") for line in lines}
-    return names.pop() if len(names) == 1 else ""
-
-
-def _loaded_from(line: Line, run: Run | None, is_tokenizer: bool) -> str:
-    if is_tokenizer and any(change.kind != "set" or change.path not in _HARMLESS for change in line.changes):
-        return ""
-    load = loader(line)
-    if load is None:
-        value = value_in(line.made, run) if is_name(line.made) and not is_tokenizer else None
-        return value if isinstance(value, str) else ""
-    name = only(load.argument("pretrained_model_name_or_path", 0), run)
-    value = value_in(name, run) if name is not None else None
-    return value if isinstance(value, str) else ""
 
 
 rule = NoAssistantTokens()
