@@ -1,0 +1,116 @@
+"""TRL727: the token that ends a text is the pad token, too, and the collator takes it out of the labels."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from trl_lint.checks._trainer_rule import TrainerRule, first_found
+from trl_lint.checks.algorithm._tokenizers import tokenizer_name
+from trl_lint.checks.drift._calls import is_unsloth
+from trl_lint.checks.verdict import Level, judge_pins
+from trl_lint.finding import Finding, Location
+from trl_lint.knowledge.models import habit_of
+from trl_lint.memos import per_module
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import Line, TrainerCall, is_absent
+from trl_lint.project.trainercall.made import Change
+from trl_lint.project.trainercall.models import possible_lines
+from trl_lint.project.trainercall.running import holds_in
+from trl_lint.python.guards import key_of
+from trl_lint.python.module import PythonModule
+
+# SFTTrainer makes transformers' collator, which sets all labels that are the pad token to -100: read in 0.9.6, 0.12.2,
+# 0.15.2 and 0.16.0. 0.16.1 has one of its own, which goes by the lengths.
+_MASKS = ">=0.7.0,<0.16.1"
+# The tokenizer stays that of its model, whatever of this is set.
+_HARMLESS = frozenset({"pad_token", "pad_token_id", "padding_side", "truncation_side", "model_max_length"})
+_SETS_PAD = ("pad_token", "add_special_tokens")
+
+
+class EndTokenMasked(TrainerRule):
+    code = "TRL727"
+    words = (b"SFTTrainer",)
+    needles = (b"eos_token",)
+
+    def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
+        if call.trainer != "trl.SFTTrainer" or call.own is not None or is_unsloth(call.module):
+            return
+        end = appended_end(call.module)
+        if end is not None and is_absent(call.given("data_collator")):
+            yield from first_found(call, lambda run: self._in_run(call, end, run))
+
+    def _in_run(self, call: TrainerCall, end: ast.expr, run: Run | None) -> Finding | None:
+        place = _same_token(call, run)
+        if place is None:
+            return None
+        verdict = judge_pins(call.project.environment(call.module.path), {"trl": _MASKS}, Level(self))
+        if verdict is None:
+            return None
+        message = (
+            "the pad token is the end of text, too, and the collator of this SFTTrainer leaves every pad token out of "
+            "the loss: the model never learns to stop after the end of text that is put behind the examples; take "
+            f"another pad token ({verdict.scope})"
+        )
+        related = (call.module.location(end, "the end of text in the data"), call.location, *verdict.related)
+        return self.finding(place, message, severity=verdict.severity, related=related)
+
+
+def _same_token(call: TrainerCall, run: Run | None) -> Location | None:
+    """Where the end of text certainly becomes the pad token of the trainer's tokenizer; None where it may not."""
+    has_none = habit_of(tokenizer_name(call, run, _HARMLESS)).pad == "none"
+    if is_absent(call.given("processing_class")):
+        return call.module.location(call.call.func) if has_none else None  # the trainer sets it so
+    lines = possible_lines(call.lines("processing_class"), run)
+    found = [_set_to_end(line, run, has_none) for line in lines]
+    return found[0] if found and None not in found else None
+
+
+def _set_to_end(line: Line, run: Run | None, has_none: bool) -> Location | None:
+    sets = [one for one in line.changes if one.kind == "other" or one.path.startswith(_SETS_PAD)]
+    if not sets or sets[-1].kind != "set" or not _is_end(sets[-1].value):
+        return None
+    last = sets[-1]
+    is_sure = not last.under or holds_in(last.under, run) is True or (has_none and _asks_for_none(last))
+    return last.location if is_sure else None
+
+
+def _is_end(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in ("eos_token", "eos_token_id")
+
+
+def _asks_for_none(change: Change) -> bool:
+    """Whether it stands under nothing but the question whether there is a pad token."""
+    if len(change.under) != 1:
+        return False
+    test, truth = change.under[0].test, change.under[0].truth
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, truth = test.operand, not truth
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.comparators[0], ast.Constant):
+        is_none = isinstance(test.ops[0], (ast.Is, ast.Eq)) and test.comparators[0].value is None
+        test, truth = test.left, not truth if is_none else truth
+    return isinstance(test, ast.Attribute) and test.attr in ("pad_token", "pad_token_id") and not truth
+
+
+@per_module
+def appended_end(module: PythonModule) -> ast.expr | None:
+    """The first place where the end of text is joined to other text; None where the data may do without."""
+    names = {key_of(target) for node in module.of(ast.Assign) if _is_text_end(node.value) for target in node.targets}
+    found = [node for kind in (ast.BinOp, ast.FormattedValue) for node in module.of(kind) if _joins(node, names)]
+    return min(found, key=lambda node: (node.lineno, node.col_offset), default=None)
+
+
+def _joins(node: ast.expr, names: set[str]) -> bool:
+    parts: tuple[ast.expr, ...] = ()
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        parts = (node.left, node.right)
+    elif isinstance(node, ast.FormattedValue):
+        parts = (node.value,)
+    return any(_is_text_end(part) or (isinstance(part, ast.Name) and part.id in names) for part in parts)
+
+
+def _is_text_end(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "eos_token"
+
+
+rule = EndTokenMasked()
