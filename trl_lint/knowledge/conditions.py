@@ -144,23 +144,31 @@ def _at(package: str, name: str, position: int) -> tuple[Condition, ...]:
 
 @lru_cache(maxsize=256)
 def _rows(package: str, name: str) -> tuple[tuple[Condition, tuple[tuple[int, int], ...]], ...]:
+    """The facts of a class in any release, each with its stretches of releases as positions."""
     found = []
-    holder = kind = sentence = ""
+    kind = sentence = ""
     needles = (f"\t{name} ", f", {name} ")
     places = _positions(package)
-    for line in _text(package).split("\n"):
-        if line.startswith("  "):
-            if needles[0] in line or needles[1] in line:
+    for section in _holders(package):
+        if needles[0] not in section and needles[1] not in section:
+            continue  # to look at every line takes much longer, for each class anew
+        holder, *lines = section.split("\n")
+        for line in lines:
+            if not line.startswith("  "):
+                kind, _, sentence = line[1:].partition(" ")
+            elif needles[0] in line or needles[1] in line:
                 condition, _, told = line[2:].partition("\t")
                 turns = next(each for each in told.split(", ") if each.startswith(f"{name} ")).split(" ")[1:]
                 ends = [places[turn] for turn in turns] + [len(places)] * (len(turns) % 2)
                 row = Condition(kind, condition, sentence, holder)
                 found.append((row, tuple(zip(ends[::2], ends[1::2], strict=True))))
-        elif line.startswith(" "):
-            kind, _, sentence = line[1:].partition(" ")
-        else:
-            holder = line[len("at ") :]
     return tuple(found)
+
+
+@cache
+def _holders(package: str) -> list[str]:
+    """What is recorded of each function, beginning with its name."""
+    return _text(package).split("\nat ")[1:]
 
 
 @cache
@@ -170,16 +178,14 @@ def _positions(package: str) -> dict[str, int]:
 
 
 def _section(package: str, name: str) -> list[str]:
+    """The lines of a section at the head of a file."""
+    text = _text(package)
     found = []
-    is_inside = False
-    for line in _text(package).split("\n"):
-        if line.startswith(" "):
-            if is_inside:
-                found.append(line)
-        elif is_inside:
-            break
-        else:
-            is_inside = line == name
+    start = text.find(f"\n{name}\n") + len(name) + 2
+    while start > len(name) + 1 and text.startswith(" ", start):
+        end = text.find("\n", start)
+        found.append(text[start:end])
+        start = end + 1
     return found
 
 

@@ -11,7 +11,6 @@ from functools import lru_cache
 
 from trl_lint.knowledge.condition_answers import Answers
 from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, World
-from trl_lint.knowledge.condition_names import deciding
 from trl_lint.knowledge.conditions import Condition, conditions_of, is_recorded
 from trl_lint.records import NamedTuple
 
@@ -69,6 +68,8 @@ class Joined:
 
     def rests_on(self, names: frozenset[str]) -> frozenset[str]:
         """The fields as given on which fields after the base rest."""
+        from trl_lint.knowledge.condition_names import deciding
+
         found: set[str] = set()
         for name in names:
             if not name.startswith("base."):
@@ -101,6 +102,8 @@ class _Given(Joined):
         return UNKNOWN
 
     def rests_on(self, names: frozenset[str]) -> frozenset[str]:
+        from trl_lint.knowledge.condition_names import deciding
+
         found: set[str] = set()
         for name in names:
             rule = self._set.get(name)

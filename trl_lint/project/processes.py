@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from trl_lint.knowledge.commands import builtin_config
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import Setting, of_document, of_flag
 from trl_lint.project.runs import Run
@@ -65,6 +64,8 @@ def _of_trl(run: Run) -> Setting | Missing:
         config = of_document(run.recipe, "accelerate_config")
     if not isinstance(config, Setting) or not isinstance(config.value, str):
         return UNKNOWN
+    from trl_lint.knowledge.commands import builtin_config
+
     builtin = builtin_config(config.value)
     if builtin is not None and run.accelerate is None:
         return Setting(builtin, "accelerate", config.location)

@@ -15,10 +15,9 @@ from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
-from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 
-_TRAINING_CLASS = regex(r"(?:Config|TrainingArguments)$")
+_TRAINING_CLASS = ("Config", "TrainingArguments")  # how their names end
 # Configs that are not those of a trainer.
 _OTHER_CONFIGS = frozenset(
     {"ModelConfig", "DatasetMixtureConfig", "LoraConfig", "BitsAndBytesConfig", "GenerationConfig", "PeftConfig"}
@@ -97,7 +96,7 @@ def training_class(fields: Fields) -> str:
 def _is_training_class(dotted: str) -> bool:
     name = dotted.rpartition(".")[2]
     is_ours = dotted.partition(".")[0] in ("trl", "transformers")
-    return is_ours and _TRAINING_CLASS.search(name) is not None and name not in _OTHER_CONFIGS
+    return is_ours and name.endswith(_TRAINING_CLASS) and name not in _OTHER_CONFIGS
 
 
 def scripts_of_configs(path: str, project: Project) -> list[Script]:
@@ -128,7 +127,7 @@ def _config_calls(
 
 @per_module
 def _calls_named_as_configs(module: PythonModule) -> list[ast.Call]:
-    return [call for call in module.calls if _TRAINING_CLASS.search(key_of(call.func))]
+    return [call for call in module.calls if key_of(call.func).endswith(_TRAINING_CLASS)]
 
 
 def _reads_arguments(module: PythonModule) -> bool:

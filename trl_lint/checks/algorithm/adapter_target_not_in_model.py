@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding
 from trl_lint.grading import Evidence, graded
-from trl_lint.knowledge.architectures import adapted_names, default_targets, is_composed, parameter_names
 from trl_lint.knowledge.histories import releases
-from trl_lint.knowledge.models import Family, family_of
 from trl_lint.memos import per_module
 from trl_lint.project import Project
 from trl_lint.project.stack import environment_at
@@ -21,6 +20,9 @@ from trl_lint.project.trainercall import Line, Made, TrainerCall, is_absent, tra
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
 from trl_lint.words import listed
+
+if TYPE_CHECKING:
+    from trl_lint.knowledge.models import Family
 
 _TRANSFORMERS = "models/transformers"
 _MOST_SHOWN = 8
@@ -95,6 +97,8 @@ class AdapterTargetNotInModel(Rule):
         chosen = environment.choices.get("peft") if environment is not None else None
         if chosen is None:
             return
+        from trl_lint.knowledge.architectures import default_targets
+
         verdict = judge_releases(chosen, lambda version: default_targets(kind, version) == (), Level(self))
         if verdict is not None and adapter.has_own_layers:
             yield self.finding(
@@ -111,7 +115,11 @@ def _adapters(call: TrainerCall) -> Iterator[Adapter]:
     lines = call.lines("model")
     names = {_identifier(line, call) for line in lines}
     identifier = names.pop() if len(names) == 1 else ""
-    family = family_of(identifier) if identifier else None
+    if not identifier:
+        return
+    from trl_lint.knowledge.models import family_of
+
+    family = family_of(identifier)
     if family is None:
         return
     given = [made for made in call.given("peft_config") if made.kind != "absent" and not made.is_none]
@@ -176,6 +184,8 @@ def _is_target(text: ast.Constant, module: PythonModule) -> bool:
 @lru_cache(maxsize=256)
 def known_names(family: str) -> frozenset[str]:
     """The names of layers that a family has had in any release; none where it has parts of other families."""
+    from trl_lint.knowledge.architectures import adapted_names, is_composed, parameter_names
+
     found: set[str] = set()
     for version in releases(_TRANSFORMERS):
         names = adapted_names(family, version)
@@ -188,6 +198,8 @@ def known_names(family: str) -> frozenset[str]:
 
 def _shown_names(family: str) -> frozenset[str]:
     """The linear layers of the newest release, without heads and embeddings."""
+    from trl_lint.knowledge.architectures import adapted_names
+
     names = adapted_names(family, releases(_TRANSFORMERS)[-1]) or frozenset()
     embeddings = ("embed", "wte", "wpe", "word_")
     return frozenset(name for name in names - _HEADS if not name.startswith(embeddings))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from trl_lint.checks._phrases import places
 from trl_lint.checks._trainers import uses_trainer
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
@@ -65,6 +64,8 @@ class BatchNotDivisibleByGenerations(Rule):
         if isinstance(run.processes, Setting) and "processes" in fault.message:
             said.append(("processes", run.processes))
         place = place_of(run, said)
+        from trl_lint.checks._phrases import places
+
         related = tuple(other for other in places(said) if other[:3] != place[:3])
         yield self.finding(
             place,

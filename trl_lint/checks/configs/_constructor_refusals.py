@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trl_lint.checks._own_copy import is_shadowed
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding
@@ -21,7 +20,6 @@ from trl_lint.project.stack import Choice, choices_at
 from trl_lint.python.guards import is_expected_to_fail
 from trl_lint.python.names import is_from
 from trl_lint.python.values import argument
-from trl_lint.python.version_guards import is_guarded
 from trl_lint.records import NamedTuple
 
 # The classes whose constructors are looked at: a test compares them with what is recorded.
@@ -98,6 +96,9 @@ def refusals(site: Site, rule: Rule) -> Iterator[Finding]:
         verdict = judge_releases(chosen, found.__contains__, Level(rule))
         if verdict is None or is_expected_to_fail(site.module, site.call):
             return
+        from trl_lint.checks._own_copy import is_shadowed
+        from trl_lint.python.version_guards import is_guarded
+
         if is_guarded(site.module, site.call, is_narrowed=True):
             return
         if is_shadowed(chosen, site.module.path, site.project, name):

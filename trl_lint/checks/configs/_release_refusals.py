@@ -10,7 +10,6 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._phrases import either
 from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, said_of, started_at
 from trl_lint.checks.verdict import Level, Verdict, judge_releases
 from trl_lint.knowledge.condition_language import parse
@@ -129,4 +128,6 @@ def _allowed(condition: str) -> str:
     if not isinstance(tree.left, (ast.Name, ast.Attribute)) or not isinstance(items, (ast.Tuple, ast.List, ast.Set)):
         return ""
     values = [str(item.value) for item in items.elts if isinstance(item, ast.Constant)]
+    from trl_lint.checks._phrases import either
+
     return either(f"`{value}`" for value in values[:_MOST_VALUES]) if len(values) == len(items.elts) else ""

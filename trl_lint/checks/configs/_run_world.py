@@ -18,7 +18,6 @@ from trl_lint.project.effective import Setting, as_bool, as_number, of_default
 from trl_lint.project.runs import default_text
 from trl_lint.python.values import argument
 from trl_lint.sources.nodes import Mapping, Scalar, Sequence
-from trl_lint.sources.placeholders import is_blank
 
 if TYPE_CHECKING:
     from trl_lint.checks.configs._conditions import Read
@@ -117,6 +116,8 @@ class RunWorld:
             return UNKNOWN  # `no` in YAML is a trap of its own
         if not isinstance(value, str) or said.origin in ("script", "default"):
             return value
+        from trl_lint.sources.placeholders import is_blank
+
         if is_blank(value, name) or value.lower() in _NO_VALUE:
             return UNKNOWN
         kind = self._default(name)

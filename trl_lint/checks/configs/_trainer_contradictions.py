@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._phrases import places
-from trl_lint.checks._runs import is_overridden
 from trl_lint.checks._trainers import library_trainer, only_trainer, uses_trainer
 from trl_lint.checks.configs._conditions import Read, all_hold
 from trl_lint.checks.verdict import Level, Verdict, judge_releases
@@ -114,6 +112,8 @@ def _found(
     place = next((setting.location for _, setting in said if setting.location is not None), None)
     if place is None:
         return None  # nobody wrote any of it
+    from trl_lint.checks._phrases import places
+
     related = places((name.rpartition(":")[2], setting) for name, setting in said if setting.location != place)
     message = worded(row, dict(said), verdict)
     return Found(place, message, verdict.severity, (*related, *where, *verdict.related))
@@ -188,6 +188,8 @@ def _of_document(document: Document | None, path: str) -> Setting | Missing:
 def _of_accelerate(run: Run, path: str) -> Setting | Missing:
     """A key of the accelerate config, where no option of the launcher replaces it and no file of DeepSpeed does."""
     config = run.accelerate
+    from trl_lint.checks._runs import is_overridden
+
     if config is None or is_overridden(run.launch, config, path) or run.launch.hides_options():
         return UNKNOWN
     if path.startswith("deepspeed_config.") and run.deepspeed is not None:

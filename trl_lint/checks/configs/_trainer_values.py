@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks._phrases import either
 from trl_lint.checks._trainers import uses_trainer
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge_releases
@@ -46,6 +45,8 @@ def refused_values(run: Run, rule: Rule) -> Iterator[Refused]:
 
             if is_blank(said.value, field):
                 continue
+            from trl_lint.checks._phrases import either
+
             known = either(f"`{value}`" for value in found.allowed if value.lower() not in ("true", "false"))
             message = (
                 f"`{field}` cannot be `{said.value}`: choose {known}; the trainer stops {found.fails} ({verdict.scope})"

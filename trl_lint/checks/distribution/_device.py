@@ -14,7 +14,6 @@ from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import call_sites
-from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FUNCTIONS, FunctionNode, PythonModule
 from trl_lint.python.values import argument, default_of, is_none
 from trl_lint.regexes import regex
@@ -230,5 +229,7 @@ def edit_device(site: Site, conflict: Conflict) -> Fix | None:
     """Give the factory the device it lacks; none where no name in scope is certain to have it."""
     if not conflict.remedy or argument(site.call, "device") is not ABSENT:
         return None
+    from trl_lint.python.islands import rewrite, with_keyword
+
     edit = rewrite(site, site.call, lambda call: with_keyword(call, "device", conflict.remedy))
     return Fix(f"Add `device={conflict.remedy}`", "safe", (edit,)) if edit is not None else None

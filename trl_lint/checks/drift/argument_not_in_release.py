@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._own_copy import is_shadowed
 from trl_lint.checks.drift._arity import misfit
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, signature_of
 from trl_lint.checks.drift._classes import Callee
@@ -66,6 +65,8 @@ class ArgumentNotInRelease(Rule):
         found = misfit(call, callee, known, module, self)
         if found is None or is_guarded(module, call, is_narrowed=True):
             return
+        from trl_lint.checks._own_copy import is_shadowed
+
         if not is_shadowed(known[callee.package], module.path, project, callee.name):
             place = module.location(found.node)
             verdict = found.verdict
@@ -129,6 +130,8 @@ class ArgumentNotInRelease(Rule):
         if lack is None or is_guarded(module, call, is_narrowed=True):
             return None
         verdict = lack.verdict
+        from trl_lint.checks._own_copy import is_shadowed
+
         if is_shadowed(known[callee.package], module.path, project, callee.name, name):
             return None
         if verdict.only_old:  # a floor that is too low: one sentence about it in a file is enough

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._own_copy import is_shadowed
 from trl_lint.checks.drift._calls import known_calls
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._defaults import Drift, Given, drifts
@@ -96,6 +95,8 @@ def belonging(run: Run, project: Project) -> list[Drift]:
     """The drifts that are worth telling, of packages of which the project neither is a copy nor has one."""
 
     def is_own(chosen: Choice) -> bool:
+        from trl_lint.checks._own_copy import is_shadowed
+
         return chosen.package.is_own or is_shadowed(chosen, run.parser.path, project, chosen.package.name)
 
     return [drift for drift in run.found if is_worth_it(drift, run.known) and not is_own(run.known[drift.row.package])]

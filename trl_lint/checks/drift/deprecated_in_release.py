@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from trl_lint.checks._own_copy import is_shadowed
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, parameter, signature_of
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._past import Elsewhere, Past
@@ -122,6 +121,8 @@ def is_ours(chosen: Choice, module: PythonModule, node: ast.AST, project: Projec
     """Whether the deprecation is for this file to act on: it is not in the package itself, and not on purpose."""
     if chosen.package.is_own or is_guarded(module, node, is_narrowed=True):
         return False
+    from trl_lint.checks._own_copy import is_shadowed
+
     return not is_shadowed(chosen, module.path, project, chosen.package.name)
 
 

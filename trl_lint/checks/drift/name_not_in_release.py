@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from trl_lint.checks._own_copy import is_shadowed
 from trl_lint.checks.drift._classes import root_of
 from trl_lint.checks.drift._members import judge_read, reads
 from trl_lint.checks.drift._wording import did_you_mean, next_release, sentence
@@ -59,6 +58,8 @@ class NameNotInRelease(Rule):
                 continue
             told.add(key)  # the first one stops the program
             verdict, message = found
+            from trl_lint.checks._own_copy import is_shadowed
+
             if not is_shadowed(known[read.owner.package], module.path, project, read.owner.name, read.node.attr):
                 place = name_location(module, read.node)
                 yield self.finding(place, message, severity=verdict.severity, related=verdict.related, pin=verdict.pin)
@@ -85,6 +86,8 @@ class NameNotInRelease(Rule):
         if (missing, location) in told or (not is_import and (missing, None) in told):
             return None
         told.update(((missing, location), (missing, None)))
+        from trl_lint.checks._own_copy import is_shadowed
+
         if is_assigned(module, use.dotted) or is_shadowed(known[package], module.path, project, gone[1]):
             return None
         from trl_lint.checks.drift._imports import edit_import, target_of

@@ -61,7 +61,7 @@ def config_class(call: ast.Call, module: PythonModule) -> str | None:
 def _config_class(func: ast.expr, module: PythonModule, depth: int) -> str | None:
     for origin in sorted(module.names.origins(func)):
         package, name = origin.partition(".")[0], origin.rpartition(".")[2]
-        if package in _FRAMEWORK_ALIAS and re.search(r"(?:Config|Arguments)$", name):
+        if package in _FRAMEWORK_ALIAS and name.endswith(("Config", "Arguments")):
             return name
     if depth < 3 and isinstance(func, ast.Name):
         for node in module.tree.body:

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._runs import after_flags, recipe_launches
 from trl_lint.checks.numerics._training import (
     bool_flag,
     config_class,
@@ -96,6 +95,8 @@ class Fp16ForRl(Rule):
         if not document.definition.recipe:
             yield from self._check_deepspeed(document, root, project)
             return
+        from trl_lint.checks._runs import after_flags, recipe_launches
+
         fp16, bf16 = find_entry(root, holds.fp16), find_entry(root, holds.bf16[0])
         if fp16 is None or not is_on(fp16):
             return

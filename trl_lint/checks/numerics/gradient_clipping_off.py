@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._runs import after_flags, recipe_launches
 from trl_lint.checks.numerics._training import (
     config_class,
     is_off,
@@ -23,7 +22,6 @@ from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import calls_by_function, key_of, last_name
-from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import argument
 from trl_lint.regexes import regex
@@ -76,6 +74,8 @@ class GradientClippingOff(Rule):
             return
         transformers = site.project.environment(module.path).package("transformers")
         raises = value is None and transformers.source != "assumed" and transformers.holds(">=5.3.0") == "all"
+        from trl_lint.python.islands import rewrite, with_keyword
+
         edit = rewrite(site, site.call, lambda call: with_keyword(call, "max_grad_norm", "1.0"))
         yield self.finding(
             module.location(keyword),
@@ -181,6 +181,8 @@ class GradientClippingOff(Rule):
 
         root = document.mapping
         name = document.definition.holds.clipping
+        from trl_lint.checks._runs import after_flags, recipe_launches
+
         is_engine = not document.definition.recipe  # what it trains is said elsewhere
         entry = root.entry(name) if root is not None else None
         if entry is None or not isinstance(entry.value, Scalar) or not is_off(entry.value.value):

@@ -14,7 +14,6 @@ from __future__ import annotations
 import ast
 
 from trl_lint.missing import UNKNOWN
-from trl_lint.project.columns.files import rows_of_file
 from trl_lint.project.columns.known import NOTHING_KNOWN, Columns, doubtful, uncertain, with_more, without
 from trl_lint.project.columns.returned import Rows, either, keys_of_dict, returned_rows
 from trl_lint.project.trainercall.entries import keywords
@@ -121,6 +120,8 @@ def _loaded(made: Made) -> Columns:
     if name in _BUILDERS:
         if not _is_plain(made, "data_files"):
             return nothing
+        from trl_lint.project.columns.files import rows_of_file
+
         files = _files(made.argument("data_files"))
         module, project = made.frame.module, made.frame.resolver.project
         rows = [rows_of_file(module, name, file, project) for file in files or ()]

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from trl_lint.memos import per_module
-from trl_lint.project.callers import files_calling, has_more_files, may_import
 from trl_lint.project.modules import imported_name
 from trl_lint.project.trainercall import calls, entries
 from trl_lint.project.trainercall.made import Frame, Made, Options, Resolver
@@ -132,6 +131,8 @@ def _modules_calling(
     project = resolver.project
     if is_method or not module.path.endswith(".py"):
         return
+    from trl_lint.project.callers import files_calling, has_more_files, may_import
+
     asked = 0
     for path in files_calling(f"{name}(", project):
         if path == module.path or not may_import(path, module.path, project):
