@@ -80,3 +80,41 @@ def test_recorded_conditions_are_answered_as_they_are_evaluated() -> None:
             seen.add(repr(expected[0]))
         world.drift()
     assert seen == {"True", "False", "UNKNOWN", "CRASH"}
+
+
+def test_other_runs_share_answers_that_rest_on_plain_values() -> None:
+    common = Answers()
+    assert Answers(common).truth("a > 1 or b > 1", Given(a=2)) is True
+    other = Given(a=2)
+    assert Answers(common).truth("a > 1 or b > 1", other) is True
+    assert other.asked == ["a"]  # compared with what was read before, and not read once more to evaluate
+
+
+def test_objects_and_lists_stay_with_the_run_that_read_them() -> None:
+    import gc
+    import weakref
+
+    class Listed(list[object]):
+        pass
+
+    common, given = Answers(), Listed([1])
+    own = Answers(common)
+    for _ in range(2):
+        assert own.truth("len(a) == 1", Given(a=given)) is True
+        assert own.value("is_local(a)", Given(a=given)) is UNKNOWN
+    kept = weakref.ref(given)
+    del own, given
+    gc.collect()
+    assert kept() is None
+
+
+def test_recorded_conditions_are_answered_for_one_run_after_the_other() -> None:
+    texts = [each.condition for each in conditions_of("transformers", "TrainingArguments", "5.23.0")]
+    common, chance, seen = Answers(), random.Random(5), set()
+    for _ in range(30):
+        world, own = Drifting(chance), Answers(common)
+        for text in texts:
+            expected = truth_of(text, world), value_of(text, world)
+            assert repr((own.truth(text, world), own.value(text, world))) == repr(expected), text
+            seen.add(repr(expected[0]))
+    assert seen == {"True", "False", "UNKNOWN", "CRASH"}

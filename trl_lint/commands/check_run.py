@@ -134,7 +134,6 @@ class CheckRun:
         return self._outcome(results, contents or {}, {}, {}, [], [])
 
     def _repaired(self) -> Outcome:
-        gc.enable()  # every round leaves a state of the project behind
         from trl_lint.fixes.repair import repair
         from trl_lint.fixes.write import unwritable
 

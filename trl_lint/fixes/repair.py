@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 
 from trl_lint import tracked
@@ -17,6 +18,8 @@ from trl_lint.sources import SourceError, SourceFile
 _MAX_ROUNDS = 10
 # Each refused fix costs a few runs of the engine to be told from its neighbours.
 _MAX_CHECKS = 200
+# Two are needed, to compare them. To look for cycles takes longer than the check of some files.
+_STATES_AT_ONCE = 2
 
 Check = Callable[[dict[str, bytes], "Earlier | None"], "Result"]
 
@@ -63,6 +66,8 @@ class _Loop:
 
     def _run_check(self, contents: dict[str, bytes], earlier: Earlier | None) -> Result:
         self._checks += 1
+        if self._checks > _STATES_AT_ONCE:
+            gc.collect()  # every check but the last one has left a state of the project behind
         with tracked.recording(tracked.Record()):
             return self._check(contents, earlier)
 

@@ -1,7 +1,8 @@
-"""What conditions come to in worlds that differ little: the same run with one release after the other.
+"""What conditions come to in worlds that differ little: one run with release after release, or runs that are alike.
 
-Of a hundred releases most say the same, and have the same defaults. So what was read to answer a condition is kept with
-the answer, and it is evaluated anew only where something of that is different.
+Of a hundred releases most say the same, and have the same defaults; the scripts of a project give the same arguments.
+So what was read to answer a condition is kept with the answer, and it is evaluated anew only where something of that is
+different.
 """
 
 from __future__ import annotations
@@ -18,32 +19,55 @@ _MOST_ANSWERS = 8  # of one condition that are compared before it is evaluated
 
 
 class Answers:
-    """Truths and values of conditions that were worked out before. They are those of `truth_of` and `value_of`."""
+    """Truths and values of conditions that were worked out before. They are those of `truth_of` and `value_of`.
 
-    def __init__(self) -> None:
+    `common` are shared with other runs: they get the answers that rest on plain values alone. An object, or a list,
+    belongs to one run, and must not outlive it.
+    """
+
+    def __init__(self, common: Answers | None = None) -> None:
         self._truths: dict[str, _Known] = {}
         self._values: dict[str, _Known] = {}
+        self._common = common or self
 
     def truth(self, text: str, world: World) -> object:
         """True, False, UNKNOWN or CRASH."""
-        return _answer(self._truths, text, world, truth_of)
+        return _answer(self._truths, self._common._truths, text, world, truth_of)
 
     def value(self, text: str, world: World) -> object:
         """A plain value, UNKNOWN or CRASH."""
-        return _answer(self._values, text, world, value_of)
+        return _answer(self._values, self._common._values, text, world, value_of)
 
 
-def _answer(known: dict[str, _Known], text: str, world: World, evaluate: Callable[[str, World], object]) -> object:
-    answers = known.setdefault(text, [])
-    for reads, answer in reversed(answers):
-        if all(_is_same(getattr(world, how)(*arguments), read) for how, arguments, read in reads):
-            return answer
+def _answer(
+    own: dict[str, _Known],
+    common: dict[str, _Known],
+    text: str,
+    world: World,
+    evaluate: Callable[[str, World], object],
+) -> object:
+    for known in (common, own) if own is not common else (own,):
+        for reads, answer in reversed(known.get(text, ())):
+            if all(_is_same(getattr(world, how)(*arguments), read) for how, arguments, read in reads):
+                return answer
     recording = _Recording(world)
     found = evaluate(text, recording)
+    answers = (common if _is_plain(found) and all(map(_is_plain_read, recording.reads)) else own).setdefault(text, [])
     if len(answers) == _MOST_ANSWERS:
         del answers[0]
     answers.append((recording.reads, found))
     return found
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, _PLAIN)
+
+
+def _is_plain_read(read: _Read) -> bool:
+    _, arguments, found = read
+    return _is_plain(found) and all(
+        all(map(_is_plain, each)) if isinstance(each, tuple) else _is_plain(each) for each in arguments
+    )
 
 
 def _is_same(one: object, other: object) -> bool:

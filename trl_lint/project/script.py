@@ -135,6 +135,7 @@ def _reads_arguments(module: PythonModule) -> bool:
     return any(key_of(call.func).rpartition(".")[2] in ("TrlParser", "HfArgumentParser") for call in module.calls)
 
 
+@per_module
 def _assigned(module: PythonModule) -> list[tuple[str, Setting]]:
     """The attributes that a script assigns to by name, and the keywords of `replace(…)` calls."""
     found = []

@@ -163,7 +163,7 @@ def _of_package(run: Run, speaker: Speaker, asked: str) -> Iterator[ByRelease]:
         return  # the main branch may have changed its mind
     others = run.choices.newest(PACKAGES)
     found: dict[tuple[str, str], ByRelease] = {}
-    about = Asked(asked, _Concerning(run, speaker).__getitem__, Answers())
+    about = Asked(asked, _Concerning(run, speaker).__getitem__, Answers(_common_answers(run.project)))
     values: Values = {}
     for version in chosen.releases:
         world = world_of(run, speaker, {**others, asked: version}, values)
@@ -172,6 +172,12 @@ def _of_package(run: Run, speaker: Speaker, asked: str) -> Iterator[ByRelease]:
             if about.answers.truth(said.condition, statement.world) is True:
                 found.setdefault((said.holder, said.sentence), {}).setdefault(version, statement)
     yield from found.values()
+
+
+@per_project
+def _common_answers(project: Project) -> Answers:
+    """What conditions came to for earlier runs of a project."""
+    return Answers()
 
 
 def _statements(run: Run, speaker: Speaker, world: RunWorld, asked: Asked) -> Iterator[Statement]:
