@@ -374,7 +374,7 @@ def test_notebooks():
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("/nowhere/t.py", 'import os\n\nos.system("python t.py")\n# python t.py\n'),
+        ("/nowhere/t.py", 'import os\n\nos.remove("python t.py")\n# python t.py\n'),
         ("/nowhere/t.py", '"""Python 3.10 is required. python is slow."""\n'),
         ("/nowhere/a.md", "```python\npython = 1\n```\n\n    python t.py\n"),
         ("/nowhere/start", "python t.py\n"),

@@ -66,12 +66,17 @@ class Verdict(NamedTuple):
 
 
 def judge(
-    choices: Choices, points: ChangePoints, ask: Lookup, level: Level | Severity | Rule, named: str
+    choices: Choices,
+    points: ChangePoints,
+    ask: Lookup,
+    level: Level | Severity | Rule,
+    named: str,
+    may_be_new: bool = True,
 ) -> Verdict | None:
     """Ask whether something is there in every release the pins allow; None where it is, or where nobody knows.
 
     `points`: the positions at which the answer may change, by package. `named`: the package whose releases are named
-    where all releases of all packages lack it.
+    where all releases of all packages lack it. `may_be_new`: the main branch may have what no release has had.
     """
     concerned = {name: choices[name] for name in points if name in choices}
     found = absences({name: chosen.releases for name, chosen in concerned.items()}, points, ask)
@@ -87,7 +92,7 @@ def judge(
     chosen = concerned[main.package]
     if chosen.between and not main.every:
         return None  # a development version between two releases that differ
-    if chosen.is_tip and not _was_there(main.package, points, ask, concerned):
+    if chosen.is_tip and may_be_new and not _was_there(main.package, points, ask, concerned):
         return None  # what no release has had may be new
     evidence = _evidence(chosen, main.releases)
     tip = any(one.is_tip for one in concerned.values())

@@ -25,6 +25,8 @@ _MAKEFILES = frozenset({"Makefile", "makefile", "GNUmakefile"})
 _DOCKERFILE = regex(r"(?:Dockerfile|Containerfile)(?:[._-].*)?\Z|.*\.(?:dockerfile|Dockerfile)\Z")
 _SHEBANG = regex(rb"#![^\n]*\b(?:ba|z|da|k)?sh\b")
 _SCRIPT = regex(rb"\.py\b")
+# In the bytes of a Python file: without one of these it starts nothing.
+_STARTS = regex(rb"\b(?:subprocess\b|os\.(?:system|popen)\b)")
 
 
 def holds_launches(path: str) -> bool:
@@ -89,6 +91,7 @@ def _command_sources(file: SourceFile) -> Iterator[tuple[Source, list[Command], 
         source = Source(file, "python")
         programs = tuple(map(bytes.decode, needles().commands))
         yield source, documented_commands(source, programs), True
+        yield source, _started_by(file, source), False
     elif name.endswith((".md", ".markdown")):
         from trl_lint.sources.markdown import fences
         from trl_lint.sources.shell import commands
@@ -104,6 +107,21 @@ def _command_sources(file: SourceFile) -> Iterator[tuple[Source, list[Command], 
                 yield line, _notebook_commands(line), False
     else:
         yield from _whole_file(file, name)
+
+
+def _started_by(file: SourceFile, source: Source) -> list[Command]:
+    """The commands that a Python file starts; those of tests are often meant to fail."""
+    if (b"subprocess" not in file.data and b"os." not in file.data) or not _STARTS.search(file.data):
+        return []
+    from trl_lint.knowledge.needles import needles
+    from trl_lint.paths import is_test_file
+    from trl_lint.project.python_commands import started_commands
+
+    words = needles()
+    names = (*words.plain, *words.commands, b".py", b"-m")
+    if not any(name in file.data for name in names) or is_test_file(os.path.join(*file.path.split(os.sep)[-2:])):
+        return []
+    return started_commands(source)
 
 
 def _whole_file(file: SourceFile, name: str) -> Iterator[tuple[Source, list[Command], bool]]:

@@ -129,7 +129,7 @@ def broken(
             found, is_known = evaluate(assertion, versions[package], values_in(versions[package]))
             return found is None if is_known else None
 
-        verdict = judge(choices, points, ask, level, package)
+        verdict = judge(choices, points, ask, level, package, may_be_new=len(values.asked) == 1)
         if verdict is not None:
             yield Broken(message, verdict, tuple(values.asked))
 

@@ -86,7 +86,7 @@ def compose(program: Program, choices: Mapping[str, str], project: Project) -> T
             return None
         tree: Tree = {}
         for entry in entries:
-            _merge(_below(tree, entry.package), entry.body)
+            merge(_below(tree, entry.package), entry.body)
         tree.pop("hydra", None)
     except (NotUnderstoodError, OSError, SourceError, RecursionError):
         return None
@@ -218,7 +218,7 @@ class _Composer:
         if name is None:
             raise NotUnderstoodError
         self.project.files.get(name)  # programs that differ in one choice read the same, and each of them uses it
-        return _loaded(name, self.project)
+        return loaded_config(name, self.project)
 
     def _file(self, path: str) -> str | None:
         for folder in self.folders:
@@ -239,8 +239,8 @@ class _Composer:
 
 
 @per_project
-def _loaded(path: str, project: Project) -> Loaded:
-    """Raises NotUnderstoodError and SourceError."""
+def loaded_config(path: str, project: Project) -> Loaded:
+    """One config file. Raises NotUnderstoodError, SourceError and OSError."""
     from trl_lint.sources.yaml import read_yaml
 
     source = Source(project.files.get(path), "yaml")
@@ -274,17 +274,17 @@ def _below(tree: Tree, package: str) -> Tree:
     return node
 
 
-def _merge(into: Tree, body: yaml_nodes.Mapping) -> None:
+def merge(into: Tree, body: yaml_nodes.Mapping) -> None:
     """OmegaConf.merge: mappings are joined, everything else is replaced, `???` replaces nothing."""
     for merged in body.merged:
-        _merge(into, merged)
+        merge(into, merged)
     for key, node in body.entries:
         name = str(key.value)
         if isinstance(node, yaml_nodes.Mapping):
             child = into.get(name)
             if not isinstance(child, dict):
                 child = into[name] = {}
-            _merge(child, node)
+            merge(child, node)
             continue
         value = _value(node)
         if value is MISSING and name in into:

@@ -174,7 +174,8 @@ def broken(
                 return None
             return not any(about <= set(each.keys) or each.condition.sentence == sentence for each in there)
 
-        verdict = judge(choices, points, ask, level, package)
+        # A value may be allowed by now; that settings go together which never did is another matter.
+        verdict = judge(choices, points, ask, level, package, may_be_new=len(one.keys) == 1)
         if verdict is not None:
             told.add(about)
             words = _worded(f"{shown} {newest}", one, given, settings, verdict)

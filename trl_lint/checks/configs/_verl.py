@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from weakref import WeakKeyDictionary
 
@@ -16,7 +17,14 @@ from trl_lint.checks.configs._hydra import (
     read_command_line,
     tree_of,
 )
-from trl_lint.checks.configs._hydra_files import Program, compose, read_program
+from trl_lint.checks.configs._hydra_files import (
+    NotUnderstoodError,
+    Program,
+    compose,
+    loaded_config,
+    merge,
+    read_program,
+)
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import config_keys
 from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs
@@ -25,6 +33,11 @@ from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+from trl_lint.sources import SourceError
+from trl_lint.sources.nodes import Entry, Mapping, Scalar, value_of
+from trl_lint.sources.nodes import Sequence as ListNode
+from trl_lint.sources.nodes import find as find_node
 
 ENGINE = "model_engine"
 _OWN_FOLDER = ("", "config", "./config")  # how a command names the folder that verl's programs look in anyway
@@ -43,10 +56,32 @@ class Own(NamedTuple):
         return os.path.join(self.program.folder, f"{self.program.config}.yaml")
 
 
+class Over(NamedTuple):
+    """A config of the project that begins with one of a release: what it says itself, and the file that says it."""
+
+    path: str
+    body: Mapping
+
+    def values(self) -> Iterator[tuple[str, Entry]]:
+        """The dotted keys of its values, with the places of both."""
+        waiting, seen = [("", self.body)], set()
+        while waiting:
+            above, block = waiting.pop()
+            if id(block.entries) in seen:
+                continue  # an alias
+            seen.add(id(block.entries))
+            for entry in block.entries:
+                dotted = f"{above}.{entry.key.value}".lstrip(".")
+                if isinstance(entry.value, Mapping):
+                    waiting.append((dotted, entry.value))
+                else:
+                    yield dotted, entry
+
+
 class VerlRun(NamedTuple):
     """A launch with its overrides, and what they are applied to: the project's own files, or a release's (`own` None).
 
-    `choices`: the releases in use.
+    `choices`: the releases in use. `over`: what the project lays over the configuration of the release.
     """
 
     launch: Launch
@@ -54,6 +89,23 @@ class VerlRun(NamedTuple):
     module: str
     own: Own | None
     choices: Choices
+    over: Over | None = None
+
+    @property
+    def over_keys(self) -> frozenset[str]:
+        """The keys that the project's own config sets over those of the release."""
+        return frozenset(key for key, _ in self.over.values()) if self.over is not None else frozenset()
+
+    def places_over(self, keys: Sequence[str]) -> tuple[Location, ...]:
+        """Where that config sets some of these keys which the command leaves alone."""
+        over, left = self.over, set(keys) - {override.key for override in self.overrides}
+        if over is None:
+            return ()
+        return tuple(
+            Location(over.path, entry.key.start, entry.value.end, "set here")
+            for key, entry in over.values()
+            if key in left
+        )
 
     @property
     def overrides(self) -> tuple[Override, ...]:
@@ -70,7 +122,11 @@ class VerlRun(NamedTuple):
         found = tree_in_release(name, version) if name else None
         if found is None or any(_chooses_group(override, found) for override in self.line.overrides):
             return None
-        return copied(found)
+        tree = copied(found)
+        if self.over is not None:
+            merge(tree, self.over.body)
+            tree.pop("hydra", None)
+        return tree
 
 
 def is_verl(launch: Launch) -> bool:
@@ -92,7 +148,9 @@ def read_run(launch: Launch, project: Project) -> VerlRun | None:
     choices = project.environment(launch.source.path).choices
     if program is not None and path is not None:
         own = _read_own(path, program, line, project)
-        return VerlRun(launch, line, launch.module or "", own, choices) if own is not None else None
+        if own is not None:
+            return VerlRun(launch, line, launch.module or "", own, choices)
+        return _read_over(path, program, VerlRun(launch, line, _STARTED, None, choices), project)
     if (
         line.groups
         or line.config_path not in _OWN_FOLDER
@@ -103,6 +161,15 @@ def read_run(launch: Launch, project: Project) -> VerlRun | None:
 
 
 # -- the project's own files ----------------------------------------------------------------------------------------
+
+# What a script of the project imports that starts verl's own trainer with a config of its own.
+_STARTED = "verl.trainer.main_ppo"
+_STARTS_IT = rb"(?m)^from[ \t]+verl\.trainer\.main_ppo[ \t]+import[^\n]*\brun_ppo\b"
+_CHANGES_IT = (
+    rb"(?m)^[ \t]+(?:\w+(?:\.\w+){1,20}|config|cfg|conf)[ \t]*=[^=]|"
+    rb"\bOmegaConf\.(?:update|merge)\b|\bopen_dict\b|\bsetattr\b"
+)
+_VERLS_FOLDER = regex(r"(?:pkg|file)://\S*\bverl[./]trainer[./]config/?\Z")
 
 _COMPOSED: WeakKeyDictionary[Project, dict[tuple[Program, tuple[tuple[str, str], ...]], Tree | None]] = (
     WeakKeyDictionary()
@@ -135,6 +202,29 @@ def composed(program: Program, chosen: dict[str, str], project: Project) -> Tree
     if key not in known:
         known[key] = compose(program, chosen, project)
     return known[key]
+
+
+def _read_over(script: str, program: Program, run: VerlRun, project: Project) -> VerlRun | None:
+    """A run of verl's trainer with a config of the project that begins with one of verl's; None for all else."""
+    line = run.line
+    if line.groups or line.config_path not in _OWN_FOLDER or has_own_copy("verl", script, project):
+        return None
+    try:
+        files = project.files
+        if not files.fits(script, _STARTS_IT) or files.fits(script, _CHANGES_IT):
+            return None
+        path = os.path.join(program.folder, f"{line.config_name or program.config}.yaml")
+        loaded = loaded_config(path, project)
+        merge({}, loaded.body)
+    except (NotUnderstoodError, OSError, SourceError, RecursionError):
+        return None
+    names = [node.value if isinstance(node, Scalar) else None for node in loaded.defaults]
+    listed = find_node(loaded.body, "hydra.searchpath")
+    places = [str(value_of(item)) for item in listed.items] if isinstance(listed, ListNode) else []
+    if names[1:] not in ([], ["_self_"]) or loaded.header is not None or not any(map(_VERLS_FOLDER.match, places)):
+        return None
+    line = line._replace(config_name=str(names[0] or "") if names else "", config_path="")
+    return run._replace(line=line, over=Over(path, loaded.body)) if line.config_name else None
 
 
 def _is_group(override: Override, program: Program) -> bool:

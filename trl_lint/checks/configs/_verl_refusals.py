@@ -34,10 +34,12 @@ def refusals(run: VerlRun, code: str, level: Level, is_mild: bool) -> Iterator[P
     def settings_in(version: str) -> Settings | None:
         return settings_of(run, version, is_mild)
 
-    for found in broken("verl", run.choices, settings_in, words, level, "verl"):
+    written = [*words, *run.over_keys]
+    for found in broken("verl", run.choices, settings_in, written, level, "verl"):
         if code == ("TRL402" if len(found.keys) == 1 else "TRL403"):
             location, beside = places(found.keys, words, run.launch)
-            yield Problem(location, found.message, found.verdict.severity, (*beside, *found.verdict.related))
+            related = (*beside, *run.places_over(found.keys), *found.verdict.related)
+            yield Problem(location, found.message, found.verdict.severity, related)
 
 
 def settings_of(run: VerlRun, version: str, is_mild: bool) -> Settings | None:
@@ -48,7 +50,7 @@ def settings_of(run: VerlRun, version: str, is_mild: bool) -> Settings | None:
     tree = run.tree(version)
     if tree is None or any(True for _ in apply_all(tree, run.overrides)):
         return None
-    given = frozenset(override.key for override in run.overrides)
+    given = frozenset(override.key for override in run.overrides) | run.over_keys
     return settings_from(tree, version, given, is_mild)
 
 

@@ -92,7 +92,8 @@ def _development_version(run: VerlRun, project: Project) -> str:
 
 
 def _validated(launch: Launch, project: Project) -> VerlRun | None:
-    return read_run(launch, project) if launch.module in _VALIDATED else None
+    run = read_run(launch, project)
+    return run if run is not None and run.module in _VALIDATED else None
 
 
 def _is_mild(run: VerlRun) -> bool:

@@ -1,0 +1,164 @@
+"""The commands that Python files start: `subprocess.run([…])` and its kin, and `os.system("…")`.
+
+What is written out is known: literal words, names with one literal, the parts around what an f-string fills in. A list
+that the module adds to may have more words at its end; one that it changes otherwise is not read.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from trl_lint.memos import per_module
+from trl_lint.python.guards import bindings
+from trl_lint.python.module import PythonModule
+from trl_lint.regexes import regex
+from trl_lint.sources import Source, SourceError
+from trl_lint.sources.pieces import Pieces
+from trl_lint.sources.shell import Command, Word, read_commands
+from trl_lint.sources.shell_state import State
+from trl_lint.sources.shell_values import HOLE
+
+_SUBPROCESS = frozenset(
+    f"subprocess.{name}" for name in ("run", "Popen", "call", "check_call", "check_output", "getoutput")
+)
+_SHELLS = frozenset({"os.system", "os.popen", "subprocess.getoutput"})
+_ADDING = frozenset({"append", "extend"})
+_KEEPING = frozenset({"copy", "index", "count"})
+_QUOTED = regex(r"[rRuUfFbB]*(\"\"\"|'''|\"|')")
+_FILLED = regex(r"\{[^{}]*\}")
+# They decide how many processes there are and what they see: a caller that gives an environment may set them.
+_DECIDING = ("WORLD_SIZE", "CUDA_VISIBLE_DEVICES")
+
+
+def started_commands(source: Source) -> list[Command]:
+    """The commands that the calls of a Python text start, in its order; none where it cannot be parsed."""
+    try:
+        module = PythonModule(source)
+    except (SourceError, RecursionError):
+        return []
+    found: list[Command] = []
+    sets_variables = "environ" in module.text
+    for call in module.calls:
+        origins = module.names.origins(call.func)
+        if origins & (_SUBPROCESS | _SHELLS) and call.args:
+            found += _started(call, bool(origins & _SHELLS), sets_variables, module)
+    return found
+
+
+def _started(call: ast.Call, by_shell: bool, sets_variables: bool, module: PythonModule) -> Iterator[Command]:
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    state = State()
+    if "env" in given or None in given or sets_variables:
+        for name in _DECIDING:
+            state.set(name, Word(None, "", 0, 0), True)
+    if "cwd" in given:
+        state.change_directory(None)
+    if by_shell or module.value(given.get("shell")) is True:
+        yield from _of_text(call.args[0], module, state)
+    elif (words := _words(call.args[0], module)) and words[0].text:
+        command = Command(tuple(words), state.view(), state.directory, words[0].start, words[-1].end)
+        command.exec_form = True
+        yield command
+
+
+def _of_text(node: ast.expr, module: PythonModule, state: State) -> Iterator[Command]:
+    """The commands of a string that a shell gets."""
+    node = _only_value(node, module)
+    inner = _inner(node, module)
+    if inner is None:
+        return
+    start, end = inner
+    text = module.text
+    script = Pieces()
+    position = start
+    for match in _FILLED.finditer(text, start, end) if isinstance(node, ast.JoinedStr) else ():
+        script.copy(text, position, match.start())
+        script.put(HOLE, match.start(), match.end())
+        position = match.end()
+    script.copy(text, position, end)
+    yield from read_commands(script.text, script, state, original=text)
+
+
+def _inner(node: ast.expr, module: PythonModule) -> tuple[int, int] | None:
+    """Where the text of a string stands that is written as it is; None for all else."""
+    if not isinstance(node, ast.JoinedStr) and not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+        return None
+    start, end = module.span(node)
+    opening = _QUOTED.match(module.text, start, end)
+    if opening is None or not module.text.endswith(opening[1], start, end):
+        return None
+    start, end = opening.end(), end - len(opening[1])
+    text = module.text[start:end]
+    if isinstance(node, ast.Constant):
+        return (start, end) if text.replace("\\\n", "") == node.value else None
+    plain = "\\" not in text.replace("\\\n", "") and "{{" not in text and "}}" not in text and opening[1] not in text
+    return (start, end) if plain else None
+
+
+def _only_value(node: ast.expr, module: PythonModule) -> ast.expr:
+    """What a name is assigned, if that happens once; else the node itself."""
+    if isinstance(node, ast.Name):
+        values = bindings(module).get(node.id, [])
+        if len(values) == 1 and node.id not in _changes(module):
+            return values[0]
+    return node
+
+
+def _words(node: ast.expr, module: PythonModule) -> list[Word]:
+    """The words of a list; empty where they are not known from the first on."""
+    more = False
+    if isinstance(node, ast.Name):
+        values, changes = bindings(module).get(node.id, []), _changes(module)
+        more = node.id in changes
+        if len(values) != 1 or not changes.get(node.id, True):
+            return []
+        node = values[0]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        words = _words(node.left, module)
+        return [*words, *(_words(node.right, module) or [_hole(node.right, module, True)])] if words else []
+    if not isinstance(node, (ast.List, ast.Tuple)) or not node.elts:
+        return []
+    words = [_word(item, module) for item in node.elts]
+    return [*words, _hole(node.elts[-1], module, True)] if more else words
+
+
+@per_module
+def _changes(module: PythonModule) -> dict[str, bool]:
+    """The names whose lists a module changes: whether all that it does is to add to the end."""
+    found: dict[str, bool] = {}
+    for node in module.of(ast.AugAssign):
+        if isinstance(node.target, ast.Name):
+            found.setdefault(node.target.id, True)
+    for used in module.of(ast.Attribute):
+        if isinstance(used.value, ast.Name) and used.attr not in _KEEPING:
+            found[used.value.id] = found.get(used.value.id, True) and used.attr in _ADDING
+    for item in module.of(ast.Subscript):
+        if isinstance(item.value, ast.Name) and not isinstance(item.ctx, ast.Load):
+            found[item.value.id] = False
+    return found
+
+
+def _word(node: ast.expr, module: PythonModule) -> Word:
+    if "sys.executable" in module.names.origins(node):
+        return _at(node, "python", module)
+    value = module.value(node)
+    if isinstance(value, str):
+        return _at(node, value, module)
+    return _hole(node, module, isinstance(node, ast.Starred))
+
+
+def _at(node: ast.expr, text: str, module: PythonModule) -> Word:
+    start, end = module.span(node)
+    return Word(text, module.text[start:end], start, end)
+
+
+def _hole(node: ast.expr, module: PythonModule, several: bool) -> Word:
+    """A word that is not known; of an f-string, the key in front is. What the file itself was given is `"$@"`."""
+    start, end = module.span(node)
+    if isinstance(node, ast.Starred) and ast.unparse(node.value).startswith("sys.argv"):
+        return Word(None, '"$@"', start, end, several)
+    opening = _QUOTED.match(module.text, start, end) if isinstance(node, ast.JoinedStr) else None
+    if opening is not None:
+        start = opening.start(1)
+    return Word(None, module.text[start:end], start, end, several)
