@@ -53,12 +53,27 @@ class ContradictionBetweenFiles(Rule):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
         for one in refusals_in(run, self):
             yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
+        yield from self._deepspeed_alone(run)
         if not is_compared(run):
             return
         chosen = run.choices[run.config.partition(".")[0]]
         yield from self._deepspeed_twice(run)
         yield from self._deepspeed_values(run, chosen)
         yield from self._checkpointing_twice(run, chosen)
+
+    def _deepspeed_alone(self, run: Run) -> Iterator[Finding]:
+        """A batch of `deepspeed.initialize` that the processes of the run cannot share."""
+        if run.launch.program is None or run.launch.script_path is None:
+            return
+        from trl_lint.checks.configs._deepspeed_ranks import misfits
+
+        for found in misfits(run):
+            yield self.finding(
+                found.location,
+                found.message,
+                severity=Level(self, run.launch.is_documentation).severity,
+                related=(*found.related, *_where(run)),
+            )
 
     def _deepspeed_values(self, run: Run, chosen: Choice) -> Iterator[Finding]:
         """A value of the DeepSpeed config that is not the one of the training arguments."""
