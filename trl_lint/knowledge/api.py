@@ -53,7 +53,15 @@ def signature(symbol: str, versions: Mapping[str, object]) -> Signature:
 @lru_cache(maxsize=2048)
 def _signature(symbol: str, versions: tuple[tuple[str, str], ...]) -> Signature:
     found = _constructor(symbol, dict(versions), ())
-    return OPEN if found is None else found
+    return OPEN if found is None else _one_of(found)
+
+
+_signatures: dict[tuple[tuple[tuple[str, Parameter], ...], bool, int | None], Signature] = {}
+
+
+def _one_of(found: Signature) -> Signature:
+    """The same object for equal signatures: most releases accept what the one before accepted."""
+    return _signatures.setdefault((tuple(found.parameters.items()), found.open, found.positional), found)
 
 
 def _constructor(symbol: str, versions: dict[str, str], path: tuple[str, ...]) -> Signature | None:

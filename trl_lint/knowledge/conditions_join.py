@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 
 from trl_lint.knowledge.condition_answers import Answers
 from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, World
@@ -111,6 +111,20 @@ class _Given(Joined):
         return frozenset(found)
 
 
+class _Plan(NamedTuple):
+    """What some releases say of a class. Parts that are equal are one and the same object.
+
+    `bases`: from other packages, by package and name, as far as they were read. `before`: by field, what the class sets
+    before they run; `after`: what they make of it, None if that is not known. `said`: all that is said, by the package
+    that says it.
+    """
+
+    bases: tuple[tuple[str, str], ...]
+    before: Mapping[str, str]
+    after: Mapping[str, str] | None
+    said: tuple[tuple[str, tuple[Condition, ...]], ...]
+
+
 class Asked(NamedTuple):
     """Which statements are asked for: what `owner` says ("": whoever does) where `is_wanted` of the condition's text.
 
@@ -130,12 +144,12 @@ def statements(
     `world` answers for fields as they are given or by default, for arguments and facts. A release that was not read
     says nothing.
     """
-    joined = _joined(package, name, versions, world, asked)
-    for owner, base in _bases(package, name, versions):
-        for each in _wanted(owner, base, versions[owner], asked):
-            yield Statement(owner, each, joined.given())
-    for each in _wanted(package, name, versions.get(package, ""), asked):
-        yield Statement(package, each, joined)
+    plan = _plan(package, name, tuple(versions.items()))
+    joined = _joined(plan, world, asked)
+    for owner, said in plan.said:
+        seen = joined if owner == package else joined.given()
+        for each in _wanted(said, owner, asked):
+            yield Statement(owner, each, seen)
 
 
 def trainer_statements(
@@ -146,21 +160,53 @@ def trainer_statements(
     `world` answers for the fields as the config was given them. The `Trainer` of transformers, as the base of one of
     trl, sees a config of trl as `TrainingArguments` was given it.
     """
-    owner, cls = config.partition(".")[0], config.rpartition(".")[2]
-    joined = _joined(owner, cls, versions, world, asked)
-    for each in _wanted(package, name, versions.get(package, ""), asked):
+    owner, plan = _config_plan(config, versions)
+    joined = _joined(plan, world, asked)
+    for each in _wanted(_said(package, name, versions.get(package, "")), package, asked):
         yield Statement(package, each, joined if package == owner else joined.given())
 
 
-def _joined(package: str, name: str, versions: Mapping[str, str], world: World, asked: Asked | None) -> Joined:
+def all_that_is_said(
+    package: str, name: str, versions: Mapping[str, str], trainer_of: str = ""
+) -> tuple[object, ...] | None:
+    """All that these releases say in `statements`, or in `trainer_statements` where `trainer_of` is the dotted class of
+    the config: equal for releases that say the same. None where what is said may rest on the releases themselves.
+    """
+    if trainer_of:
+        plan = _config_plan(trainer_of, versions)[1]
+        said: tuple[tuple[str, tuple[Condition, ...]], ...] = (
+            (package, _said(package, name, versions.get(package, ""))),
+        )
+    else:
+        plan = _plan(package, name, tuple(versions.items()))
+        said = plan.said
+    makes = (*plan.before.values(), *(plan.after or {}).values())
+    if any("version(" in text for text in makes) or any(_names_releases(each) for _, each in said):
+        return None
+    return id(plan.before), id(plan.after), tuple((owner, id(each)) for owner, each in said)
+
+
+def _config_plan(config: str, versions: Mapping[str, str]) -> tuple[str, _Plan]:
+    owner, name = config.partition(".")[0], config.rpartition(".")[2]
+    return owner, _plan(owner, name, tuple(versions.items()))
+
+
+def _joined(plan: _Plan, world: World, asked: Asked | None) -> Joined:
+    return Joined(world, plan.before, plan.after, asked.answers if asked is not None else Answers())
+
+
+@lru_cache(maxsize=2048)
+def _plan(package: str, name: str, releases: tuple[tuple[str, str], ...]) -> _Plan:
+    versions = dict(releases)
     version = versions.get(package, "")
     bases = _bases(package, name, versions)
     after = None
     if len(bases) == 1 and len(_facts(package, name, version, _BASE)) < 2:
         ((owner, base),) = bases
-        after = _made(owner, base, versions[owner], _AFTER)
-    answers = asked.answers if asked is not None else Answers()
-    return Joined(world, _made(package, name, version, _BEFORE), after, answers)
+        after = _made(_facts(owner, base, versions[owner], _AFTER))
+    said = [(owner, _said(owner, base, versions[owner])) for owner, base in bases]
+    said.append((package, _said(package, name, version)))
+    return _Plan(tuple(bases), _made(_facts(package, name, version, _BEFORE)), after, tuple(said))
 
 
 def _bases(package: str, name: str, versions: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -192,19 +238,33 @@ def _is_plain_heir(package: str, name: str, versions: Mapping[str, str]) -> bool
     return bool(taken) and taken <= signature(ours, versions).parameters.keys()
 
 
-def _wanted(package: str, name: str, version: str, asked: Asked | None) -> list[Condition]:
-    said = _facts(package, name, version, _SPEAKING)
+def _wanted(said: tuple[Condition, ...], owner: str, asked: Asked | None) -> Sequence[Condition]:
     if asked is None:
-        return list(said)
-    return [each for each in said if asked.is_wanted(each.condition)] if asked.owner in ("", package) else []
+        return said
+    return [each for each in said if asked.is_wanted(each.condition)] if asked.owner in ("", owner) else ()
 
 
-@lru_cache(maxsize=1024)
+def _said(package: str, name: str, version: str) -> tuple[Condition, ...]:
+    return _facts(package, name, version, _SPEAKING)
+
+
+@lru_cache(maxsize=4096)
 def _facts(package: str, name: str, version: str, kinds: frozenset[str]) -> tuple[Condition, ...]:
-    return tuple(each for each in conditions_of(package, name, version) if each.kind in kinds)
+    return _one_of(tuple(each for each in conditions_of(package, name, version) if each.kind in kinds))
 
 
-@lru_cache(maxsize=512)
-def _made(package: str, name: str, version: str, kinds: frozenset[str]) -> dict[str, str]:
+@cache
+def _one_of(facts: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """The same object for equal facts: most releases say what the one before said."""
+    return facts
+
+
+@cache
+def _made(facts: tuple[Condition, ...]) -> dict[str, str]:
     """By field, what a class makes of it."""
-    return {each.sentence: each.condition for each in _facts(package, name, version, kinds)}
+    return {each.sentence: each.condition for each in facts}
+
+
+@cache
+def _names_releases(said: tuple[Condition, ...]) -> bool:
+    return any("version(" in each.condition for each in said)

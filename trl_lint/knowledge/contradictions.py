@@ -120,6 +120,12 @@ def old_names(field: str, version: str) -> tuple[tuple[str, bool], ...]:
     return tuple((row.old, holds(row.releases, version)) for row in _table().alias if row.field == field)
 
 
+@lru_cache(maxsize=256)
+def old_names_taken(version: str) -> tuple[bool, ...]:
+    """Of every old name of the table, whether a release of transformers still takes it."""
+    return tuple(holds(row.releases, version) for row in _table().alias)
+
+
 @cache
 def _table() -> _Table:
     return read_rows("semantics/contradictions.toml", _Table, "transformers")

@@ -10,12 +10,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, said_of, started_at
+from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, said_of, said_of_configs, started_at
 from trl_lint.checks.verdict import Level, Verdict, judge_releases
 from trl_lint.knowledge.condition_language import parse
 from trl_lint.knowledge.contradictions import contradictions
 from trl_lint.knowledge.ranges import holds
-from trl_lint.project.config_runs import config_runs
 
 if TYPE_CHECKING:
     from trl_lint.checks.configs._deciding import Deciding
@@ -31,8 +30,7 @@ def stated_in(run: Run, rule: Rule, told: set[Location | None]) -> Iterator[Refu
 
     `told`: the places of which the rule has told already. Configs that the script builds besides are judged each.
     """
-    for each in (run, *config_runs(run)):
-        said = said_of(each)
+    for each, said in ((run, said_of(run)), *said_of_configs(run)):
         refused = [one for one in _refusals(each, rule, said) if one.location not in told]
         yield from refused
         told = told | {one.location for one in refused}

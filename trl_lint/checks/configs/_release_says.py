@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.checks._trainers import HF_TRAINERS
-from trl_lint.checks.configs._run_world import RunWorld, Values
+from trl_lint.checks.configs._run_world import RunWorld, Values, all_that_differs
 from trl_lint.checks.configs._trainer_given import Given
 from trl_lint.checks.configs._trainers_of_run import PACKAGES, is_known, trainers_of
 from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.condition_answers import Answers
 from trl_lint.knowledge.condition_names import words_in
-from trl_lint.knowledge.conditions_join import Asked, Statement, statements, trainer_statements
+from trl_lint.knowledge.conditions_join import Asked, Statement, all_that_is_said, statements, trainer_statements
 from trl_lint.memos import per_project
 from trl_lint.project import Project
-from trl_lint.project.config_runs import ConfigRun
+from trl_lint.project.config_runs import ConfigRun, config_runs
 from trl_lint.project.effective import Setting
 from trl_lint.project.parsers import fields_of
 from trl_lint.project.runs import Run
@@ -91,9 +91,13 @@ def started_at(run: Run) -> tuple[Location, ...]:
 
 def said_of(run: Run) -> list[Said]:
     """All that the releases in use say of a run and that is true of its values."""
-    if isinstance(run, ConfigRun):
-        return list(_read(run))  # nobody else has it: it need not be remembered
     return _said(run, run.project)
+
+
+@lru_cache(maxsize=1)
+def said_of_configs(run: Run) -> list[tuple[ConfigRun, list[Said]]]:
+    """The same of each config that the script of a run builds besides; for the rules that look at one run in turn."""
+    return [(each, list(_read(each))) for each in config_runs(run)]
 
 
 @per_project
@@ -162,15 +166,22 @@ def _of_package(run: Run, speaker: Speaker, asked: str) -> Iterator[ByRelease]:
     if chosen.is_tip:
         return  # the main branch may have changed its mind
     others = run.choices.newest(PACKAGES)
-    found: dict[tuple[str, str], ByRelease] = {}
+    trainer = speaker.given.trainer if speaker.given is not None else ""
+    kind = _Kind(speaker.dotted, speaker.is_trainer, run.config if speaker.is_trainer else speaker.dotted, trainer)
+    alike = _alike(kind, asked, tuple(others.items()), tuple(chosen.releases))
     about = Asked(asked, _Concerning(run, speaker).__getitem__, Answers(_common_answers(run.project)))
     values: Values = {}
+    true: dict[str, list[Statement]] = {}
+    found: dict[tuple[str, str], ByRelease] = {}
     for version in chosen.releases:
-        world = world_of(run, speaker, {**others, asked: version}, values)
-        for statement in _statements(run, speaker, world, about):
+        first = alike[version]
+        if first not in true:
+            world = world_of(run, speaker, {**others, asked: first}, values)
+            every = _statements(run, speaker, world, about)
+            true[first] = [each for each in every if about.answers.truth(each.condition.condition, each.world) is True]
+        for statement in true[first]:
             said = statement.condition
-            if about.answers.truth(said.condition, statement.world) is True:
-                found.setdefault((said.holder, said.sentence), {}).setdefault(version, statement)
+            found.setdefault((said.holder, said.sentence), {}).setdefault(version, statement)
     yield from found.values()
 
 
@@ -178,6 +189,32 @@ def _of_package(run: Run, speaker: Speaker, asked: str) -> Iterator[ByRelease]:
 def _common_answers(project: Project) -> Answers:
     """What conditions came to for earlier runs of a project."""
     return Answers()
+
+
+class _Kind(NamedTuple):
+    """Whoever speaks alike: the class, whether it is a trainer, the class of the config, the trainer that is called."""
+
+    dotted: str
+    is_trainer: bool
+    config: str
+    trainer: str
+
+
+@lru_cache(maxsize=256)
+def _alike(kind: _Kind, asked: str, others: tuple[tuple[str, str], ...], releases: tuple[str, ...]) -> dict[str, str]:
+    """By release of a package, the first one that says the same of the same values, with the same defaults.
+
+    Of a hundred releases twenty differ, and no more need to be asked.
+    """
+    firsts: dict[object, str] = {}
+    found: dict[str, str] = {}
+    package, name = kind.dotted.partition(".")[0], kind.dotted.rpartition(".")[2]
+    for version in releases:
+        versions = {**dict(others), asked: version}
+        said = all_that_is_said(package, name, versions, kind.config if kind.is_trainer else "")
+        key = version if said is None else (said, all_that_differs(kind.config, kind.trainer, versions))
+        found[version] = firsts.setdefault(key, version)
+    return found
 
 
 def _statements(run: Run, speaker: Speaker, world: RunWorld, asked: Asked) -> Iterator[Statement]:

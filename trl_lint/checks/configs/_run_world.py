@@ -10,7 +10,7 @@ from trl_lint.checks.configs._trainer_contradictions import reader
 from trl_lint.knowledge.api import OPEN, Signature, resolve, signature
 from trl_lint.knowledge.condition_language import UNKNOWN
 from trl_lint.knowledge.condition_things import Thing
-from trl_lint.knowledge.contradictions import old_names
+from trl_lint.knowledge.contradictions import old_names, old_names_taken
 from trl_lint.knowledge.signatures import Parameter
 from trl_lint.knowledge.trainer_arguments import positions_of
 from trl_lint.missing import ABSENT, Missing
@@ -215,6 +215,17 @@ class RunWorld:
             if isinstance(said, Setting) and isinstance(backend, Setting) and backend.value == "DEEPSPEED":
                 return UNKNOWN if said.integer is None else said.integer == 3
         return UNKNOWN
+
+
+def all_that_differs(config: str, trainer: str, versions: dict[str, str]) -> tuple[object, ...]:
+    """All that the answers of worlds of one run may differ by between releases, but for the releases themselves.
+
+    `config` and `trainer` are dotted classes, `trainer` "" where there is none. Equal answers for equal results.
+    """
+    key = tuple(versions.items())
+    package = trainer.partition(".")[0]
+    of_trainer = (id(_signature(trainer, key)), positions_of(trainer, versions.get(package, ""))) if trainer else ()
+    return id(_signature(config, key)), old_names_taken(versions.get("transformers", "")), of_trainer
 
 
 def _imported(node: ast.stmt) -> list[str]:
