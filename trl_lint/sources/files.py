@@ -13,6 +13,8 @@ from trl_lint.sources.text import SourceFile, refuse_large
 from trl_lint.stamps import NO_FILE
 
 _READABLE_BYTES = 100_000_000  # above it not even a notebook full of pictures is read into memory
+# What is kept of files that are only searched: rules look for one word after the other in all of them.
+_KEPT_BYTES = 16_000_000
 
 
 def holds(data: bytes, words: str) -> bool:
@@ -31,6 +33,8 @@ class Files:
     def __init__(self, overlays: dict[str, bytes] | None = None) -> None:
         self._overlays = overlays or {}
         self._files: dict[str, SourceFile] = {}
+        self._searched: dict[str, bytes] = {}
+        self._room = _KEPT_BYTES
 
     def get(self, path: str, by: str | None = None) -> SourceFile:
         """Read a file for what it says about others; `by` is as in `tracked.note_use`. Raises OSError."""
@@ -54,12 +58,22 @@ class Files:
         return self._says(fits, pattern.decode("latin-1"), path)
 
     def _says(self, question: Callable[[bytes, str], bool], argument: str, path: str) -> bool:
-        was_open = path in self._files
-        answer = question(self.own(path).data, argument)
+        answer = question(self._data(path), argument)
         tracked.note_content(question.__name__, argument, path, answer)
-        if not was_open:
-            self.forget(path)
         return answer
+
+    def _data(self, path: str) -> bytes:
+        """The bytes of a file that is not held because of it. Raises OSError."""
+        if path in self._files:
+            return self._files[path].data
+        if path in self._searched:
+            return self._searched[path]
+        data = self.own(path).data
+        self.forget(path)
+        if len(data) <= self._room:
+            self._room -= len(data)
+            self._searched[path] = data
+        return data
 
     def is_open(self, path: str) -> bool:
         return path in self._files

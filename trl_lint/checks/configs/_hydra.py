@@ -14,6 +14,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 from trl_lint.missing import ABSENT, UNKNOWN
@@ -318,10 +319,16 @@ def _default(text: str) -> Any:
         return {}
     if text.startswith("["):
         return []
+    return _plain_default(text)
+
+
+@lru_cache(maxsize=4096)
+def _plain_default(text: str) -> Any:
+    """A default that nobody can change; the trees of many releases have the same ones."""
     if text == "'???'":
         return MISSING
     try:
         value = literal_of(text)
     except (ValueError, SyntaxError):
         return UNKNOWN
-    return UNKNOWN if isinstance(value, (dict, tuple, set, bytes)) else value
+    return UNKNOWN if isinstance(value, (dict, list, tuple, set, bytes)) else value

@@ -7,6 +7,7 @@ builds.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from trl_lint.checks._trainers import HF_TRAINERS
 from trl_lint.checks.configs._run_world import RunWorld, Values, all_that_differs
