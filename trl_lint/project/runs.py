@@ -306,7 +306,9 @@ class Run:
 
     def release(self) -> None:
         """Let go of what is large, now that nobody asks for a while: the trees of scripts. What asks reads again."""
-        self.__dict__.pop("script", None)
+        script = self.__dict__.pop("script", None)
+        if script is not None:
+            self.project.readings.let_go(script.module)
         for candidate in (*self.__dict__.get("candidates", ()), *self.__dict__.get("guesses", ())):
             candidate.run.release()
 
