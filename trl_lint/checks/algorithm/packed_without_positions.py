@@ -1,0 +1,101 @@
+"""TRL728: examples are packed into one sequence, and the attention is not told where each of them begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+from trl_lint.checks._trainer_rule import TrainerRule, first_found
+from trl_lint.checks.drift._calls import is_unsloth
+from trl_lint.checks.verdict import Level, judge_releases
+from trl_lint.finding import Finding, Location
+from trl_lint.knowledge.ranges import holds
+from trl_lint.missing import UNKNOWN
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import Line, TrainerCall
+from trl_lint.project.trainercall.configs import field_in
+from trl_lint.project.trainercall.made import Made, Options
+from trl_lint.project.trainercall.models import is_name, loader, only, possible_lines
+from trl_lint.project.trainercall.running import value_in
+
+# The collator gets positions only with flash attention (`return_position_ids`), in one row without padding. Read in
+# 0.19.0, 0.19.1, 0.20.0, 0.21.0, 0.22.2 and 0.23.0; 0.18.2 does not pack so, and 0.23.1 always gives them.
+_WITHOUT = ">=0.19.0,<0.23.1"
+_PACKS = frozenset({"ffd", "bfd"})
+# What else decides which attention a model gets.
+_OTHERS = ("config", "use_flash_attention_2", "experimental_attention_implementation")
+
+Asked = Callable[[str], Options]
+
+
+class PackedWithoutPositions(TrainerRule):
+    code = "TRL728"
+    words = (b"SFTTrainer",)
+    needles = (b"packing", b"padding_free")
+
+    def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
+        if call.trainer == "trl.SFTTrainer" and call.own is None and not is_unsloth(call.module):
+            yield from first_found(call, lambda run: self._in_run(call, run))
+
+    def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
+        choices = call.project.environment(call.module.path).choices
+        lines = possible_lines(call.lines("model"), run)
+        if "trl" not in choices or not lines or not all(_has_no_flash(line, call, run) for line in lines):
+            return None
+
+        def is_bad(release: str) -> bool:
+            versions = {**choices.newest(("trl", "transformers")), "trl": release}
+            return holds(_WITHOUT, release) and flattened(call, run, versions) != ""
+
+        verdict = judge_releases(choices["trl"], is_bad, Level(self))
+        if verdict is None:
+            return None
+        option = flattened(call, run, {**choices.newest(("trl", "transformers")), "trl": verdict.version})
+        message = (
+            f"`{option}` puts several examples into one row, and without flash attention this release does not tell "
+            "the model where they begin: each one attends to those before it; load the model with "
+            f'`attn_implementation="flash_attention_2"`, or leave `{option}` out ({verdict.scope})'
+        )
+        said = only(call.field(option), run)
+        place = said.location if said is not None and said.frame.module is call.module else call.location
+        return self.finding(place, message, severity=verdict.severity, related=(*_at(call, place), *verdict.related))
+
+
+def _at(call: TrainerCall, place: Location) -> tuple[Location, ...]:
+    here = call.location
+    return () if here[:3] == place[:3] else (here._replace(message="the trainer"),)
+
+
+def flattened(call: TrainerCall, run: Run | None, versions: dict[str, str]) -> Literal["packing", "padding_free", ""]:
+    """The option that certainly puts several examples into one row with these releases."""
+    if field_in(call, "packing", run, versions) is True:
+        return "packing" if field_in(call, "packing_strategy", run, versions) in _PACKS else ""
+    return "padding_free" if field_in(call, "padding_free", run, versions) is True else ""
+
+
+def _has_no_flash(line: Line, call: TrainerCall, run: Run | None) -> bool:
+    """Whether a model certainly has another attention than a flash attention."""
+    if any("attn" in change.path or change.kind == "other" for change in line.changes):
+        return False
+    load = loader(line)
+    if load is not None:
+        return load.origin.startswith("transformers.") and _is_other(load.argument, run)
+    if not is_name(line.made):
+        return False
+    kwargs: Made | None = only(call.field("model_init_kwargs"), run)
+    if kwargs is None:
+        return False
+    if kwargs.kind == "dict":
+        return not kwargs.changes and _is_other(kwargs.entry, run)
+    return kwargs.kind == "absent" or kwargs.is_none
+
+
+def _is_other(asked: Asked, run: Run | None) -> bool:
+    if any(made.kind != "absent" for name in _OTHERS for made in asked(name)):
+        return False
+    said = only(asked("attn_implementation"), run)
+    value = UNKNOWN if said is None else value_in(said, run)
+    return value is None or (isinstance(value, str) and value in ("eager", "sdpa"))
+
+
+rule = PackedWithoutPositions()
