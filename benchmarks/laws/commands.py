@@ -43,6 +43,13 @@ def launches_of_a_large_script(count: int) -> Files:
     }
 
 
+@law(160)
+def commands_and_configs_of_a_script(count: int) -> Files:
+    """Each command starts the script that builds all the configs."""
+    configs = lines(count, lambda i: f'GRPOConfig(output_dir="o{i}", beta={i}.0, num_generations=8)')
+    return shell(lines(count, launch), script=f"{HEAD}from trl import GRPOConfig\n{configs}")
+
+
 _MODULE = "openrlhf.cli.train_sft"
 
 

@@ -97,8 +97,24 @@ def said_of(run: Run) -> list[Said]:
 
 @lru_cache(maxsize=1)
 def said_of_configs(run: Run) -> list[tuple[ConfigRun, list[Said]]]:
-    """The same of each config that the script of a run builds besides; for the rules that look at one run in turn."""
+    """The same of each config that the script of a run builds besides; for the rules that look at one run in turn.
+
+    Of several commands that start the script alike, the first one has them.
+    """
+    if run.origin is not None:
+        return []
+    world = world_of(run, Speaker(run.config), run.choices.newest(PACKAGES))
+    facts = tuple(world.fact(name, ()) for name in ("num_processes", "zero3"))
+    key = run.launch.script_path, run.launch.is_documentation, run.is_launched, *facts
+    if _first_started(run.project).setdefault(key, run) is not run:
+        return []
     return [(each, list(_read(each))) for each in config_runs(run)]
+
+
+@per_project
+def _first_started(project: Project) -> dict[tuple[object, ...], Run]:
+    """By script, and all of a command that matters to its configs, the run that was judged first."""
+    return {}
 
 
 @per_project
