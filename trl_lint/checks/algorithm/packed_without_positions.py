@@ -11,12 +11,13 @@ from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.ranges import holds
 from trl_lint.missing import UNKNOWN
+from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.configs import field_in
 from trl_lint.project.trainercall.made import Made, Options
 from trl_lint.project.trainercall.models import is_name, loader, only, possible_lines
-from trl_lint.project.trainercall.running import value_in
+from trl_lint.project.trainercall.running import setting_of, value_in
 
 # The collator gets positions only with flash attention (`return_position_ids`), in one row without padding. Read in
 # 0.19.0, 0.19.1, 0.20.0, 0.21.0, 0.22.2 and 0.23.0; 0.18.2 does not pack so, and 0.23.1 always gives them.
@@ -43,11 +44,13 @@ class PackedWithoutPositions(TrainerRule):
         if "trl" not in choices or not lines or not all(_has_no_flash(line, call, run) for line in lines):
             return None
 
+        is_example = run is not None and run.launch.is_documentation
+
         def is_bad(release: str) -> bool:
             versions = {**choices.newest(("trl", "transformers")), "trl": release}
             return holds(_WITHOUT, release) and flattened(call, run, versions) != ""
 
-        verdict = judge_releases(choices["trl"], is_bad, Level(self))
+        verdict = judge_releases(choices["trl"], is_bad, Level(self, is_example))
         if verdict is None:
             return None
         option = flattened(call, run, {**choices.newest(("trl", "transformers")), "trl": verdict.version})
@@ -56,9 +59,17 @@ class PackedWithoutPositions(TrainerRule):
             "the model where they begin: each one attends to those before it; load the model with "
             f'`attn_implementation="flash_attention_2"`, or leave `{option}` out ({verdict.scope})'
         )
-        said = only(call.field(option), run)
-        place = said.location if said is not None and said.frame.module is call.module else call.location
+        place = _said_at(call, option, run)
         return self.finding(place, message, severity=verdict.severity, related=(*_at(call, place), *verdict.related))
+
+
+def _said_at(call: TrainerCall, option: str, run: Run | None) -> Location:
+    """Where somebody asked for an option: in the script, the command or the recipe; else the trainer."""
+    made = only(call.field(option), run)
+    if made is not None and made.kind == "field" and run is not None:
+        said = setting_of(made, run)
+        return said.location if isinstance(said, Setting) and said.location is not None else call.location
+    return made.location if made is not None and made.frame.module is call.module else call.location
 
 
 def _at(call: TrainerCall, place: Location) -> tuple[Location, ...]:
