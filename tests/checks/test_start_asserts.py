@@ -19,7 +19,7 @@ from trl_lint.checks.configs._program_refusals import refused_in
 from trl_lint.checks.configs._verl import tree_in_release
 from trl_lint.checks.configs._verl_refusals import settings_from as settings_of_tree
 from trl_lint.knowledge.histories import releases
-from trl_lint.knowledge.programs import config_of_engine, successors
+from trl_lint.knowledge.programs import config_of_engine, followed, successors
 from trl_lint.missing import ABSENT, UNKNOWN
 
 ACTOR, ROLLOUT, REF = "actor_rollout_ref.actor", "actor_rollout_ref.rollout", "actor_rollout_ref.ref"
@@ -227,6 +227,87 @@ def test_bad_numbers_of_workers(version: str, settings: dict[str, Any], name: st
 )
 def test_releases_whose_workers_do_not_count(version: str, settings: dict[str, Any]) -> None:
     assert not complaints(verl.ASSERTIONS, version, {**WORKER, **settings})
+
+
+ROLLOUTS = {f"{ROLLOUT}.name": "vllm", "trainer.n_gpus_per_node": 8, "data.max_prompt_length": 512}
+
+
+def of_a_release(version: str, settings: dict[str, Any]) -> set[str]:
+    """The assertions that fail with the defaults of a release and some settings."""
+    tree = tree_in_release("ppo_trainer", version)
+    assert tree is not None
+    tree = copied(tree)
+    given = {**ROLLOUTS, **settings}
+    for key, value in given.items():
+        put(tree, key, UNKNOWN if value is ... else value)
+
+    def read(key: str) -> Any:
+        value = find(tree, key)
+        if value is ABSENT:
+            raise AbsentSettingError
+        if value is UNKNOWN and key not in given and (other := followed(key, version)):
+            return read(other)
+        if value is UNKNOWN or isinstance(value, (dict, list)):
+            raise UnknownValueError
+        return value
+
+    found = [(each.check.__name__, evaluate(each, version, Values(read))) for each in verl.ASSERTIONS]
+    return {name for name, (message, _) in found if message}
+
+
+LONG = {"data.max_response_length": 8192}
+TURNS = {f"{ROLLOUT}.multi_turn.enable": True}
+ONE_GPU = {"trainer.n_gpus_per_node": 1}
+
+
+@pytest.mark.parametrize(
+    ("version", "settings", "name"),
+    [
+        ("0.3.0.post1", LONG, "longer_than_a_batch_of_tokens"),
+        ("0.5.0", LONG, "longer_than_a_batch_of_tokens"),
+        ("0.6.1", {f"{ROLLOUT}.max_model_len": 9000}, "longer_than_a_batch_of_tokens"),
+        ("0.6.1", {f"{ROLLOUT}.max_num_batched_tokens": 1000}, "longer_than_a_batch_of_tokens"),
+        ("0.3.0.post1", ONE_GPU, "fsdp_rollout_over_the_gpus"),
+        ("0.7.1", {f"{ROLLOUT}.tensor_model_parallel_size": 3}, "fsdp_rollout_over_the_gpus"),
+        ("0.7.1", {f"{ROLLOUT}.data_parallel_size": 3}, "fsdp_rollout_over_the_gpus"),
+        ("0.9.1", ONE_GPU, "rollout_over_the_gpus"),
+        ("0.9.1", {f"{ROLLOUT}.pipeline_model_parallel_size": 8}, "rollout_over_the_gpus"),
+        ("0.4.1", TURNS, "turns_without_a_mask"),
+        ("0.5.0", TURNS, "turns_without_a_server"),
+        ("0.6.1", TURNS, "turns_without_a_server"),
+    ],
+)
+def test_what_the_rollout_refuses(version: str, settings: dict[str, Any], name: str) -> None:
+    assert of_a_release(version, settings) == {name}
+    for key in settings:
+        assert not of_a_release(version, {**settings, key: ...}), key
+
+
+@pytest.mark.parametrize(
+    ("version", "settings"),
+    [
+        *((version, {}) for version in ("0.3.0.post1", "0.4.0", "0.4.1", "0.5.0", "0.6.0", "0.6.1", "0.7.0", "0.7.1")),
+        *((version, {}) for version in ("0.8.0", "0.9.0", "0.9.1")),
+        ("0.7.0", LONG),
+        ("0.9.1", LONG),
+        ("0.6.1", {**LONG, f"{ROLLOUT}.enable_chunked_prefill": False}),
+        ("0.6.1", {**LONG, f"{ROLLOUT}.mode": "async"}),
+        ("0.6.1", {**LONG, f"{ROLLOUT}.name": "sglang"}),
+        ("0.6.1", {**LONG, f"{ROLLOUT}.max_num_batched_tokens": 8704}),
+        ("0.6.1", {**LONG, f"{ROLLOUT}.max_model_len": 4096}),
+        ("0.6.1", {**LONG, f"{ROLLOUT}.response_length": 512}),
+        ("0.5.0", {**TURNS, f"{ROLLOUT}.mode": "async"}),
+        ("0.4.1", {**TURNS, f"{ROLLOUT}.mode": "async"}),
+        ("0.5.0", {**TURNS, f"{ROLLOUT}.name": "sglang"}),
+        ("0.7.0", TURNS),
+        ("0.5.0", {**ONE_GPU, f"{ROLLOUT}.tensor_model_parallel_size": 1}),
+        ("0.5.0", {**ONE_GPU, "trainer.nnodes": 2}),
+        ("0.5.0", {**ONE_GPU, f"{ACTOR}.strategy": "megatron"}),
+        ("0.9.1", {**ONE_GPU, f"{ROLLOUT}.nnodes": 1}),
+    ],
+)
+def test_what_the_rollout_takes(version: str, settings: dict[str, Any]) -> None:
+    assert not of_a_release(version, settings)
 
 
 def test_no_row_tells_what_a_release_states() -> None:

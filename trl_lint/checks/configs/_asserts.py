@@ -72,10 +72,14 @@ Check = Callable[[Values], "str | None"]
 
 
 class Assertion(NamedTuple):
-    """A check and the releases that make it: what is wrong in words, None where the program is content."""
+    """A check and the releases that make it: what is wrong in words, None where the program is content.
+
+    `stops`: False where the program goes on.
+    """
 
     releases: str
     check: Check
+    stops: bool = True
 
 
 class Problem(NamedTuple):
@@ -88,11 +92,12 @@ class Problem(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """An assertion that fails in the releases in use; `keys`: the settings it looked at."""
+    """An assertion that fails in the releases in use; `keys`: the settings it looked at, `stops` as it says itself."""
 
     message: str
     verdict: Verdict
     keys: tuple[str, ...]
+    stops: bool = True
 
 
 def evaluate(assertion: Assertion, version: str, values: Values | None) -> tuple[str | None, bool]:
@@ -129,9 +134,10 @@ def broken(
             found, is_known = evaluate(assertion, versions[package], values_in(versions[package]))
             return found is None if is_known else None
 
-        verdict = judge(choices, points, ask, level, package, may_be_new=len(values.asked) == 1)
+        told = level._replace(stops=level.stops and assertion.stops)
+        verdict = judge(choices, points, ask, told, package, may_be_new=len(values.asked) == 1)
         if verdict is not None:
-            yield Broken(message, verdict, tuple(values.asked))
+            yield Broken(message, verdict, tuple(values.asked), assertion.stops)
 
 
 def is_release(choices: Choices, package: str) -> bool:

@@ -1,8 +1,10 @@
 """What verl asserts at start about numbers that only its workers have, and a value that has no default.
 
 What it says of the configuration itself is recorded (`rules/conditions/verl.txt`). Read in the normalisation of
-verl/workers/fsdp_workers.py (0.3.0 to 0.7.1), where the number of processes is that of a device mesh, and in
-verl/trainer/config/rollout/rollout.yaml, in the sources of every release at which it begins, changes or ends.
+verl/workers/fsdp_workers.py (0.3.0 to 0.7.1), where the number of processes is that of a device mesh, in its
+`_build_rollout` and that of engine_workers.py (0.8.0, 0.9.1), in verl/workers/rollout/vllm_rollout/vllm_rollout_spmd.py
+(0.3.0 to 0.6.1), and in verl/trainer/config/rollout/rollout.yaml, in the sources of every release at which it begins,
+changes or ends.
 """
 
 from __future__ import annotations
@@ -61,6 +63,78 @@ def _in_old_worker(check: Assertion) -> Assertion:
     return Assertion(">=0.5.0,<0.8.0", guarded)
 
 
+def rollout_over_the_gpus(v: Values) -> str | None:
+    """The ranks of one rollout engine, of which there is a whole number."""
+    gpus, size, keys = _gpus(v), 1, []
+    for name in ("tensor_model_parallel_size", "data_parallel_size", "pipeline_model_parallel_size"):
+        if v.has(f"{_ROLLOUT}.{name}"):
+            number = v.number(f"{_ROLLOUT}.{name}")
+            size *= number
+            keys += [f"`{name}` {number}"] if number != 1 else []
+    if v.has(f"{_ROLLOUT}.nnodes") and v(f"{_ROLLOUT}.nnodes") != 0:
+        raise UnknownValueError  # machines of its own
+    if gpus % size == 0:
+        return None
+    there = "there is 1 GPU" if gpus == 1 else f"the {gpus} GPUs are no multiple of that"
+    return f"one engine of the rollout takes {size} GPUs ({', '.join(keys)} of `{_ROLLOUT}`), and {there}"
+
+
+def fsdp_rollout_over_the_gpus(v: Values) -> str | None:
+    return rollout_over_the_gpus(v) if v.text(f"{_ACTOR}.strategy") in _FSDP else None
+
+
+def _is_plain_vllm(v: Values) -> bool:
+    """Whether vLLM generates inside the workers, without a server; there was no other way before 0.4.0."""
+    if v.text(f"{_ROLLOUT}.name") != "vllm":
+        return False
+    return not v.has(f"{_ROLLOUT}.mode") or v.text(f"{_ROLLOUT}.mode") == "sync"
+
+
+def longer_than_a_batch_of_tokens(v: Values) -> str | None:
+    if not _is_plain_vllm(v) or not v.flag(f"{_ROLLOUT}.enable_chunked_prefill"):
+        return None
+    most = v.number(f"{_ROLLOUT}.max_num_batched_tokens")
+    if v(f"{_ROLLOUT}.max_model_len"):
+        length, what = v.number(f"{_ROLLOUT}.max_model_len"), "`max_model_len`"
+    else:
+        length = v.number(f"{_ROLLOUT}.prompt_length") + v.number(f"{_ROLLOUT}.response_length")
+        for key in ("data.max_prompt_length", "data.max_response_length"):
+            v.has(key)  # which it takes these from: they are what a command gives
+        what = "a prompt with its answer (`data.max_prompt_length` + `data.max_response_length`)"
+    if most >= length:
+        return None
+    return (
+        f"{what} has {length} tokens, more than the {most} of `{_ROLLOUT}.max_num_batched_tokens` with "
+        "`enable_chunked_prefill` on: raise it to that"
+    )
+
+
+def turns_without_a_mask(v: Values) -> str | None:
+    """`update_policy` of dp_actor.py selects a `loss_mask`, which SGLang alone makes (0.4.0, 0.4.1)."""
+    if (
+        not v.flag(f"{_ROLLOUT}.multi_turn.enable")
+        or not _is_plain_vllm(v)
+        or v.text(f"{_ACTOR}.strategy") not in _FSDP
+    ):
+        return None
+    return (
+        f"with `{_ROLLOUT}.multi_turn.enable` the update asks for a `loss_mask`, which the rollout with vLLM does not "
+        "make (KeyError at the first step): multi-turn needs SGLang in this release"
+    )
+
+
+# -- what goes on without what was asked for ------------------------------------------------------------------------
+
+
+def turns_without_a_server(v: Values) -> str | None:
+    if not v.flag(f"{_ROLLOUT}.multi_turn.enable") or not _is_plain_vllm(v):
+        return None
+    return (
+        f"`{_ROLLOUT}.multi_turn.enable` comes to nothing with vLLM while `{_ROLLOUT}.mode` is sync, the default "
+        f"before verl 0.7.0: every prompt gets one answer, and no tool is called; set `{_ROLLOUT}.mode=async`"
+    )
+
+
 _OLD_WORKER = Assertion(">=0.3.0.post1,<0.5.0", mini_batch_of_nothing)
 _OLD_WORKER_MICRO = Assertion(">=0.4.0,<0.5.0", mini_batch_over_micro_batches_of_a_gpu)
 
@@ -82,4 +156,9 @@ ASSERTIONS = (
     _in_old_worker(_OLD_WORKER),
     _OLD_WORKER_MICRO,
     _in_old_worker(_OLD_WORKER_MICRO),
+    Assertion(">=0.3.0.post1,<0.8.0", fsdp_rollout_over_the_gpus),
+    Assertion(">=0.8.0", rollout_over_the_gpus),
+    Assertion(">=0.3.0.post1,<0.7.0", longer_than_a_batch_of_tokens),
+    Assertion(">=0.4.0,<0.5.0", turns_without_a_mask),
+    Assertion(">=0.5.0,<0.7.0", turns_without_a_server, stops=False),
 )

@@ -51,7 +51,7 @@ def contradictions(launch: Launch, rows: Sequence[Assertion], rule: Rule, projec
     level = Level(rule, _is_mild(run), of_code=False)
     yield from refusals(run, rule.code, level, _is_mild(run))
     for location, found, related in _failing(run, rows, level):
-        message = f"verl stops at start: {found.message} ({found.verdict.scope})"
+        message = f"{'verl stops at start: ' if found.stops else ''}{found.message} ({found.verdict.scope})"
         yield Problem(location, message, found.verdict.severity, related)
 
 
