@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import pairwise, takewhile
 
 from trl_lint.finding import Location
 from trl_lint.project.effective import Setting, of_document
@@ -12,6 +13,7 @@ from trl_lint.project.runs import Run
 from trl_lint.project.servers import share_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.sources.shell import Word
 
 # Behind these, what runs is still one plain process on this machine. With any other wrapper (mpirun, docker, ssh, ray)
 # nobody can tell from here how many processes there are, or what they see.
@@ -23,6 +25,7 @@ TRANSPARENT = frozenset(
     )
 )  # fmt: skip
 _NUMBER_OF_TASKS = regex(r"(?:-n|--ntasks)(?:=?(\d+))?")
+_GPU_OPTION = regex(r"-G|--(?:gpus|gres|gpu-bind|jobid|het-group)")
 _TASK_OPTION = regex(r"-n\d*$|-G|--(?:ntasks|gpus|gres|gpu-bind|overlap|multi-prog)")
 
 
@@ -45,6 +48,29 @@ def read_evidence(launch: Launch) -> Evidence | None:
             return None
         message = "1 GPU is visible" if len(gpus) == 1 else f"{len(gpus)} GPUs are visible"
         return Evidence(len(gpus), launch.source.location(word.start, word.end, message))
+    return _of_scheduler(launch)
+
+
+def of_job(launch: Launch) -> Evidence | None:
+    """The most GPUs that a command has on a machine, where a batch job asks for them; None where nobody tells.
+
+    With several tasks each may see fewer.
+    """
+    if "CUDA_VISIBLE_DEVICES" in launch.env or any(name not in TRANSPARENT for name in launch.wrappers):
+        return None
+    words = (*launch.command.outer, *launch.command.words)
+    names = [os.path.basename(word.text or "") for word in words]
+    options = words[names.index("srun") + 1 :] if "srun" in names else ()
+    if any(word.text is None or _GPU_OPTION.match(word.text) for word in _before(options, launch)):
+        return None
+    return _of_scheduler(launch)
+
+
+def _before(words: tuple[Word, ...], launch: Launch) -> Iterator[Word]:
+    return takewhile(lambda word: word.start != launch.launcher_word.start, words)
+
+
+def _of_scheduler(launch: Launch) -> Evidence | None:
     scheduler = launch.scheduler
     if scheduler is None or not scheduler.gpus:
         return None

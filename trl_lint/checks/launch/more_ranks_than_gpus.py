@@ -14,6 +14,7 @@ from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project.effective import Setting, of_document, of_flag
 from trl_lint.project.runs import Run
 from trl_lint.project.servers import read_server, share_of, shown_ids
+from trl_lint.records import NamedTuple
 
 # With these the ranks of a server are not all on the machine of the command.
 _SPREAD = (
@@ -49,28 +50,28 @@ class MoreRanksThanGpus(Rule):
             )
 
     def _check_ranks(self, run: Run) -> Iterator[Finding]:
-        ids = run.launch.visible_gpus
-        if not ids:  # none at all is a run on the CPU
+        room = _room_of(run)
+        if room is None:
             return
         program = run.launch.program
         server = program.server_of(run.launch.subcommand) if program is not None else None
         if run.framework == "vllm":
-            yield from self._check_server(run, ids)
+            yield from self._check_server(run, room)
         elif server is not None:
-            yield from self._check_sizes(run, server, ids)
+            yield from self._check_sizes(run, server, room)
         elif run.framework == "verl":
-            yield from self._check_ray(run, ids)
+            yield from self._check_ray(run, room)
         elif program is not None and program.starts_programs and not program.hides_gpus:
-            yield from self._check_training(run, ids)
+            yield from self._check_training(run, room)
 
-    def _check_server(self, run: Run, ids: tuple[str, ...]) -> Iterator[Finding]:
+    def _check_server(self, run: Run, room: Room) -> Iterator[Finding]:
         if any(of_flag(run.launch, name) is not ABSENT for name in _SPREAD) or run.launch.flag("-pp") is not ABSENT:
             return
         ranks = read_server(run).ranks
-        if ranks is not None and ranks > len(ids):
-            yield self._finding(run, f"the server needs {ranks} GPUs", ids, ())
+        if ranks is not None and ranks > room.gpus:
+            yield self._finding(run, f"the server needs {ranks} GPUs", room, ())
 
-    def _check_sizes(self, run: Run, server: Server, ids: tuple[str, ...]) -> Iterator[Finding]:
+    def _check_sizes(self, run: Run, server: Server, room: Room) -> Iterator[Finding]:
         """A server of another framework: the product of its sizes."""
         if server.reads_configs and any((word.text or "").endswith(_CONFIGS) for word in run.launch.args):
             return  # a config may set the sizes
@@ -81,39 +82,63 @@ class MoreRanksThanGpus(Rule):
             return
         sizes = [setting.integer if isinstance(setting, Setting) else 1 for setting in said]
         ranks = math.prod(size or 0 for size in sizes)
-        if ranks > len(ids):
-            yield self._finding(run, f"the server needs {ranks} GPUs", ids, ())
+        if ranks > room.gpus:
+            yield self._finding(run, f"the server needs {ranks} GPUs", room, ())
 
-    def _check_ray(self, run: Run, ids: tuple[str, ...]) -> Iterator[Finding]:
+    def _check_ray(self, run: Run, room: Room) -> Iterator[Finding]:
         """A warning: a cluster that is running on the machine may have been started with other GPUs."""
         from trl_lint.checks.launch._verl_gpus import wanted_gpus
 
         wanted = wanted_gpus(run)
-        if wanted is not None and wanted.number > len(ids):
+        if wanted is not None and wanted.number > room.gpus:
             said = "" if wanted.places else ", by default"
             what = f"verl asks Ray for {wanted.number} GPUs (`trainer.n_gpus_per_node`{said})"
-            yield self._finding(run, what, ids, wanted.places, is_mild=True)
+            yield self._finding(run, what, room, wanted.places, is_mild=True)
 
-    def _check_training(self, run: Run, ids: tuple[str, ...]) -> Iterator[Finding]:
+    def _check_training(self, run: Run, room: Room) -> Iterator[Finding]:
         if not run.launch.options.keys().isdisjoint(_CPU) or _has_own_ids(run):
             return
         number = share_of(run).number
-        if number is not None and number > len(ids):
+        if number is not None and number > room.gpus:
             said = [("processes", run.processes)] if isinstance(run.processes, Setting) else []
-            yield self._finding(run, f"{number} processes start on a machine", ids, places(said))
+            yield self._finding(run, f"{number} processes start on a machine", room, places(said))
 
     def _finding(
-        self, run: Run, what: str, ids: tuple[str, ...], related: tuple[Location, ...], is_mild: bool = False
+        self, run: Run, what: str, room: Room, related: tuple[Location, ...], is_mild: bool = False
     ) -> Finding:
-        word = run.launch.visible_word
-        place = run.launch.location if word is None else run.launch.source.location(word.start, word.end)
-        gpus = f"1 GPU ({ids[0]}) is" if len(ids) == 1 else f"{len(ids)} GPUs ({shown_ids(ids)}) are"
+        is_mild = is_mild or room.is_asked_for or run.launch.is_documentation
         return self.finding(
-            place,
-            f"{what}, and {gpus} visible",
-            severity=milder(self.page.severity, is_mild or run.launch.is_documentation),
+            room.place,
+            f"{what}, and {room.words}",
+            severity=milder(self.page.severity, is_mild),
             related=(*related, run.launch.location._replace(message="the run")),
         )
+
+
+class Room(NamedTuple):
+    """The GPUs that a run has on a machine: how many, in words, and where that is written.
+
+    `is_asked_for`: a scheduler is asked for them, in a file that may be started without one, or with other options.
+    """
+
+    gpus: int
+    words: str
+    place: Location
+    is_asked_for: bool = False
+
+
+def _room_of(run: Run) -> Room | None:
+    """The GPUs that the text gives a run; None where it does not say, and for a run on the CPU."""
+    launch = run.launch
+    ids, word = launch.visible_gpus, launch.visible_word
+    if ids:
+        place = launch.location if word is None else launch.source.location(word.start, word.end)
+        gpus = f"1 GPU ({ids[0]}) is" if len(ids) == 1 else f"{len(ids)} GPUs ({shown_ids(ids)}) are"
+        return Room(len(ids), f"{gpus} visible", place)
+    from trl_lint.checks.launch._visible import of_job
+
+    job = of_job(launch)
+    return Room(job.gpus, job.location.message, job.location, True) if job is not None else None
 
 
 def _has_own_ids(run: Run) -> bool:
