@@ -13,7 +13,18 @@ from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.ranges import spans
 from trl_lint.records import NamedTuple
 
-PACKAGES = ("trl", "transformers", "verl", "openrlhf", "peft", "accelerate", "vllm", "deepspeed", "axolotl")
+PACKAGES = (
+    "trl",
+    "transformers",
+    "verl",
+    "openrlhf",
+    "peft",
+    "accelerate",
+    "vllm",
+    "deepspeed",
+    "axolotl",
+    "llamafactory",
+)
 
 
 class Condition(NamedTuple):

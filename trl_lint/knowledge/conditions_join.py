@@ -166,6 +166,12 @@ def trainer_statements(
         yield Statement(package, each, joined if package == owner else joined.given())
 
 
+def arguments_after(name: str, version: str) -> dict[str, str] | None:
+    """By field, what a class of training arguments of transformers makes of it; None if that release was not read."""
+    owner = _ARGUMENTS[0]
+    return _made(_facts(owner, name, version, _AFTER)) if is_recorded(owner, version) else None
+
+
 def all_that_is_said(
     package: str, name: str, versions: Mapping[str, str], trainer_of: str = ""
 ) -> tuple[object, ...] | None:

@@ -1,4 +1,4 @@
-"""TRL402 and TRL403: what the releases in use refuse of the config that a command of axolotl reads."""
+"""TRL402 and TRL403: what the releases in use refuse of the config that a command of axolotl or LLaMA-Factory reads."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 
 from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.configs._asserts import Problem
+from trl_lint.checks.configs._command_beside import OfRelease, is_zero3
 from trl_lint.checks.configs._command_keys import flag_name, is_left_alone, plugins_of
 from trl_lint.checks.configs._command_world import block_of
 from trl_lint.checks.configs._program_refusals import Reading, Settings, broken
@@ -21,6 +22,7 @@ from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
 from trl_lint.sources.nodes import find_entry
+from trl_lint.sources.shell import Word
 
 
 def refused_in_document(document: Document, rule: Rule, project: Project) -> Iterator[Problem]:
@@ -38,7 +40,10 @@ def refused_in_document(document: Document, rule: Rule, project: Project) -> Ite
         return
     given = _written(whole)
     level = Level("error", bool(launches) and all(launch.is_mild for launch in launches), of_code=False)
-    settings_in = partial(_in_release, whole, command)
+    neighbour = choices.get("transformers")
+    asked = neighbour.newest if neighbour is not None and not neighbour.assumed else ""
+    zero3 = is_zero3(document, whole, launches, project)
+    settings_in = partial(_in_release, whole, arguments.package, command, asked, zero3)
     for found in broken(arguments.package, choices, settings_in, given, level, arguments.shown, stops=False):
         keys = [key for key in found.keys if key in given]
         if rule.code != ("TRL402" if len(found.keys) == 1 or found.is_declared else "TRL403"):
@@ -52,8 +57,9 @@ def refused_in_document(document: Document, rule: Rule, project: Project) -> Ite
         yield Problem(location, found.message, severity, (*beside, *found.verdict.related))
 
 
-def _in_release(whole: Block, command: str, version: str) -> Settings:
-    return Settings(whole, (Reading(command, whole),), absent=None)
+def _in_release(whole: Block, package: str, command: str, asked: str, zero3: object, version: str) -> Settings:
+    beside = OfRelease(whole, package, command, version, asked, zero3)
+    return Settings(whole, (Reading(command, whole),), absent=None, beside=beside)
 
 
 def _settings_of(document: Document, arguments: Arguments, launches: list[Launch]) -> Block | None:
@@ -62,9 +68,16 @@ def _settings_of(document: Document, arguments: Arguments, launches: list[Launch
     if whole is None or any(not each.startswith(f"{arguments.package}.") for each in plugins_of(document, arguments)):
         return None  # a plugin from elsewhere may change every setting
     found = Block("", dict(whole))
-    for name in (*arguments.sets, *(flag for launch in launches for word in launch.args if (flag := flag_name(word)))):
-        found[name.partition("__")[0]] = UNKNOWN
+    words = [word for launch in launches for word in launch.args]
+    for name in (*arguments.sets, *filter(None, map(flag_name, words)), *filter(None, map(_override, words))):
+        found[name.partition("__")[0].partition(".")[0]] = UNKNOWN
     return found
+
+
+def _override(word: Word) -> str:
+    """The key of `key=value`, "" for another word."""
+    name, equal, _ = (word.text or "").partition("=")
+    return name if equal and name.replace(".", "_").isidentifier() else ""
 
 
 def _written(whole: Block) -> frozenset[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
 
 from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, Block, parse, truth_of
@@ -22,28 +23,43 @@ _DECLARED = "ValidationError: "
 _CHOSEN = "_target_"
 
 
+class Beside(Protocol):
+    """What is known beside the settings; each answers a plain value or UNKNOWN.
+
+    `base`: a field of the class of another package that reads them; `fact`: of the run; `keys_of`: the settings on
+    which one of these rests (`base.x`, `fact()`).
+    """
+
+    def base(self, name: str) -> object: ...
+
+    def fact(self, name: str) -> object: ...
+
+    def keys_of(self, name: str) -> Iterable[str]: ...
+
+
 class BlockWorld:
     """A world of settings in blocks. Facts about machines and installations are not known.
 
-    `absent`: what a setting is that is not there.
+    `absent`: what a setting is that is not there. `beside`: what is known beside the settings.
     """
 
-    def __init__(self, block: Block, whole: Block, absent: object = UNKNOWN) -> None:
+    def __init__(self, block: Block, whole: Block, absent: object = UNKNOWN, beside: Beside | None = None) -> None:
         self.block = block
         self.whole = whole
         self.absent = absent
+        self.beside = beside
 
     def field(self, name: str) -> object:
         return self.whole if name == "root" else self.block.get(name, self.absent)
 
     def base(self, name: str) -> object:
-        return UNKNOWN
+        return UNKNOWN if self.beside is None else self.beside.base(name)
 
     def arg(self, name: str) -> object:
         return UNKNOWN
 
     def fact(self, name: str, arguments: tuple[object, ...]) -> object:
-        return UNKNOWN
+        return UNKNOWN if self.beside is None else self.beside.fact(name)
 
 
 class Reading(NamedTuple):
@@ -58,13 +74,14 @@ class Settings(NamedTuple):
     """The settings of a command in one release, who reads which of them, and the names by which they are written.
 
     `readings` are in the order in which they happen. `same`: a setting that nobody gave, and the one whose value it
-    takes. `absent`: what a setting is that is not there.
+    takes. `absent`: what a setting is that is not there; `beside`: what is known beside them.
     """
 
     whole: Block
     readings: tuple[Reading, ...]
     same: Mapping[str, str] = {}
     absent: object = UNKNOWN
+    beside: Beside | None = None
 
 
 class Refused(NamedTuple):
@@ -91,7 +108,7 @@ def refused_in(package: str, version: str, settings: Settings) -> list[Refused]:
     """Every statement of a release that refuses the settings."""
     found: list[Refused] = []
     for reading in settings.readings:
-        world = BlockWorld(reading.block, settings.whole, settings.absent)
+        world = BlockWorld(reading.block, settings.whole, settings.absent, settings.beside)
         for condition in conditions_of(package, reading.owner, version):
             if condition.kind != "refuse":
                 continue
@@ -118,7 +135,8 @@ def _told_anyway(refused: Refused, settings: Settings, given: frozenset[str]) ->
 def _keys(text: str, reading: Reading, world: BlockWorld, settings: Settings) -> tuple[str, ...]:
     """The dotted names of the settings that decide; of one that follows another, the other."""
     order: dict[str, None] = {}
-    names = deciding(text, world)
+    found = deciding(text, world)
+    names = {key for name in found for key in _rests_on(name, settings)}
     for name in sorted(names, key=lambda each: (text.find(each.rpartition(".")[2]), each)):
         if "(" in name or name in ("_", "root"):
             continue
@@ -126,6 +144,12 @@ def _keys(text: str, reading: Reading, world: BlockWorld, settings: Settings) ->
         order[settings.same.get(key, key)] = None
     order.update(dict.fromkeys(reading.because))
     return tuple(key for key in order if key.rpartition(".")[2] != _CHOSEN)
+
+
+def _rests_on(name: str, settings: Settings) -> Iterable[str]:
+    if settings.beside is None or not (name.startswith("base.") or name.endswith("()")):
+        return (name,)
+    return settings.beside.keys_of(name)
 
 
 def broken(

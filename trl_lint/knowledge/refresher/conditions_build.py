@@ -86,6 +86,20 @@ RECORDED = {
     ),
     "deepspeed": Recorded("0.9", ("deepspeed.*",)),
     # What every command reads its config into: its name is that under which `rules/api` has the keys.
+    "llamafactory": Recorded(
+        "0.7",
+        (),
+        (
+            Program(
+                "llamafactory.hparams.parser:get_train_args",
+                "train",
+                (("is_env_enabled", "False"),),  # projects that set such variables are left alone
+                parsed=("_parse_train_args", "_TRAIN_ARGS"),
+            ),
+        ),
+        longest=700,
+        written="refuse .*",
+    ),
     "axolotl": Recorded(
         "0.5.1.post1",
         (),

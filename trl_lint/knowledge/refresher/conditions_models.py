@@ -19,11 +19,14 @@ from trl_lint.knowledge.refresher.conditions_declared import (
 )
 from trl_lint.knowledge.refresher.conditions_raw import (
     DATA,
+    OF_MACHINE,
     ROOT,
     alias_of,
     field_of,
     is_required,
+    plain,
     read_key,
+    without_machine,
 )
 from trl_lint.knowledge.refresher.conditions_source import ClassSource, Sources
 from trl_lint.knowledge.refresher.conditions_state import CONFIG, Closure, Found, Frame, Heap, Machine
@@ -35,13 +38,10 @@ from trl_lint.knowledge.refresher.conditions_terms import (
     compare,
     conjunction,
     const,
-    is_const,
     operation,
     unknown,
 )
 from trl_lint.records import NamedTuple
-
-_OF_MACHINE = "a fact about the machine or what is installed on it"
 
 
 class Validator(NamedTuple):
@@ -58,7 +58,7 @@ def facts_of_model(sources: Sources, cls: ClassSource, hidden: tuple[str, ...]) 
     """What a model says of a config that is read from a file. `hidden`: keys that no file has, of the machine."""
     machine = Machine(sources, lambda reference, field: False)
     machine.reads_dict = True
-    machine.heap = {(CONFIG, name): unknown(_OF_MACHINE) for name in hidden}
+    machine.heap = {(CONFIG, name): unknown(OF_MACHINE) for name in hidden}
     known = list(_validators(sources, cls))
     for each in reversed([each for each in known if each.kind == "model_validator" and each.mode == "before"]):
         _run_before(machine, each)
@@ -75,25 +75,12 @@ def facts_of_model(sources: Sources, cls: ClassSource, hidden: tuple[str, ...]) 
             machine.path.pop()
     # Validators move from class to class; what they say stays.
     return [
-        fact._replace(condition=_plain(fact.condition), holder=f"config.{fact.holder.partition('.')[2] or 'fields'}")
+        fact._replace(
+            condition=plain(without_machine(fact.condition)),
+            holder=f"config.{fact.holder.partition('.')[2] or 'fields'}",
+        )
         for fact in machine.facts
     ]
-
-
-def _plain(condition: Term) -> Term:
-    """A condition of which only the truth matters: without double negations, and defaults that change nothing."""
-    if condition.operator in ("and", "or"):
-        return Term(condition.operator, *map(_plain, condition.parts))
-    if condition.operator == "not":
-        inner = _plain(condition.parts[0])
-        return inner.parts[0] if inner.operator == "not" else Term("not", inner)
-    if condition.operator == "method" and condition.parts[:2] == ("get", ROOT):
-        key, *default = condition.parts[2:]
-        if is_const(key) and all(is_const(each) and not each.parts[0] for each in default):
-            return Term("field", key.parts[0])
-    if condition.operator == "fact":
-        return unknown(_OF_MACHINE)
-    return condition
 
 
 def _validators(sources: Sources, cls: ClassSource) -> Iterator[Validator]:

@@ -7,7 +7,7 @@ import builtins
 
 from trl_lint.knowledge.refresher.conditions_raw import field_of
 from trl_lint.knowledge.refresher.conditions_source import ClassSource
-from trl_lint.knowledge.refresher.conditions_state import CONFIG, Closure, Frame, Machine
+from trl_lint.knowledge.refresher.conditions_state import CONFIG, ELSEWHERE, Closure, Frame, Machine
 from trl_lint.knowledge.refresher.conditions_terms import Term, const, is_const, operation, unknown
 from trl_lint.python.default_text import last_name
 
@@ -52,6 +52,8 @@ def initial(machine: Machine, owner: str, name: str, frame: Frame | None = None)
     """What an attribute of the config or the trainer is before anything was assigned to it."""
     if owner == CONFIG and (owner not in machine.classes or "." in name):
         return Term("field", name)  # the settings of a program, which are no class
+    if owner == ELSEWHERE:
+        return Term("fact", _RUN_FACTS[name]) if name in _RUN_FACTS else Term("base", name)
     if owner not in machine.classes:
         return unknown("an object that depends on values")
     cls = machine.classes[owner]
@@ -62,7 +64,7 @@ def initial(machine: Machine, owner: str, name: str, frame: Frame | None = None)
             continue
         if name in each.fields and owner in machine.made:
             return read_setting(machine, f"{machine.made[owner]}.{name}")
-        if name in each.fields and owner == CONFIG and machine.reads_dict:
+        if name in each.fields and machine.reads_dict:
             return field_of(machine, each, name, each.fields[name])
         if name in each.fields and owner == CONFIG:
             return _field(machine, owner, name, sources.external_bases(cls))
@@ -82,6 +84,8 @@ def initial(machine: Machine, owner: str, name: str, frame: Frame | None = None)
         return Term("fact", _RUN_FACTS[name])
     if owner == CONFIG and bases:
         return _field(machine, owner, name, bases)
+    if machine.reads_dict and bases:
+        return Term("base", name)
     return unknown("an attribute of an object made in the constructor")
 
 

@@ -7,6 +7,7 @@ import ast
 from trl_lint.knowledge.refresher.conditions_declared import is_model
 from trl_lint.knowledge.refresher.conditions_expressions import evaluate
 from trl_lint.knowledge.refresher.conditions_models import facts_of_model
+from trl_lint.knowledge.refresher.conditions_parsed import facts_of_parsed
 from trl_lint.knowledge.refresher.conditions_source import Source, Sources
 from trl_lint.knowledge.refresher.conditions_state import CONFIG, TRAINER, Closure, Found, Frame, Machine
 from trl_lint.knowledge.refresher.conditions_statements import block, call_function
@@ -29,12 +30,14 @@ class Program(NamedTuple):
     star at the end of the module for all that begin so. `owner` is the name by which it is asked, "" for that of
     the module. `assumed`: parameters and attributes that the caller decides, as expressions over `config`.
     `hidden`: keys of a model that no file has.
+    `parsed`: of a function, what makes the dataclasses that it looks at, and the list of these classes.
     """
 
     place: str
     owner: str = ""
     assumed: tuple[tuple[str, str], ...] = ()
     hidden: tuple[str, ...] = ()
+    parsed: tuple[str, str] | None = None
 
 
 def facts_of_program(sources: Sources, program: Program) -> list[tuple[str, str, list[Found]]]:
@@ -53,6 +56,8 @@ def _facts(sources: Sources, source: Source, name: str, program: Program) -> lis
     model = source.classes.get(name)
     if model is not None and is_model(sources, model):
         return facts_of_model(sources, model, program.hidden)
+    if program.parsed is not None:
+        return facts_of_parsed(sources, source, name, *program.parsed, dict(program.assumed))
     machine = Machine(sources, lambda reference, field: False, has_blocks=True)
     root = Term("object", CONFIG)
     closure = Closure(source.name, NOTHING, None, None)

@@ -18,8 +18,10 @@ from trl_lint.knowledge.refresher.conditions_terms import (
     choice,
     compare,
     const,
+    fold,
     is_const,
     literal,
+    negation,
     operation,
     unknown,
 )
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 DATA = Term("object", "data")
 ROOT = Term("field", "root")
+OF_MACHINE = "a fact about the machine or what is installed on it"
 _CHANGED = "a dict or list changed in place"
 # Methods that change nothing, of dicts, lists and texts.
 _READING = frozenset({"get", "keys", "values", "items", "copy", "lower", "upper", "strip", "split", "startswith",
@@ -148,13 +151,16 @@ def field_of(machine: Machine, cls: ClassSource, name: str, node: ast.AnnAssign)
 def default_of(machine: Machine, cls: ClassSource, node: ast.AnnAssign) -> Term:
     """The default of a field as a term, unknown where it is computed or where there is none."""
     value = node.value
-    if isinstance(value, ast.Call) and last_name(value.func) == "Field":
+    if isinstance(value, ast.Call) and last_name(value.func) in ("Field", "field"):
         value = next((k.value for k in value.keywords if k.arg == "default"), value.args[0] if value.args else None)
     if value is None:
         return unknown("a field without default")
     found = literal(value)
     if found is not None:
         return found
+    if isinstance(value, ast.BinOp):
+        folded = fold(ast.unparse(value))
+        return folded if folded is not None else unknown("a default that is computed")
     if isinstance(value, (ast.List, ast.Dict, ast.Tuple)) and not ast.dump(value).count("Constant"):
         return Term({ast.List: "list", ast.Dict: "dict", ast.Tuple: "tuple"}[type(value)])
     if isinstance(value, ast.Attribute):
@@ -225,3 +231,31 @@ def may_be_member(term: Term, frame: Frame) -> bool:
             if name in names and _has_enum(sources, each.module, node.annotation):
                 return True
     return False
+
+
+def plain(condition: Term) -> Term:
+    """A condition of which only the truth matters: without double negations, and defaults that change nothing."""
+    if condition.operator in ("and", "or"):
+        return Term(condition.operator, *map(plain, condition.parts))
+    if condition.operator == "not":
+        inner = plain(condition.parts[0])
+        return inner.parts[0] if inner.operator == "not" else Term("not", inner)
+    if condition.operator == "method" and condition.parts[:2] == ("get", ROOT):
+        key, *default = condition.parts[2:]
+        if is_const(key) and all(is_const(each) and not each.parts[0] for each in default):
+            return Term("field", key.parts[0])
+    return condition
+
+
+def without_machine(condition: Term, kept: frozenset[str] = frozenset()) -> Term:
+    """A condition in which facts about the machine are unknown, but for those that are `kept`."""
+    if condition.operator in ("and", "or"):
+        return Term(condition.operator, *(without_machine(part, kept) for part in condition.parts))
+    if condition.operator == "not":
+        return negation(without_machine(condition.parts[0], kept))
+    return unknown(OF_MACHINE) if not _facts_in(condition) <= kept else condition
+
+
+def _facts_in(term: Term) -> set[str]:
+    own = {str(term.parts[0])} if term.operator == "fact" else set()
+    return own.union(*map(_facts_in, term.terms))

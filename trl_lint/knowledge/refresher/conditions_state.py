@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 DEEPEST = 7  # calls within calls that are followed
 CONFIG, TRAINER = "config", "trainer"
+ELSEWHERE = "elsewhere"  # an object of a class of another package
 
 
 class Found(NamedTuple):
@@ -51,6 +52,7 @@ class Machine:
         self.may_change = may_change  # (class of another package, field): whether the class may have that field
         self.has_blocks = has_blocks  # a field may hold fields of its own, which are written `block.field`
         self.reads_dict = False  # the config is a dict that was read from a file (`conditions_raw`)
+        self.results: dict[str, Term] = {}  # what functions return that are not followed, by name
         self.lost = ""  # why nothing is known of that dict any more
         self.made: dict[str, str] = {}  # objects that are made of a block: the name of the block
         self.assumed: dict[str, Term] = {}  # what attributes are that no source of the package tells

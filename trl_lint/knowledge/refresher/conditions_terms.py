@@ -56,8 +56,8 @@ TRUE, FALSE, NONE = const(True), const(False), const(None)
 OBJECTS = frozenset({"object", "class", "union", "function", "module"})
 NO_VALUES = OBJECTS | {"text", "picked"}  # nor is a text that is made of values compared
 _BOOLEAN_CALLS = frozenset({"isinstance", "hasattr", "any", "all", "bool"})
-_NEVER_NONE = frozenset({"binary", "list", "tuple", "set", "dict", "object", "class", "function", "len", "int", "float",
-                         "str", "min", "max", "abs", "round", *_BOOLEAN_CALLS})  # fmt: skip
+_NEVER_NONE = frozenset({"binary", "each", "list", "tuple", "set", "dict", "object", "class", "function", "len", "int",
+                         "float", "str", "min", "max", "abs", "round", *_BOOLEAN_CALLS})  # fmt: skip
 _NEGATED = {
     "==": "!=", "!=": "==", "in": "not in", "not in": "in", "is": "is not", "is not": "is",
 }  # fmt: skip

@@ -1,10 +1,11 @@
-"""Whether axolotl refuses what we say that it refuses.
+"""Whether axolotl and LLaMA-Factory refuse what we say that they refuse.
 
-    python -m benchmarks.axolotl_oracle --python ENV/bin/python --sources SRC --examples EXAMPLES --release 0.10.0
+    python -m benchmarks.commands_oracle axolotl --python ENV/bin/python --sources SRC --examples DIR --release 0.10.0
 
-changes a few keys of axolotl's own examples at random, makes the real model of the release of each
-(`tests/oracle/axolotl_probe.py`) and judges them by the recorded conditions. A refusal that we state of a config that
-the model takes is false. `--keep FILE` keeps some of the answers as data for `tests/knowledge/test_axolotl_oracle.py`.
+changes a few keys of the framework's own examples at random, hands each to the real code of the release
+(`tests/oracle/axolotl_probe.py`, `llamafactory_probe.py`) and judges it by the recorded conditions. A refusal that we
+state of a config that the code takes is false. `--keep FILE` keeps some of the answers as data for
+`tests/knowledge/test_commands_oracle.py`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from typing import Any
 
 import yaml
 
+from trl_lint.checks.configs._command_beside import OfRelease
 from trl_lint.checks.configs._command_world import block_of
 from trl_lint.checks.configs._program_refusals import Reading, Settings, refused_in
+from trl_lint.knowledge.command_keys import keys_of
 from trl_lint.knowledge.condition_language import UNKNOWN, Block, parse
 from trl_lint.knowledge.conditions import conditions_of
 from trl_lint.knowledge.families import arguments_of_kind
@@ -31,28 +34,36 @@ from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.nodes import Mapping
 from trl_lint.sources.trees import read_trees
 
-PROBE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "oracle", "axolotl_probe.py")
+ORACLE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "oracle")
+# Keys that a training config of the framework has, and those that are not changed: they hide the rest, or need files.
+NEEDED = {"axolotl": ("base_model",), "llamafactory": ("model_name_or_path", "stage")}
+LEFT_OUT = {
+    "axolotl": ("capabilities", "env_capabilities", "datasets", "base_model"),
+    "llamafactory": ("deepspeed", "model_name_or_path", "output_dir"),
+}
+BY_A_CHECK = {"axolotl": "Value error, ", "llamafactory": "ValueError: "}
 KEPT = 12  # of those that the model takes, and of those that a validator refuses
 _MOST_CHANGES = 6
 
 
-def stated(config: dict[str, Any], version: str) -> list[str]:
+def stated(package: str, config: dict[str, Any], version: str) -> list[str]:
     """The sentences by which we say that a release refuses a config."""
     text = yaml.safe_dump(config)
     root = read_trees(Source(SourceFile("config.yml", text.encode()), "yaml"))[0]
     whole = block_of(root) if isinstance(root, Mapping) else None
-    arguments = arguments_of_kind("axolotl")
+    arguments = arguments_of_kind(package)
     if whole is None or arguments is None:
         return []
     block = Block("", {**whole, **dict.fromkeys(arguments.sets, UNKNOWN)})
-    settings = Settings(block, (Reading("train", block),), absent=None)
-    return [found.condition.sentence for found in refused_in("axolotl", version, settings) if not found.crashes]
+    beside = OfRelease(block, package, "train", version, "", False)
+    settings = Settings(block, (Reading("train", block),), absent=None, beside=beside)
+    return [found.condition.sentence for found in refused_in(package, version, settings) if not found.crashes]
 
 
-def values_of(version: str) -> dict[str, list[Any]]:
+def values_of(package: str, version: str) -> dict[str, list[Any]]:
     """The keys that conditions mention, each with values around the constants beside it."""
     found: dict[str, list[Any]] = {}
-    for condition in conditions_of("axolotl", "train", version):
+    for condition in conditions_of(package, "train", version):
         tree = parse(condition.condition)
         if tree is None:
             continue
@@ -64,15 +75,21 @@ def values_of(version: str) -> dict[str, list[Any]]:
             and isinstance(node.func.value, ast.Name) and node.func.value.id == "root"
             and isinstance(node.args[0], ast.Constant)
         }  # fmt: skip
+        names |= {
+            node.attr for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "base"
+        }  # fmt: skip
         for node in ast.walk(tree):
-            if isinstance(node, ast.Compare) and isinstance(node.left, ast.Name):
-                for other in ast.walk(node.comparators[0]):
-                    if isinstance(other, ast.Constant):
-                        found.setdefault(node.left.id, []).append(other.value)
+            if isinstance(node, ast.Compare):
+                constants = [each.value for each in ast.walk(node.comparators[0]) if isinstance(each, ast.Constant)]
+                for name in names:
+                    if name in ast.unparse(node.left):
+                        found.setdefault(name, []).extend(constants)
         for name in names:
             found.setdefault(name, []).extend([True, False, None])
-    left_out = ("capabilities", "env_capabilities", "datasets", "list", "dict", "str", "int", "float", "base_model")
-    return {name: values for name, values in found.items() if name not in left_out and name.isidentifier()}
+    keys = keys_of(package, "train", version)
+    known = keys.own if keys is not None else frozenset()
+    return {name: values for name, values in found.items() if name in known and name not in LEFT_OUT[package]}
 
 
 def changed(base: dict[str, Any], values: dict[str, list[Any]], chance: random.Random) -> dict[str, Any]:
@@ -87,28 +104,33 @@ def changed(base: dict[str, Any], values: dict[str, list[Any]], chance: random.R
     return found
 
 
-def read_examples(folder: str) -> list[dict[str, Any]]:
+def read_examples(folder: str, needed: tuple[str, ...]) -> list[dict[str, Any]]:
     """The training configs of a folder."""
     found = []
     for path in sorted(glob.glob(os.path.join(folder, "**", "*.y*ml"), recursive=True)):
         with open(path, encoding="utf-8") as stream:
             data = yaml.safe_load(stream)
-        if isinstance(data, dict) and "base_model" in data and ("datasets" in data or "pretraining_dataset" in data):
+        if isinstance(data, dict) and all(key in data for key in needed):
             found.append(data)
     return found
 
 
-def asked(python: str, sources: str, configs: list[dict[str, Any]]) -> list[str | None]:
+def asked(python: str, probe: str, sources: str, configs: list[dict[str, Any]]) -> list[str | None]:
     """What the real model says of configs."""
     done = subprocess.run(
-        [python, PROBE, sources], input=json.dumps(configs, default=str), capture_output=True, text=True, check=True
+        [python, os.path.join(ORACLE, probe), sources],
+        input=json.dumps(configs, default=str),
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    answers: list[str | None] = json.loads(done.stdout[done.stdout.index("[") :])
+    answers: list[str | None] = json.loads(done.stdout.strip().splitlines()[-1])
     return answers
 
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("package", choices=sorted(NEEDED))
     parser.add_argument("--python", required=True)
     parser.add_argument("--sources", required=True)
     parser.add_argument("--examples", required=True)
@@ -119,14 +141,14 @@ def main(argv: list[str]) -> int:
     parser.add_argument("-v", action="store_true")
     args = parser.parse_args(argv)
     chance = random.Random(args.seed)
-    examples = read_examples(args.examples)
-    values = values_of(args.release)
+    examples = read_examples(args.examples, NEEDED[args.package])
+    values = values_of(args.package, args.release)
     configs = [*examples, *(changed(chance.choice(examples), values, chance) for _ in range(args.number))]
-    answers = asked(args.python, args.sources, configs)
+    answers = asked(args.python, f"{args.package}_probe.py", args.sources, configs)
     counted: Counter[str] = Counter()
     kept = []
     for number, (config, answer) in enumerate(zip(configs, answers, strict=True)):
-        ours = stated(config, args.release)
+        ours = stated(args.package, config, args.release)
         kind = ("refused" if answer else "accepted") + (" and stated" if ours else "")
         counted[("example " if number < len(examples) else "") + kind] += 1
         if args.v and ours and not answer:
@@ -134,13 +156,20 @@ def main(argv: list[str]) -> int:
         if args.v and answer and not ours:
             print("missed", " ".join(answer.split())[:240])
         kept.append({"config": config, "answer": answer and " ".join(answer.split())[:160]})
-    print(f"axolotl {args.release}: " + ", ".join(f"{name} {number}" for name, number in sorted(counted.items())))
+    print(
+        f"{args.package} {args.release}: " + ", ".join(f"{name} {number}" for name, number in sorted(counted.items()))
+    )
     if args.keep:
         with open(args.keep, "w", encoding="utf-8") as stream:
             taken = [case for case in kept if case["answer"] is None]
-            refused = [case for case in kept if case["answer"] and "Value error, " in case["answer"]]
+            refused = [case for case in kept if case["answer"] and BY_A_CHECK[args.package] in case["answer"]]
             some = [*chance.sample(taken, KEPT), *chance.sample(refused, KEPT)]
-            json.dump({"release": args.release, "cases": some}, stream, separators=(",", ":"), default=str)
+            json.dump(
+                {"package": args.package, "release": args.release, "cases": some},
+                stream,
+                separators=(",", ":"),
+                default=str,
+            )
     return 1 if counted["accepted and stated"] + counted["example accepted and stated"] else 0
 
 

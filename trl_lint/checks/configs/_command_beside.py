@@ -1,0 +1,93 @@
+"""What is known beside the config of a command: fields of transformers' training arguments, and the ZeRO stage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trl_lint.knowledge.api import signature
+from trl_lint.knowledge.command_keys import accepted_transformers, keys_of
+from trl_lint.knowledge.condition_answers import Answers
+from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, Block
+from trl_lint.knowledge.condition_names import deciding
+from trl_lint.knowledge.conditions_join import arguments_after
+from trl_lint.missing import Missing
+from trl_lint.project import Project
+from trl_lint.project.documents import Document
+from trl_lint.project.effective import of_default
+from trl_lint.project.launches import Launch
+from trl_lint.project.runs import read_quietly
+
+_TRANSFORMERS = "transformers"
+
+
+class OfRelease:
+    """What is known with one release of the package: the fields that its classes inherit, as they leave them."""
+
+    def __init__(self, whole: Block, package: str, command: str, version: str, asked: str, zero3: object) -> None:
+        """`asked`: the release of transformers that is beside it, "" for the newest that it accepts."""
+        keys = keys_of(package, command, version)
+        accepted = accepted_transformers(package, version)
+        self._whole = whole
+        self._version = asked or (accepted[0] if accepted else "")
+        self._reference = keys.foreign[0] if keys is not None and len(keys.foreign) == 1 else ""
+        self._after = arguments_after(self._reference.rpartition(":")[2], self._version) if self._reference else None
+        self._zero3 = zero3
+
+    def base(self, name: str) -> object:
+        """A field after the constructor of transformers."""
+        if self._after is None:
+            return UNKNOWN
+        found = Answers().value(self._after[name], _Given(self)) if name in self._after else self.given(name)
+        return UNKNOWN if found is CRASH else found
+
+    def given(self, name: str) -> object:
+        """A field as the config gives it, else its default."""
+        if name in self._whole:
+            return self._whole[name]
+        parameter = signature(self._reference, {_TRANSFORMERS: self._version}).parameters.get(name)
+        said = of_default(parameter.default) if parameter is not None else None
+        return UNKNOWN if said is None or isinstance(said, Missing) or isinstance(said.value, Missing) else said.value
+
+    def fact(self, name: str) -> object:
+        return self._zero3 if name == "zero3" else UNKNOWN
+
+    def keys_of(self, name: str) -> tuple[str, ...]:
+        """The keys of the config on which a field after the constructor, or a fact, rests."""
+        if name.endswith("()"):
+            return ("deepspeed",) if name == "zero3()" else ()
+        field = name.removeprefix("base.")
+        rule = (self._after or {}).get(field)
+        return (field,) if rule is None else tuple(sorted(deciding(rule, _Given(self))))
+
+
+class _Given:
+    """The world of what transformers makes of its fields."""
+
+    def __init__(self, release: OfRelease) -> None:
+        self._release = release
+
+    def field(self, name: str) -> object:
+        return self._release.given(name)
+
+    def base(self, name: str) -> object:
+        return UNKNOWN
+
+    def arg(self, name: str) -> object:
+        return UNKNOWN
+
+    def fact(self, name: str, arguments: tuple[object, ...]) -> object:
+        return UNKNOWN
+
+
+def is_zero3(document: Document, whole: Block, launches: Sequence[Launch], project: Project) -> object:
+    """Whether the DeepSpeed config that a document names is for stage 3 of ZeRO; UNKNOWN where nobody can tell."""
+    key = document.definition.holds.deepspeed
+    named = whole.get(key, UNKNOWN) if key else UNKNOWN
+    if not isinstance(named, str):
+        return UNKNOWN
+    paths = {launch.file_named(named) for launch in launches} or {None}
+    found = [read_quietly(path, project, "deepspeed") for path in paths if path is not None]
+    stages = [each.value("zero_optimization.stage") for each in found if each is not None]
+    if not stages or len(stages) < len(paths) or not all(isinstance(stage, int) for stage in stages):
+        return UNKNOWN
+    return True if all(stage == 3 for stage in stages) else False if 3 not in stages else UNKNOWN
