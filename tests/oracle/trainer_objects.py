@@ -28,7 +28,7 @@ from typing import Any
 HERE = Path(__file__).parent
 FIXTURES = HERE.parents[1] / "fixtures"
 ANSWERS = HERE / "trainer_objects.json"
-CODES = ("TRL723", "TRL725", "TRL726", "TRL729", "TRL731")
+CODES = ("TRL723", "TRL725", "TRL726", "TRL729", "TRL731", "TRL732")
 CASES = (  # of rules that judge more than objects
     "TRL403/bad_trainer_two_adapters", "TRL403/bad_trainer_reference_from_a_helper",
     "TRL403/ok_trainer_adapter_of_one_branch", "TRL403/ok_trainer_two_adapters_of_0_26",
@@ -168,9 +168,15 @@ def _load_dataset(name: str, *args: Any, split: Any = None, streaming: bool = Fa
 
 
 def _first_batch(trainer: Any, *args: Any, **kwargs: Any) -> None:
-    """What GRPO does first with its prompts."""
-    if type(trainer).__name__ == "GRPOTrainer":
-        trainer.processing_class(["a", "a b"], return_tensors="pt", padding=True, padding_side="left")
+    """What GRPO does first with its prompts, and a gradient as training would take it."""
+    if type(trainer).__name__ != "GRPOTrainer":
+        return
+    batch = trainer.processing_class(["a", "a b"], return_tensors="pt", padding=True, padding_side="left")
+    model, arguments = trainer.model, trainer.args
+    if arguments.gradient_checkpointing:
+        model.train()
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=arguments.gradient_checkpointing_kwargs)
+        model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits.sum().backward()
 
 
 if __name__ == "__main__":

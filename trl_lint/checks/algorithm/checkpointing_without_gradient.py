@@ -1,0 +1,83 @@
+"""TRL732: layers under an adapter are computed again by checkpoints that begin at an input without a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
+from trl_lint.checks.drift._calls import is_unsloth
+from trl_lint.checks.verdict import Level, judge_pins
+from trl_lint.finding import Finding
+from trl_lint.memos import per_module
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import Line, TrainerCall
+from trl_lint.project.trainercall.facts import Thing, argument_of
+from trl_lint.project.trainercall.made import Made
+from trl_lint.project.trainercall.models import is_name, loader, only, possible_lines
+from trl_lint.project.trainercall.running import value_in
+from trl_lint.python.module import PythonModule
+
+# GRPOTrainer that does not make the input of the first layer require gradients: read in 0.14.0, 0.15.2 and 0.16.0,
+# which does. Run with 0.15.2, 0.24.0 and 0.29.1 on a model of one layer.
+_WITHOUT = ">=0.14.0,<0.16.0"
+# Code that does it by itself.
+_BY_HAND = ("enable_input_require_grads", "prepare_model_for", "require_grad")
+
+
+class CheckpointingWithoutGradient(TrainerRule):
+    code = "TRL732"
+    words = (b"peft_config", b"get_peft_model")
+    needles = (b"gradient_checkpointing",)
+
+    def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
+        if call.trainer != "trl.GRPOTrainer" or call.own is not None or is_unsloth(call.module):
+            return
+        if not _is_by_hand(call.module):
+            yield from first_found(call, lambda run: self._in_run(call, run))
+
+    def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
+        switch = only(call.field("gradient_checkpointing"), run)
+        if switch is None or switch.kind != "literal" or switch.value is not True or not _is_reentrant(call, run):
+            return None
+        given = isinstance(argument_of(call, "peft_config", run), Thing)
+        lines = possible_lines(call.lines("model"), run)
+        if not lines or not all(_has_adapter(line, given) for line in lines):
+            return None
+        verdict = judge_pins(call.project.environment(call.module.path), {"trl": _WITHOUT}, Level(self))
+        if verdict is None:
+            return None
+        message = (
+            "with an adapter nothing before the first layer has a gradient, and reentrant checkpoints begin there: the "
+            'first step stops ("element 0 of tensors does not require grad"); give '
+            f'`gradient_checkpointing_kwargs={{"use_reentrant": False}}` ({verdict.scope})'
+        )
+        related = (*seen_at(call, switch, "the option"), *verdict.related)
+        return self.finding(place_for(call, switch), message, severity=verdict.severity, related=related)
+
+
+@per_module
+def _is_by_hand(module: PythonModule) -> bool:
+    return any(word in module.text for word in _BY_HAND)
+
+
+def _is_reentrant(call: TrainerCall, run: Run | None) -> bool:
+    """Whether the checkpoints certainly are reentrant, as they are by default."""
+    kwargs: Made | None = only(call.field("gradient_checkpointing_kwargs"), run)
+    if kwargs is None or kwargs.changes:
+        return False
+    if kwargs.kind == "dict":
+        made = only(kwargs.entry("use_reentrant"), run)
+        return made is not None and (made.kind == "absent" or value_in(made, run) is True)
+    return kwargs.kind == "absent" or kwargs.is_none
+
+
+def _has_adapter(line: Line, is_given: bool) -> bool:
+    """Whether a model certainly gets an adapter of PEFT, and nothing else is done to it."""
+    if any(change.kind != "set" or not change.path.startswith("config.") for change in line.changes):
+        return False
+    if line.made.kind == "call" and line.made.origin == "peft.get_peft_model":
+        return True
+    return is_given and (is_name(line.made) or loader(line) is line.made)
+
+
+rule = CheckpointingWithoutGradient()
