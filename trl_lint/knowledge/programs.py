@@ -37,6 +37,14 @@ class Followed(NamedTuple):
     releases: Range
 
 
+class Scored(NamedTuple):
+    """Values of `data_source` that verl has a reward function for; `begins`: beginnings of such values."""
+
+    names: tuple[str, ...]
+    releases: Range
+    begins: tuple[str, ...] = ()
+
+
 class Renamed(NamedTuple):
     """A key or flag, and what took its place."""
 
@@ -52,6 +60,7 @@ class Programs(NamedTuple):
     rename: tuple[Renamed, ...]
     engine: tuple[Engine, ...] = ()
     follows: tuple[Followed, ...] = ()
+    scored: tuple[Scored, ...] = ()
 
 
 @cache
@@ -79,6 +88,14 @@ def config_of_engine(name: str, version: str) -> str:
 def followed(key: str, version: str) -> str:
     """The key whose value another key of verl takes where nobody sets it, "" if there is none in a release."""
     return next((row.of for row in table("verl").follows if row.key == key and holds(row.releases, version)), "")
+
+
+def is_scored(data_source: str, version: str) -> bool | None:
+    """Whether a release of verl has a reward function for a `data_source`; None where that is not recorded."""
+    rows = [row for row in table("verl").scored if holds(row.releases, version)]
+    if not rows:
+        return None
+    return any(data_source in row.names or data_source.startswith(row.begins) for row in rows)
 
 
 def successors(package: str, name: str) -> tuple[str, ...]:

@@ -51,6 +51,11 @@ class ValueNotAllowed(Rule):
         from trl_lint.checks.configs._release_refusals import stated_in
         from trl_lint.checks.configs._trainer_values import refused_values
 
+        if run.is_launched and run.framework == "verl":
+            from trl_lint.checks.configs._verl_scorers import unscored
+
+            for found in unscored(run, self):
+                yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
         stated = list(stated_in(run, self, set()))
         for one in stated:
             yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
