@@ -321,6 +321,29 @@ def rewarded(functions: str) -> str:
     return f'GRPOTrainer("m", reward_funcs={functions}, args=GRPOConfig("out"), train_dataset=data)\n'
 
 
+@law(200)
+def trainers_with_their_objects(count: int) -> Files:
+    """Each with a model, a tokenizer, an adapter and a dataset of its own, under names that are bound again."""
+    head = (
+        "from datasets import load_dataset\nfrom peft import LoraConfig, get_peft_model\n"
+        "from transformers import AutoModelForCausalLM, AutoTokenizer\nfrom trl import SFTConfig, SFTTrainer\n\n"
+    )
+    body = lines(
+        count,
+        lambda i: (
+            f'tokenizer = AutoTokenizer.from_pretrained("gpt2")\nmodel = AutoModelForCausalLM.from_pretrained("m{i}")\n'
+            "tokenizer.pad_token = tokenizer.eos_token\n"
+            f'tokenizer.add_tokens(["<{i}>"])\nmodel.resize_token_embeddings(len(tokenizer))\n'
+            'config = LoraConfig(target_modules=["q_proj"])\nmodel = get_peft_model(model, config)\n'
+            'data = load_dataset("d", split="train", streaming=True)\n'
+            f'data = data.map(lambda row: {{"text": row["a"] + tokenizer.eos_token + "{i}"}})\n'
+            "args = SFTConfig(packing=True, assistant_only_loss=True, gradient_checkpointing=True)\n"
+            "SFTTrainer(model, args=args, peft_config=config, processing_class=tokenizer, train_dataset=data)"
+        ),
+    )
+    return {"train.py": f"{head}{body}", "requirements.txt": PINS}
+
+
 @law(1600)
 def reward_functions_of_a_trainer(count: int) -> Files:
     """Whose every other use of a completion stands under a test."""
