@@ -60,8 +60,12 @@ def _shown(node: ast.AST, module: PythonModule) -> str:
 
 @per_module
 def _is_rewritten(module: PythonModule) -> bool:
-    """Whether the module uses what changes the classes of transformers or trl."""
-    return is_unsloth(module) or is_patched(module)
+    """Whether the module uses what changes the classes of transformers or trl, or defines the method itself.
+
+    A double of a tokenizer gives what its own method returns, and any object of such a module may be one.
+    """
+    defined = any(one.name == "apply_chat_template" for one in module.of(ast.FunctionDef))
+    return defined or is_unsloth(module) or is_patched(module)
 
 
 @per_module

@@ -14,6 +14,7 @@ from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.governed import governed_files, pins_itself
 from trl_lint.project.launches import Launch
+from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 
 CODE_BYTES = 1_000_000
@@ -184,12 +185,35 @@ def find_word(words: tuple[str, ...], path: str, project: Project, packages: Ite
 
 
 def _first_in_code(word: str, text: str, path: str) -> int:
-    """Where a word stands first outside of comments; -1 where it does not."""
-    start = text.find(word)
-    while start >= 0 and _is_comment(text, start, path):
-        end = text.find("\n", start)
-        start = text.find(word, end) if end >= 0 else -1
+    """Where a word stands first outside of comments and, in Python, of docstrings; -1 where it does not."""
+    start, read = text.find(word), 0
+    while start >= 0:
+        if _is_comment(text, start, path):
+            end = text.find("\n", start)
+            end = len(text) if end < 0 else end
+        else:
+            read, end = _docstring_around(text, start, read) if path.endswith(".py") else (0, -1)
+        if end < 0:
+            return start
+        start = text.find(word, end)
     return start
+
+
+_TRIPLE = regex(r"\"{3}|'{3}")
+
+
+def _docstring_around(text: str, place: int, read: int) -> tuple[int, int]:
+    """Where to read on from for a later place, and the end of the docstring around this one, -1 where none is.
+
+    `read`: where no string is open. A docstring is a string in triple quotes that begins its line.
+    """
+    while (opening := _TRIPLE.search(text, read, place)) is not None:
+        close = text.find(opening.group(), opening.end())
+        if close < 0 or close >= place:
+            before = text[text.rfind("\n", 0, opening.start()) + 1 : opening.start()]
+            return opening.start(), -1 if before.strip(" \trRuU") else close
+        read = close + 3
+    return read, -1
 
 
 def _is_comment(text: str, place: int, path: str) -> bool:

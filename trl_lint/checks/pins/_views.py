@@ -338,7 +338,8 @@ def _alike(pins: tuple[Pin, ...]) -> list[_Alike]:
 
 def _read_alike(pins: tuple[Pin, ...]) -> list[_Alike]:
     found: dict[object, _Alike] = {}
-    for pin in pins:
+    # A bare name beside others limits nothing: what it is installed with says nothing about those that do.
+    for pin in [pin for pin in pins if pin.specifier or pin.url] or pins:
         step = pin.step
         where = None if step is None else (step.path, step.environment)
         known = found.setdefault((pin.group, pin.marker, pin.kind, pin.location.path, where), _Alike(pin, set()))
