@@ -34,10 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _guarded(arguments: list[str]) -> int:
     """Run a command; OSErrors of the standard streams are left to the caller."""
+    asked = f"{arguments[0]} " if arguments and arguments[0] in COMMANDS else ""
     try:
         return _run(arguments)
     except UsageError as error:
-        print(f"trl-lint: {error}\nFor help, try `trl-lint --help`.", file=sys.stderr)
+        print(f"trl-lint: {error}\nFor help, try `trl-lint {asked}--help`.", file=sys.stderr)
         return 2
     except KnowledgeError as error:
         print(f"trl-lint: {error} (a fault of trl-lint and of no file here)", file=sys.stderr)
@@ -77,12 +78,18 @@ def _run(arguments: list[str]) -> int:
 
     args = plain_arguments(arguments) or _parsed(arguments)
     args.given = given
-    if args.paths and not os.path.lexists(args.paths[0]):
-        from trl_lint.selection import nearest
-
-        if guess := nearest(args.paths[0], COMMANDS):
-            raise UsageError(f"no file and no command `{args.paths[0]}`; did you mean `{guess}`?")
+    if args.paths and not os.path.lexists(args.paths[0]) and (guess := _command_meant(args.paths[0])):
+        raise UsageError(f"no file and no command `{args.paths[0]}`; did you mean `{guess}`?")
     return run_check(args)
+
+
+def _command_meant(word: str) -> str:
+    """The command that somebody may mean by a word that is no path; "" where none is near."""
+    from trl_lint.selection import known_codes, nearest
+
+    if word.upper() in known_codes():
+        return f"rule {word.upper()}"
+    return "rule" if word == "explain" else nearest(word, COMMANDS)
 
 
 def _parsed(arguments: list[str]) -> argparse.Namespace:

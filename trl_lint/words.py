@@ -29,6 +29,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def with_article(noun: str) -> str:
+    """`a Dataset`, `an IterableDataset`: by the first letter."""
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+
+
 def is_countable(number: complex) -> bool:
     """Whether a number is no whole number beyond what anything counts or costs.
 

@@ -10,6 +10,7 @@ from trl_lint.knowledge.condition_things import Thing
 from trl_lint.missing import Missing
 from trl_lint.project.effective import Setting
 from trl_lint.records import NamedTuple
+from trl_lint.words import with_article
 
 if TYPE_CHECKING:
     from trl_lint.checks.configs._run_world import RunWorld
@@ -86,4 +87,4 @@ def _told(name: str, value: object, is_default: bool) -> str:
     if isinstance(value, (bool, int, float, str)) or value is None:
         return f"`{name}` is {value!r}" + (" by default" if is_default else "")
     kinds = sorted(value.kinds - {"Module"}) if isinstance(value, Thing) else []
-    return f"`{name}` is a {kinds[0]}" if len(kinds) == 1 else f"`{name}` is given"
+    return f"`{name}` is {with_article(kinds[0])}" if len(kinds) == 1 else f"`{name}` is given"

@@ -176,7 +176,14 @@ def _remedy(callee: Callee, name: str, past: Past | None, newest: dict[str, str]
     if remedy := remedy_of_keyword(callee, name, past.successor if past is not None else "", newest):
         return remedy
     found = signature_of(callee.dotted, newest) if past is None else None
-    return did_you_mean(name, found.parameters) if found is not None else ""
+    if found is None:
+        return ""
+    from trl_lint.knowledge.renames import renames
+
+    # What its siblings once had is a word that their users know: GRPOTrainer never took `tokenizer`.
+    known = {row.new for row in renames() if row.package == callee.package and row.old == name}
+    renamed = sorted(known.intersection(found.parameters))
+    return f"did you mean `{renamed[0]}`?" if len(renamed) == 1 else did_you_mean(name, found.parameters)
 
 
 rule = ArgumentNotInRelease()
