@@ -1,0 +1,55 @@
+"""TRL733: `completion_only_loss` is asked for, and the dataset has no completions: the whole text is learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
+from trl_lint.checks.drift._calls import is_unsloth
+from trl_lint.checks.verdict import Level, judge_pins
+from trl_lint.finding import Finding
+from trl_lint.project.columns import columns_of
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import TrainerCall, is_absent
+from trl_lint.project.trainercall.models import only
+from trl_lint.project.trainercall.running import possible_in, value_in
+
+# The collator looks for a mask that only pairs of prompt and completion get: read in 0.17.0, 0.19.1, 0.24.0, 0.29.1,
+# 1.9.2 and 1.16.0. Run with 0.24.0 and 0.29.1: no label is masked.
+_SILENT = ">=0.17.0"
+_SPARED_BY = ("completion", "completion_mask", "labels", "image", "images")
+
+
+class NoCompletions(TrainerRule):
+    code = "TRL733"
+    words = (b"SFTTrainer",)
+    needles = (b"completion_only_loss",)
+
+    def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
+        if call.trainer != "trl.SFTTrainer" or call.own is not None or is_unsloth(call.module):
+            return
+        if all(is_absent(call.given(name)) for name in ("formatting_func", "data_collator")):
+            yield from first_found(call, lambda run: self._in_run(call, run))
+
+    def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
+        switch = only(call.field("completion_only_loss"), run)
+        if switch is None or value_in(switch, run) is not True:
+            return None
+        datasets = columns_of(possible_in(call.given("train_dataset"), run))
+        if not datasets or not all(one.complete and all(one.lacks(name) for name in _SPARED_BY) for one in datasets):
+            return None
+        verdict = judge_pins(call.project.environment(call.module.path), {"trl": _SILENT}, Level(self))
+        if verdict is None:
+            return None
+        names = list(dict.fromkeys(f"`{name}`" for one in datasets for name in one.names))
+        message = (
+            f"`completion_only_loss` has no effect: the dataset has {', '.join(names[:4])} and no `completion`, so "
+            "that the prompts are learnt as well; give it `prompt` and `completion`, or for messages "
+            f"`assistant_only_loss` ({verdict.scope})"
+        )
+        begun = tuple(one.places[0]._replace(message="the dataset begins here") for one in datasets if one.places)
+        related = (*begun, *seen_at(call, switch, "the option"), *verdict.related)
+        return self.finding(place_for(call, switch), message, severity=verdict.severity, related=related)
+
+
+rule = NoCompletions()
