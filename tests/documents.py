@@ -34,6 +34,12 @@ sys.exit(main())
 """
 # flake8 finds the plugin by the metadata of the installed package, and then its code in this checkout.
 _COMMANDS = {"trl-lint": "trl_lint.__main__", "flake8": "flake8.main.cli"}
+# What the tool prints where it is itself at fault: a rule that failed, a table that is malformed.
+_BROKEN = ("TRL003", "a fault of trl-lint and of no file here")
+
+
+class BrokenError(Exception):
+    """A command of a page fails in a way that the page does not show."""
 
 
 class Block(NamedTuple):
@@ -154,16 +160,27 @@ def _transcript(content: str, folder: Path, path: str) -> Iterator[str]:
             encoding="utf-8",
             timeout=60,
         )
+        if any(sign in done.stdout and sign not in content for sign in _BROKEN):
+            raise BrokenError(f"`{command}` fails, and so no page is rewritten:\n{done.stdout}")
         yield f"$ {command}\n"
         yield from (f"{line.rstrip()}\n" for line in done.stdout.splitlines())
 
 
-if __name__ == "__main__":
-    for page in pages():
-        text = page.read_text("utf-8")
-        new = executed(text)
-        if page.name == "settings.md":
-            new = with_settings(new)
-        if new != text:
+def main() -> int:
+    """Rewrite the pages whose transcripts or settings are others today: all of them, or none where the tool fails."""
+    texts = {page: page.read_text("utf-8") for page in pages()}
+    try:
+        found = {page: executed(text) for page, text in texts.items()}
+    except BrokenError as error:
+        print(error, file=sys.stderr)
+        return 1
+    for page, text in found.items():
+        new = with_settings(text) if page.name == "settings.md" else text
+        if new != texts[page]:
             page.write_text(new, "utf-8")
             print(f"rewrote {page.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
+import documents
 import pytest
 import tomli
 from documents import ROOT, blocks, executed, headings, pages, with_settings
@@ -25,6 +27,29 @@ def test_transcripts_are_true(path: Path):
     """`make docs` rewrites them."""
     text = path.read_text("utf-8")
     assert executed(text) == text
+
+
+def test_no_page_is_rewritten_where_the_tool_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """A rule that is being written and raises, or a malformed table, must not become what README.md shows."""
+    fine, broken = tmp_path / "fine.md", tmp_path / "shown.md"
+    fine.write_text("```console\n$ trl-lint a.py\nold\n```\n", "utf-8")
+    broken.write_text("```console\n$ trl-lint b.py\nold\n```\n", "utf-8")
+    answers = {"a.py": "new\n", "b.py": "b.py:1:1: TRL003 error: rule TRL101 failed\n"}
+
+    def run(command: str, **options: object) -> SimpleNamespace:
+        return SimpleNamespace(stdout=answers[command.split()[1]])
+
+    monkeypatch.setattr(documents.subprocess, "run", run)
+    monkeypatch.setattr(documents, "ROOT", tmp_path)
+    monkeypatch.setattr(documents, "pages", lambda: [fine, broken])
+    assert documents.main() == 1
+    assert "`trl-lint b.py` fails" in capsys.readouterr().err
+    assert "old" in fine.read_text("utf-8") and "old" in broken.read_text("utf-8")
+    answers["b.py"] = "new\n"
+    assert documents.main() == 0
+    assert "new" in fine.read_text("utf-8") and "new" in broken.read_text("utf-8")
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -105,6 +105,16 @@ def test_evidence_is_given(family: Family):
             7,
             'one of "rl", "preference", "other" is expected, not "dpo"',
         ),
+        (
+            'evidence = []\n[[program]]\ncommand = "x"\nneedle = "x run"\n',
+            2,
+            "`needle`: one word is expected, without blanks, not 'x run'",
+        ),
+        (
+            'evidence = []\n[[document]]\nkind = "x"\nneedles = [["a", "b c"]]\nshape = []\n',
+            2,
+            "`needles`: one word is expected, without blanks, not 'b c'",
+        ),
         ("evidence = [\n", None, "families/x.toml: "),
     ],
 )
@@ -119,6 +129,23 @@ def test_the_words_to_search_for_are_written_down():
     """`make docs` writes them; what is read from the file is what the families say."""
     assert (ROOT / "rules" / "families" / "needles.txt").read_bytes() == needles.needles_text(), "run `make docs`"
     assert needles.needles() == needles.needles_of_families()
+
+
+def test_a_broken_family_leaves_the_words_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """`make docs` stops with the file and the line, before it has opened the list."""
+    (tmp_path / "families").mkdir()
+    written = tmp_path / "families" / "needles.txt"
+    written.write_text("as it was\n")
+
+    def broken() -> bytes:
+        raise KnowledgeError("rules/families/x.toml:3: …")
+
+    monkeypatch.setattr(needles, "rules_dir", lambda: str(tmp_path))
+    monkeypatch.setattr(needles, "needles_text", broken)
+    assert needles.main(["--write"]) == 1
+    assert (written.read_text(), capsys.readouterr().err) == ("as it was\n", "rules/families/x.toml:3: …\n")
 
 
 def test_words_of_other_families_are_not_believed(monkeypatch: pytest.MonkeyPatch):

@@ -6,7 +6,7 @@ which keys a file may have.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Literal
 
@@ -66,6 +66,10 @@ class Program(NamedTuple):
     accelerate_config: str = ""
     deepspeed_config: str = ""
     server: tuple[Server, ...] = ()
+
+    def fault(self) -> str:
+        """What is wrong with a program, "" if nothing is."""
+        return _fault_of_words("needle", [self.needle]) or _fault_of_words("command", [self.command])
 
     @property
     def starts_programs(self) -> bool:
@@ -188,6 +192,10 @@ class DocumentKind(NamedTuple):
     method: Method | None = None
     holds: Holds = Holds()
 
+    def fault(self) -> str:
+        """What is wrong with a kind of document, "" if nothing is."""
+        return _fault_of_words("needles", [word for group in self.needles for word in group])
+
 
 # A document that names something of ours and is of no known kind. It may be the recipe of a script all the same.
 OTHER = DocumentKind("other", (), (), recipe=True, holds=Holds(fsdp="fsdp"))
@@ -214,6 +222,12 @@ class Family(NamedTuple):
     def fault(self) -> str:
         """What is wrong with the file of a family, "" if nothing is."""
         return "`name` is that of the file" if self.name else ""
+
+
+def _fault_of_words(key: str, words: Iterable[str]) -> str:
+    """What is wrong with words to search for, which stand in `needles.txt` with blanks between them."""
+    found = next((word for word in words if any(map(str.isspace, word))), "")
+    return f"`{key}`: one word is expected, without blanks, not {found!r}" if found else ""
 
 
 @cache

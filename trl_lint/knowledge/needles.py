@@ -8,9 +8,10 @@ that is of other files, the families themselves are asked.
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
 
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge import KnowledgeError, rules_dir
 from trl_lint.knowledge.family_files import checksum
 from trl_lint.records import NamedTuple
 
@@ -69,11 +70,19 @@ def needles_text() -> bytes:
     return b"\n".join((b"checksum %d" % checksum(), *(b" ".join(row) for row in rows), b""))
 
 
-if __name__ == "__main__":
-    import sys
-
-    if sys.argv[1:] == ["--write"]:
+def main(arguments: list[str]) -> int:
+    try:
+        text = needles_text()
+    except KnowledgeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if arguments == ["--write"]:
         with open(os.path.join(rules_dir(), "families", _WRITTEN), "wb") as output:
-            output.write(needles_text())
+            output.write(text)
     else:
-        sys.stdout.buffer.write(needles_text())
+        sys.stdout.buffer.write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
