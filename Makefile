@@ -4,6 +4,7 @@
 # make lint   the style and type checks alone
 # make docs   rewrite the table of what rules ask for, the rule table and the command output shown in README.md and docs/
 # make rule   begin a rule: CODE=TRL606 NAME=some-name writes its module, page and fixtures, with what is yours marked
+# make refresh  read what is new on the index of PACKAGE="trl transformers" into rules/, and run `make docs`
 # make oracle the drift rules against public repositories and real installations; slow, and needs clones: see
 #             benchmarks/notebook.md for what MIRROR and ORACLE_PYTHON are
 # make bench  measure what the rules cost, and whole runs beside other linters; ARGS="path/to/a/tree another/one" adds
@@ -25,7 +26,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: rule demo test test-all pytest lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps torture clean
+.PHONY: rule refresh demo test test-all pytest lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps torture clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(INSTALLED)
@@ -49,6 +50,11 @@ lint: $(INSTALLED)
 
 rule: $(INSTALLED)
 	@$(BIN)/python tests/new_rule.py $(CODE) $(NAME)
+	@$(MAKE) --no-print-directory docs
+
+# Without PACKAGE: of every package, which takes long.
+refresh: $(INSTALLED)
+	$(BIN)/python -m trl_lint.knowledge.refresh all $(PACKAGE)
 	@$(MAKE) --no-print-directory docs
 
 docs: $(INSTALLED)

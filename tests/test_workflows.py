@@ -65,7 +65,7 @@ def test_it_runs_weekly_and_by_hand():
 def test_every_command_exists():
     found = list(commands(read("knowledge.yml")))
     refreshing = [shlex.split(c)[3:] for c in found if c.startswith("python -m trl_lint.knowledge.refresh")]
-    assert refreshing == [["releases"], ["api"], ["conditions"], ["models"], ["api", "--verify"]]
+    assert refreshing == [["all"], ["api", "--verify"]]
     for arguments in refreshing:
         refresh.parser().parse_args(arguments)
     files = [word for c in found for word in c.split() if re.fullmatch(r"[\w./-]+\.(?:py|md)|\.ci/[\w-]+", word)]

@@ -1,9 +1,9 @@
 """Bring `rules/releases`, `rules/api`, `rules/conditions`, `rules/values` and `rules/models` up to date:
-`python -m trl_lint.knowledge.refresh releases|api|conditions|values|models [PACKAGE…]`.
+`python -m trl_lint.knowledge.refresh all|releases|api|conditions|values|models [PACKAGE…]`.
 
 `releases` lists what the index has, `api` reads the archives and writes the API histories, `api --verify` checks them
 (`trl_lint.knowledge.refresher`), `conditions` adds what new releases refuse and warn about, `values` reads which texts
-their trainers know of a field, and `models` what they state about models.
+their trainers know of a field, `models` what they state about models, and `all` does all of it for the packages.
 
 A command for those who work on the tool; nothing else imports it. Where the index tells no dates, the date already in
 the list is kept.
@@ -12,14 +12,18 @@ the list is kept.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
+from collections.abc import Callable, Collection
+from functools import partial
 
 from packaging.version import Version
 
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.refresher import build, choices_build, conditions_build, models_build
 from trl_lint.knowledge.refresher.listing import IndexFile, fetch, index_url, version_of
+from trl_lint.knowledge.refresher.packages import PACKAGES as RECORDED
+from trl_lint.knowledge.refresher.tables import write_tables
 from trl_lint.knowledge.releases import Release, releases
+from trl_lint.records import NamedTuple
 
 PACKAGES = (
     "accelerate",
@@ -67,57 +71,41 @@ def render(found: list[Release]) -> str:
     return "".join(" ".join([r.version, *[r.date] * bool(r.date), *["yanked"] * r.yanked]) + "\n" for r in found)
 
 
-def refresh_releases(packages: list[str]) -> int:
-    url = index_url()
-    failed = 0
-    for package in packages:
-        try:
-            files = fetch(package, url)
-        except (OSError, ValueError, KeyError) as error:
-            print(f"{package}: {error}", file=sys.stderr)
-            failed += 1
-            continue
-        known = {release.version: release.date for release in releases(package)}
-        found = summarise(files, known)
-        path = os.path.join(rules_dir(), "releases", f"{package}.txt")
-        with open(path, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(render(found))
-        newest = found[-1].version if found else "none"
-        print(f"{package}: {len(found)} releases, newest {newest}")
-    return 1 if failed else 0
+def list_releases(package: str) -> str:
+    """The text of the list of a package's releases. Raises OSError where the index cannot be read."""
+    known = {release.version: release.date for release in releases(package)}
+    return render(summarise(fetch(package, index_url()), known))
 
 
-def refresh_api(names: list[str]) -> int:
-    from trl_lint.knowledge.refresher.build import refresh_api as write_histories
+class Table(NamedTuple):
+    """A folder of `rules` that is written from the index: what it tells, of which packages, and a package's text."""
 
-    return write_histories(names)
-
-
-def refresh_models(names: list[str], asked: argparse.ArgumentParser) -> int:
-    from trl_lint.knowledge.refresher.models_build import RECORDED
-    from trl_lint.knowledge.refresher.models_build import refresh_models as write_models
-
-    if unknown := [name for name in names if name not in RECORDED]:
-        asked.error(f"no such package: {', '.join(unknown)} (known: {', '.join(RECORDED)})")
-    return write_models(names or list(RECORDED))
+    folder: str
+    tells: str
+    packages: Collection[str]
+    text_of: Callable[[str], str]
 
 
-def refresh_conditions(names: list[str], anew: bool, asked: argparse.ArgumentParser) -> int:
-    from trl_lint.knowledge.refresher.conditions_build import RECORDED
-    from trl_lint.knowledge.refresher.conditions_build import refresh_conditions as write_conditions
+# In the order in which they are written: the others are about releases that are listed.
+TABLES = {
+    table.folder: table
+    for table in (
+        Table("releases", "what the index has", PACKAGES, list_releases),
+        Table("api", "what the releases offer", RECORDED, build.build),
+        Table("conditions", "what the releases refuse", conditions_build.RECORDED, conditions_build.build),
+        Table("values", "which texts the releases know of a field", choices_build.SINCE, choices_build.build),
+        Table("models", "what the releases state about models", models_build.SINCE, models_build.build),
+    )
+}
 
-    if unknown := [name for name in names if name not in RECORDED]:
-        asked.error(f"no such package: {', '.join(unknown)} (known: {', '.join(RECORDED)})")
-    return write_conditions(names or list(RECORDED), anew)
 
-
-def refresh_values(names: list[str], asked: argparse.ArgumentParser) -> int:
-    from trl_lint.knowledge.refresher.choices_build import SINCE
-    from trl_lint.knowledge.refresher.choices_build import refresh_values as write_values
-
-    if unknown := [name for name in names if name not in SINCE]:
-        asked.error(f"no such package: {', '.join(unknown)} (known: {', '.join(SINCE)})")
-    return write_values(names or list(SINCE))
+def refresh_all(packages: Collection[str]) -> int:
+    """Write every table that there is of these packages. Returns 0, or 1 if the releases of one could not be read."""
+    found = [
+        write_tables(table.folder, [name for name in packages if name in table.packages], table.text_of)
+        for table in TABLES.values()
+    ]
+    return max(found)
 
 
 def verify_api(names: list[str], releases: dict[str, str]) -> int:
@@ -127,37 +115,29 @@ def verify_api(names: list[str], releases: dict[str, str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    from trl_lint.knowledge.refresher.choices_build import SINCE as WITH_VALUES
-    from trl_lint.knowledge.refresher.conditions_build import RECORDED as WITH_CONDITIONS
-    from trl_lint.knowledge.refresher.models_build import RECORDED as WITH_MODELS
-    from trl_lint.knowledge.refresher.packages import PACKAGES as RECORDED
-
     parser = argparse.ArgumentParser(
         prog="python -m trl_lint.knowledge.refresh",
-        description="Bring the lists of releases (`releases`), the API histories (`api`), what releases refuse "
-        "(`conditions`), which texts they know of a field (`values`) or what they state about models (`models`) up to "
-        "date.",
+        description="Bring what is known of the releases up to date, from the index that pip is configured for.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    listing = commands.add_parser("releases", help="what the index has")
-    listing.add_argument("packages", nargs="*", metavar="PACKAGE", default=list(PACKAGES))
-    api = commands.add_parser("api", help="what the releases offer, read from their archives")
-    api.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(RECORDED))
-    api.add_argument("--verify", action="store_true", help="write nothing; compare the histories with the archives")
-    api.add_argument(
-        "--release",
-        action="append",
-        default=[],
-        metavar="PACKAGE==VERSION",
-        help="with --verify: import this release of trl, transformers or torch",
-    )
-    conditions = commands.add_parser("conditions", help="what the releases refuse, read from their archives")
-    conditions.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(WITH_CONDITIONS))
-    conditions.add_argument("--anew", action="store_true", help="read all releases again, not only new ones")
-    values = commands.add_parser("values", help="which texts the releases know of a field, read from their archives")
-    values.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(WITH_VALUES))
-    models = commands.add_parser("models", help="what the releases state about models, read from their archives")
-    models.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(WITH_MODELS))
+    of_all = commands.add_parser("all", help="all of the following")
+    of_all.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(PACKAGES))
+    for table in TABLES.values():
+        one = commands.add_parser(table.folder, help=f"{table.tells}: rules/{table.folder}")
+        one.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(table.packages))
+        if table.folder == "api":
+            one.add_argument(
+                "--verify", action="store_true", help="write nothing; compare the histories with the archives"
+            )
+            one.add_argument(
+                "--release",
+                action="append",
+                default=[],
+                metavar="PACKAGE==VERSION",
+                help="with --verify: import this release of trl, transformers or torch",
+            )
+        elif table.folder == "conditions":
+            one.add_argument("--anew", action="store_true", help="read all releases again, not only new ones")
     return parser
 
 
@@ -177,25 +157,21 @@ def read_pins(values: list[str]) -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
-    from trl_lint.knowledge.refresher.packages import PACKAGES as RECORDED
-
     asked = parser()
     args = asked.parse_args(arguments)
-    if args.command == "releases":
-        return refresh_releases(args.packages)
-    if args.command == "conditions":
-        return refresh_conditions(args.packages, args.anew, asked)
-    if args.command == "values":
-        return refresh_values(args.packages, asked)
-    if args.command == "models":
-        return refresh_models(args.packages, asked)
-    names = args.packages or list(RECORDED)
-    if unknown := [name for name in names if name not in RECORDED]:
-        asked.error(f"no such package: {', '.join(unknown)} (known: {', '.join(RECORDED)})")
-    if not args.verify:
-        if args.release:
+    known = PACKAGES if args.command == "all" else TABLES[args.command].packages
+    names = args.packages or list(known)
+    if unknown := [name for name in names if name not in known]:
+        asked.error(f"no such package: {', '.join(unknown)} (known: {', '.join(known)})")
+    if args.command == "all":
+        return refresh_all(names)
+    if args.command != "api" or not args.verify:
+        if args.command == "api" and args.release:
             asked.error("--release needs --verify")
-        return refresh_api(names)
+        text_of = TABLES[args.command].text_of
+        if args.command == "conditions":
+            text_of = partial(conditions_build.build, anew=args.anew)
+        return write_tables(args.command, names, text_of)
     try:
         pins = read_pins(args.release)
     except ValueError as error:

@@ -1,19 +1,14 @@
-"""Writing `rules/values/<package>.txt`: which texts each release knows of a field, by the chains that ask for them."""
+"""`rules/values/<package>.txt`: which texts each release knows of a field, by the chains that ask for them."""
 
 from __future__ import annotations
 
 import ast
-import os
-import sys
-import warnings
-from collections.abc import Iterator
 
-from packaging.version import Version
-
-from trl_lint.knowledge import rules_dir
-from trl_lint.knowledge.refresher import index
 from trl_lint.knowledge.refresher.choices import Choice, choices_of
+from trl_lint.knowledge.refresher.index import Contents
 from trl_lint.knowledge.refresher.packages import PACKAGES
+from trl_lint.knowledge.refresher.tables import read_releases
+from trl_lint.knowledge.refresher.trees import tree_of
 
 SINCE = {"trl": "0.9"}
 # Parts whose functions no trainer of the package itself calls with a field of its config.
@@ -23,35 +18,22 @@ Facts = dict[tuple[str, str, str, tuple[str, ...]], tuple[str, ...]]
 """By holder, name, method and switches: the texts that every chain of the method knows."""
 
 
-def refresh_values(names: list[str]) -> int:
-    """Write the values of packages. Returns 0, or 1 if one could not be read."""
-    failed = 0
-    for name in names:
-        try:
-            text = render(list(_releases(name)))
-        except OSError as error:
-            print(f"{name}: {error}", file=sys.stderr)
-            failed += 1
-            continue
-        path = os.path.join(rules_dir(), "values", f"{name}.txt")
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        print(f"{name}: {len(text):,} bytes")
-    return 1 if failed else 0
+def build(name: str) -> str:
+    """The text of the values that a package knows.
+
+    Raises OSError (network), zipfile.BadZipFile and tarfile.TarError (damaged archive).
+    """
+    return render(
+        [
+            (version, facts_of(choices_of(_trees(contents))))
+            for version, contents in read_releases(name, SINCE[name], PACKAGES[name].is_wanted)
+        ]
+    )
 
 
-def _releases(name: str) -> Iterator[tuple[str, Facts]]:
-    package = PACKAGES[name]
-    for archive in index.archives(name, Version(SINCE[name])):
-        contents = index.read(archive, package.is_wanted)
-        trees = {}
-        for path, (_, data) in contents.members.items():
-            if path.endswith(".py") and not path.startswith(_LEFT_OUT):
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    trees[path] = ast.parse(data)
-        yield str(archive.version), facts_of(choices_of(trees))
+def _trees(contents: Contents) -> dict[str, ast.Module]:
+    paths = [path for path in contents.members if path.endswith(".py") and not path.startswith(_LEFT_OUT)]
+    return {path: tree for path in paths if (tree := tree_of(contents.members, path)) is not None}
 
 
 def facts_of(choices: list[Choice]) -> Facts:

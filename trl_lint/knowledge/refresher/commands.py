@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from trl_lint.knowledge.refresher.exports import Resolver
 from trl_lint.knowledge.refresher.extract import Module
 from trl_lint.knowledge.refresher.index import Contents
+from trl_lint.knowledge.refresher.trees import tree_of
 from trl_lint.python.default_text import last_name, read_string
 from trl_lint.regexes import regex
 
@@ -38,7 +39,7 @@ def read_plugins(package: str, contents: Contents, modules: Mapping[str, Module]
     """The plugins of one release that bring fields of their own, by the module that a config names."""
     found: Commands = {}
     for path in sorted(contents.members) if package == "axolotl" else ():
-        tree = tree_of(contents, path) if path.startswith("axolotl/integrations/") else None
+        tree = tree_of(contents.members, path) if path.startswith("axolotl/integrations/") else None
         for node in ast.walk(tree) if tree is not None else ():
             if isinstance(node, ast.FunctionDef) and node.name == "get_input_args":
                 for text in _returned(node):
@@ -48,16 +49,6 @@ def read_plugins(package: str, contents: Contents, modules: Mapping[str, Module]
                     for plugin in {_module_of(path), ".".join(_module_of(path).split(".")[:3])}:
                         found[plugin] = (reference,)
     return found
-
-
-def tree_of(contents: Contents, path: str) -> ast.Module | None:
-    """The tree of a file of the archive, None where it is not there or cannot be parsed."""
-    if path not in contents.members:
-        return None
-    try:
-        return ast.parse(contents.members[path][1])
-    except (SyntaxError, ValueError, RecursionError):
-        return None
 
 
 def _module_of(path: str) -> str:
@@ -72,7 +63,7 @@ def _returned(function: ast.FunctionDef) -> Iterator[str]:
 
 def _llamafactory(contents: Contents, resolver: Resolver) -> Commands:
     found: Commands = {}
-    tree = tree_of(contents, "llamafactory/hparams/parser.py")
+    tree = tree_of(contents.members, "llamafactory/hparams/parser.py")
     for node in tree.body if tree is not None else ():
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
             continue
@@ -87,14 +78,14 @@ def _swift(contents: Contents, modules: Mapping[str, Module], resolver: Resolver
     """`sft_main = get_main(SftArguments, …)`, or `def sft_main(args: Union[List[str], SftArguments, None])`."""
     mains: dict[str, str] = {}
     for name in sorted(modules):
-        tree = tree_of(contents, f"{name.replace('.', '/')}.py")
+        tree = tree_of(contents.members, f"{name.replace('.', '/')}.py")
         for node in tree.body if tree is not None else ():
             taken = _taken_by_main(node)
             if taken is not None:
                 mains.setdefault(taken[0], resolver.definition(f"{name}:{taken[1]}"))
     found: Commands = {}
     for command, module in _routes(contents).items():
-        called = _called_main(tree_of(contents, f"{module.replace('.', '/')}.py"))
+        called = _called_main(tree_of(contents.members, f"{module.replace('.', '/')}.py"))
         if called in mains:
             found[command.replace("_", "-")] = (mains[called],)
     return found
@@ -116,7 +107,7 @@ def _taken_by_main(node: ast.stmt) -> tuple[str, str] | None:
 
 def _routes(contents: Contents) -> dict[str, str]:
     """`ROUTE_MAPPING` of the command line: command -> module."""
-    tree = tree_of(contents, "swift/cli/main.py")
+    tree = tree_of(contents.members, "swift/cli/main.py")
     for node in tree.body if tree is not None else ():
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         value = getattr(node, "value", None)

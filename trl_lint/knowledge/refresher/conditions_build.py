@@ -1,24 +1,18 @@
-"""Writing `rules/conditions/<package>.txt`: the releases that it does not have yet are read and added."""
+"""`rules/conditions/<package>.txt`: the releases that it does not have yet are read and added."""
 
 from __future__ import annotations
 
-import os
 import re
-import sys
-import tarfile
-import zipfile
 from functools import partial
 
 from packaging.version import Version
 
-from trl_lint.knowledge import rules_dir
-from trl_lint.knowledge.refresher import index
-from trl_lint.knowledge.refresher.build import show
 from trl_lint.knowledge.refresher.conditions import Condition, release_conditions
 from trl_lint.knowledge.refresher.conditions_programs import Program
 from trl_lint.knowledge.refresher.conditions_source import Trees
 from trl_lint.knowledge.refresher.conditions_write import History, add_release, parse, render
 from trl_lint.knowledge.refresher.packages import PACKAGES
+from trl_lint.knowledge.refresher.tables import read_releases, read_table
 from trl_lint.records import NamedTuple
 
 
@@ -113,27 +107,21 @@ RECORDED = {
 }
 
 
-def refresh_conditions(names: list[str], anew: bool = False) -> int:
-    """Write the conditions of packages, with `anew` of all releases again. Returns 0, or 1 if one could not be read."""
-    failed = 0
-    for name in names:
-        path = conditions_path(name)
-        history = History([], {}, {})
-        if not anew and os.path.exists(path):
-            with open(path, encoding="utf-8") as stream:
-                history = parse(stream.read())
-        try:
-            _add_new(name, history)
-        except (OSError, zipfile.BadZipFile, tarfile.TarError) as error:
-            print(f"{name}: {error}", file=sys.stderr)
-            failed += 1
-            continue
-        text = render(name, history)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        print(f"{name}: {len(text):,} bytes")
-    return 1 if failed else 0
+def build(name: str, anew: bool = False) -> str:
+    """The text of the conditions of a package: the releases that it does not have yet are added, with `anew` all.
+
+    Raises OSError (network), zipfile.BadZipFile and tarfile.TarError (damaged archive).
+    """
+    recorded, known = RECORDED[name], Trees()
+    written = "" if anew else read_table("conditions", name)
+    history = parse(written) if written else History([], {}, {})
+    for version, contents in read_releases(name, recorded.since, partial(recorded.is_wanted, name), history.releases):
+        found = release_conditions(name, contents.members, known, recorded.modules, recorded.programs)
+        history.releases.append(version)
+        found = [_shortened(each, recorded.longest) for each in found]
+        add_release(history, version, found, recorded.writes)
+    history.releases.sort(key=Version)
+    return render(name, history)
 
 
 def _shortened(found: Condition, longest: int) -> Condition:
@@ -141,23 +129,3 @@ def _shortened(found: Condition, longest: int) -> Condition:
     if len(found.condition) <= longest:
         return found
     return found._replace(condition="", reason="a condition that is too long to be written down")
-
-
-def conditions_path(name: str) -> str:
-    return os.path.join(rules_dir(), "conditions", f"{name}.txt")
-
-
-def _add_new(name: str, history: History) -> None:
-    recorded, known = RECORDED[name], Trees()
-    archives = index.archives(name, Version(recorded.since))
-    for number, archive in enumerate(archives, 1):
-        version = str(archive.version)
-        if version not in history.releases:
-            show(name, number, len(archives), version)
-            contents = index.read(archive, partial(recorded.is_wanted, name))
-            found = release_conditions(name, contents.members, known, recorded.modules, recorded.programs)
-            history.releases.append(version)
-            found = [_shortened(each, recorded.longest) for each in found]
-            add_release(history, version, found, recorded.writes)
-    history.releases.sort(key=Version)
-    show(name, 0, 0, "")

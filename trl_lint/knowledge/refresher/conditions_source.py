@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Mapping
 
 from trl_lint.knowledge.refresher.extract import module_name, walk_block
+from trl_lint.knowledge.refresher.trees import parsed
 from trl_lint.python.default_text import last_name
 from trl_lint.records import NamedTuple
 
@@ -53,11 +53,8 @@ class Source(NamedTuple):
 
 def read_source(path: str, content: bytes) -> Source | None:
     """A module from its text, None where it cannot be parsed."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(content)
-    except (SyntaxError, ValueError, RecursionError):
+    tree = parsed(content)
+    if tree is None:
         return None
     name = module_name(path)
     package = name if path.endswith("/__init__.py") else name.rpartition(".")[0]

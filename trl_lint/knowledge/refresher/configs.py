@@ -11,6 +11,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from trl_lint.knowledge.refresher.trees import tree_of
 from trl_lint.python.default_text import encode, encode_node, read_string
 from trl_lint.python.flags import read_flags
 from trl_lint.regexes import regex
@@ -65,18 +66,9 @@ def config_facts(package: str, contents: Contents, modules: Mapping[str, Module]
     return _verl(contents) if package == "verl" else {}
 
 
-def _tree(contents: Contents, path: str) -> ast.Module | None:
-    if path not in contents.members:
-        return None
-    try:
-        return ast.parse(contents.members[path][1])
-    except (SyntaxError, ValueError):
-        return None
-
-
 def _accelerate(contents: Contents, modules: Mapping[str, Module]) -> Facts:
     facts: Facts = {}
-    launcher = _tree(contents, "accelerate/commands/launch.py")
+    launcher = tree_of(contents.members, "accelerate/commands/launch.py")
     groups: dict[str, dict[str, str]] = {}
     if launcher is not None:
         flags = read_flags(launcher) or []
@@ -105,7 +97,7 @@ def _openrlhf(contents: Contents) -> Facts:
     facts: Facts = {}
     for path in sorted(contents.members):
         found = re.fullmatch(r"openrlhf/cli/(\w+)\.py", path)
-        tree = _tree(contents, path) if found else None
+        tree = tree_of(contents.members, path) if found else None
         if found and tree is not None:
             flags = {flag.name: flag.text for flag in read_flags(tree) or ()}
             if flags:
@@ -118,7 +110,8 @@ def _deepspeed(contents: Contents, modules: Mapping[str, Module]) -> Facts:
     trees = {
         name: tree
         for name in sorted(modules)
-        if _DEEPSPEED_CONFIG.fullmatch(name) and (tree := _tree(contents, name.replace(".", "/") + ".py")) is not None
+        if _DEEPSPEED_CONFIG.fullmatch(name)
+        and (tree := tree_of(contents.members, name.replace(".", "/") + ".py")) is not None
     }
     constants: dict[str, ast.expr] = {}
     for tree in trees.values():

@@ -6,7 +6,6 @@ References to other things are written `module:Name`; `:Name` is a name of the m
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator
 
 from trl_lint.knowledge.refresher import deprecations
@@ -22,6 +21,7 @@ from trl_lint.knowledge.refresher.signatures import (
     read_signature,
     write_signature,
 )
+from trl_lint.knowledge.refresher.trees import parsed
 from trl_lint.knowledge.refresher.values import encode_field
 from trl_lint.python.default_text import dotted, last_name, read_string
 from trl_lint.records import NamedTuple
@@ -90,11 +90,8 @@ def module_name(path: str) -> str:
 
 def read_module(path: str, source: bytes, with_messages: bool = True) -> Module | None:
     """The facts of a module, None where this Python's `ast` cannot parse it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+    tree = parsed(source)
+    if tree is None:
         return None
     return _Reader(path, source, tree).read(with_messages)
 

@@ -17,7 +17,7 @@ import urllib.error
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from packaging.version import Version
 
@@ -33,6 +33,9 @@ _DIRECTORY = "..names.json"  # the member of a cached zip that lists every file 
 
 # Of one release: symbol -> fact -> value; the head of `release` says which.
 Facts = dict[str, dict[str, str]]
+
+# Files of an archive: name -> (crc, bytes).
+Members = Mapping[str, tuple[int, bytes]]
 
 
 class Archive(NamedTuple):

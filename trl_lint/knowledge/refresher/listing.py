@@ -43,12 +43,15 @@ def index_url() -> str:
 
 
 def fetch(package: str, url: str) -> list[IndexFile]:
-    """The files of a package. Raises OSError (URLError) where the index cannot be reached."""
+    """The files of a package. Raises OSError where the index cannot be reached, or its answer is no list of files."""
     request = urllib.request.Request(f"{url}/{package}/", headers={"Accept": _ACCEPT})
     with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:
-        body = answer.read().decode("utf-8")
+        body = answer.read()
         kind = answer.headers.get_content_type()
-    found = read_json_index(json.loads(body)) if kind.endswith("json") else read_html_index(body)
+    try:
+        found = read_json_index(json.loads(body)) if kind.endswith("json") else read_html_index(body.decode("utf-8"))
+    except (ValueError, KeyError, TypeError) as error:
+        raise OSError(f"{url}/{package}/ does not answer with a list of files: {error}") from error
     return [file._replace(url=urllib.parse.urljoin(f"{url}/{package}/", file.url)) for file in found]
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 
+from trl_lint.knowledge.refresher.trees import parsed
 from trl_lint.python.default_text import last_name
 from trl_lint.records import NamedTuple
 
@@ -43,11 +43,8 @@ def family_of(path: str) -> str:
 
 def read_modeling(source: bytes) -> Modeling | None:
     """What a modeling file states, None where it cannot be parsed."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+    tree = parsed(source)
+    if tree is None:
         return None
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     leaves = _leaf_classes(classes)

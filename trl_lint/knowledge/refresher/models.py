@@ -16,14 +16,12 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
-from collections.abc import Mapping
 
-from trl_lint.knowledge.refresher.index import Facts
+from trl_lint.knowledge.refresher.index import Facts, Members
 from trl_lint.knowledge.refresher.modeling import Modeling, family_of, generates_text, read_modeling
 from trl_lint.knowledge.refresher.release import PRESENT
+from trl_lint.knowledge.refresher.trees import tree_of
 
-Members = Mapping[str, tuple[int, bytes]]
 Memo = dict[tuple[str, int, int], object]
 
 _TARGETS = "TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING"
@@ -75,13 +73,13 @@ def _family(files: list[Modeling]) -> dict[str, str]:
         ("adapted", [file.named for file in files]),
         ("layer", [file.layers for file in files]),
     ):
-        facts |= dict.fromkeys(frozenset[str]().union(*names), kind)
+        facts |= dict.fromkeys(sorted(frozenset[str]().union(*names)), kind)
     return facts
 
 
 def _targets(members: Members) -> Facts:
     for path in _TARGET_FILES:
-        tree = _tree(members[path][1]) if path in members else None
+        tree = tree_of(members, path)
         for node in tree.body if tree is not None else ():
             if isinstance(node, ast.Assign) and _names(node) == [_TARGETS]:
                 table = ast.literal_eval(node.value)
@@ -95,8 +93,9 @@ def _written(names: list[str] | str) -> str:
 
 
 def _templates(members: Members) -> Facts:
-    texts = {found[1]: members[path][1].decode() for path in members if (found := _TEMPLATE_FILE.fullmatch(path))}
-    tree = _tree(members[_TEMPLATE_MODULE][1]) if _TEMPLATE_MODULE in members else None
+    files = filter(None, map(_TEMPLATE_FILE.fullmatch, sorted(members)))
+    texts = {found[1]: members[found[0]][1].decode() for found in files}
+    tree = tree_of(members, _TEMPLATE_MODULE)
     for node in tree.body if tree is not None else ():
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             for name in filter(None, map(_TEMPLATE_NAME.fullmatch, _names(node))):
@@ -108,11 +107,11 @@ def _templates(members: Members) -> Facts:
 def _columns(members: Members) -> Facts:
     found: Facts = {}
     for path in sorted(filter(_TRAINER_FILE.fullmatch, members)):
-        tree = _tree(members[path][1])
+        tree = tree_of(members, path)
         for cls in tree.body if tree is not None else ():
             kept = _kept(cls) if isinstance(cls, ast.ClassDef) else set()
             if isinstance(cls, ast.ClassDef) and kept:
-                found[f"columns {cls.name}"] = {PRESENT: PRESENT, **dict.fromkeys(kept, "kept")}
+                found[f"columns {cls.name}"] = {PRESENT: PRESENT, **dict.fromkeys(sorted(kept), "kept")}
     return found
 
 
@@ -131,12 +130,3 @@ def _kept(cls: ast.ClassDef) -> set[str]:
 
 def _names(node: ast.Assign) -> list[str]:
     return [target.id for target in node.targets if isinstance(target, ast.Name)]
-
-
-def _tree(source: bytes) -> ast.Module | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
