@@ -94,7 +94,7 @@ def values_of(package: str, version: str) -> dict[str, list[Any]]:
 
 def changed(base: dict[str, Any], values: dict[str, list[Any]], chance: random.Random) -> dict[str, Any]:
     """A config with a few keys set or taken away."""
-    found = json.loads(json.dumps(base, default=str))
+    found: dict[str, Any] = json.loads(json.dumps(base, default=str))
     for _ in range(chance.randint(1, _MOST_CHANGES)):
         name = chance.choice(sorted(values))
         if chance.random() < 0.2:

@@ -1,8 +1,8 @@
 """A rule to begin with: `make rule CODE=TRL606 NAME=padding-side-right` (`python tests/new_rule.py CODE NAME`).
 
 Writes the module, the page, a fixture that fires and two that do not, the promise of the page and a line of the change
-log. All of it works, and reports calls of a function that does not exist. Each place that is yours says FILL IN, and
-`tests/test_rules_complete.py` fails with those places until none is left.
+log. All of it works, and reports calls of a function that does not exist. Each place that is yours says FILL IN or
+names that function, and `tests/test_rules_complete.py` fails with those places until none is left.
 """
 
 from __future__ import annotations
@@ -14,6 +14,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MARK = "FILL IN"
+PLACEHOLDER = "torch.fill_in"
+# What tells of one rule whether it is complete, in seconds.
+TESTS = (
+    ".venv/bin/python -m pytest -n0 tests/test_fixtures.py tests/test_promises.py tests/test_rules_complete.py "
+    '-k "{code} or rules_complete"'
+)
 TOPICS = {
     "1": "distribution", "2": "pins", "3": "drift", "4": "configs", "5": "launch", "6": "numerics", "7": "algorithm",
     "8": "inference",
@@ -150,9 +156,9 @@ def to_fill_in(root: Path) -> list[str]:
     return [
         f"{path.relative_to(root)}:{number}: {line.strip()}"
         for path in (*files, root / "CHANGELOG.md")
-        if MARK.encode() in (data := path.read_bytes())
-        for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1)
-        if MARK in line
+        if any(mark.encode() in data for data in [path.read_bytes()] for mark in (MARK, PLACEHOLDER))
+        for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1)
+        if MARK in line or PLACEHOLDER in line
     ]
 
 
@@ -165,7 +171,8 @@ def main(argv: Sequence[str]) -> int:
     except WrongError as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"Each of these says {MARK} where something is yours; `make test` says what is left.")
+    print(f"Each of these says {MARK} where something is yours. After that, `make docs`, and this says what is left:")
+    print(TESTS.format(code=argv[0]))
     return 0
 
 

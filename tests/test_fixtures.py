@@ -41,7 +41,8 @@ def test_findings(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     if "only" not in case.settings():  # test_overlaps.py has all rules look at those
         assert list(map(str, overlaps(report["findings"]))) == []
     if not case.fixed():
-        assert [message for f, message in zip(report["findings"], messages, strict=True) if f["fix"]] == []
+        fixes = [message for f, message in zip(report["findings"], messages, strict=True) if f["fix"]]
+        assert fixes == [], "a fix is offered: put the file as `--fix --unsafe-fixes` leaves it into `FILE.fixed`"
         original = snapshot(project)
         run_json([*case.args(), *FIX], capsys)
         assert snapshot(project) == original
@@ -57,6 +58,7 @@ def test_fixes(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
 
     run_json([*case.args(), *FIX], capsys)
     fixed = snapshot(project)
+    assert shown(fixed) == shown({**original, **case.fixed()}), "the `.fixed` files are not what the fixes write"
     assert fixed == {**original, **case.fixed()}
     for path in case.fixed():
         if parses(path, original[path]):
@@ -78,6 +80,11 @@ def test_commands_after_a_fix(case: Case, tmp_path: Path, monkeypatch: pytest.Mo
     for path, data in case.fixed().items():
         (project / path).write_bytes(data)
     assert programs() == before
+
+
+def shown(files: dict[str, bytes]) -> list[str]:
+    """The lines of files, each behind its path, so that a difference is told with its place."""
+    return [f"{path}: {line!r}" for path, data in sorted(files.items()) for line in data.splitlines(keepends=True)]
 
 
 def programs() -> Counter[tuple[str, str, tuple[str, ...]]]:
