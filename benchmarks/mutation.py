@@ -255,17 +255,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in _PREPARED.split(", "):
         __import__(name)
     noticed = made = 0
+    failed = False
     with tempfile.TemporaryDirectory() as folder:
         checkout = Path(folder).resolve() / "checkout"
         shutil.copytree(options.checkout, checkout, ignore=_LEFT_OUT)
         for code in options.rules or SAMPLE:
-            result = score(checkout, code, options.mutants, options.seed, ["-m", options.tests])
+            try:
+                result = score(checkout, code, options.mutants, options.seed, ["-m", options.tests])
+            except RuntimeError as error:
+                print(error, file=sys.stderr, flush=True)
+                failed = True
+                continue
             noticed, made = noticed + result.noticed, made + result.made
             print(f"{code} {result.noticed}/{result.made} in {result.seconds:.0f} s", flush=True)
             for fault in result.survivors:
                 print(f"    {fault}", flush=True)
     print(f"all {noticed}/{made}")
-    return 0
+    return int(failed)
 
 
 if __name__ == "__main__":

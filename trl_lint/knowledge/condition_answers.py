@@ -28,15 +28,17 @@ class Answers:
     def __init__(self, common: Answers | None = None) -> None:
         self._truths: dict[str, _Known] = {}
         self._values: dict[str, _Known] = {}
-        self._common = common or self
+        self._common = common  # not itself, which would keep it in memory for good
 
     def truth(self, text: str, world: World) -> object:
         """True, False, UNKNOWN or CRASH."""
-        return _answer(self._truths, self._common._truths, text, world, truth_of)
+        common = self._common or self
+        return _answer(self._truths, common._truths, text, world, truth_of)
 
     def value(self, text: str, world: World) -> object:
         """A plain value, UNKNOWN or CRASH."""
-        return _answer(self._values, self._common._values, text, world, value_of)
+        common = self._common or self
+        return _answer(self._values, common._values, text, world, value_of)
 
 
 def _answer(
