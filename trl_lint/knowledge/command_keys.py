@@ -7,11 +7,13 @@ is rarely said, and a key that one of them has may be right.
 
 from __future__ import annotations
 
+import ast
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from trl_lint.knowledge.api import facts, signature
+from trl_lint.knowledge.conditions import conditions_of
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.names import definition
 from trl_lint.missing import Missing
@@ -62,6 +64,34 @@ def keys_with(package: str, command: str, plugins: tuple[str, ...], version: str
     """The keys of a command and of the plugins beside it; None where the release has no such command."""
     keys = keys_of(package, command, version)
     return keys and joined([keys, *(plugin_keys(package, plugin, version) for plugin in plugins)])
+
+
+def classes_of(package: str, command: str, version: str) -> tuple[str, ...]:
+    """The names of the package's classes whose fields are the keys of a command, with their bases; none if unknown."""
+    found = facts(package, f"command {command}", version)
+    waiting = [] if isinstance(found, Missing) else found["@classes"].split()
+    at = positions(package).get(version, 0)
+    seen: dict[str, None] = {}
+    while waiting:
+        reference = waiting.pop(0)
+        known = (
+            definition(reference, at) if reference not in seen and not reference.startswith("transformers") else None
+        )
+        seen[reference] = None
+        waiting += known.values(at).get("@bases", "").split() if known is not None else []
+    return tuple(dict.fromkeys(reference.rpartition(":")[2] for reference in seen))
+
+
+@lru_cache(maxsize=256)
+def choices_of(package: str, command: str, version: str) -> Mapping[str, frozenset[str]]:
+    """By flag of a command, the texts that it takes in a release: of several classes that declare it, those of any."""
+    found: dict[str, frozenset[str]] = {}
+    for name in classes_of(package, command, version):
+        for each in conditions_of(package, name, version):
+            if each.kind == "flag":
+                values = frozenset(ast.literal_eval(each.condition))
+                found[each.sentence] = found.get(each.sentence, frozenset()) | values
+    return found
 
 
 @lru_cache(maxsize=64)

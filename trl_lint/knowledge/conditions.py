@@ -24,6 +24,7 @@ PACKAGES = (
     "deepspeed",
     "axolotl",
     "llamafactory",
+    "ms-swift",
 )
 
 

@@ -70,12 +70,19 @@ class ValueNotAllowed(Rule):
                 )
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
-        from trl_lint.checks.configs import _openrlhf, _openrlhf_refusals, _verl_asserts, _verl_validation
+        from trl_lint.checks.configs import (
+            _command_values,
+            _openrlhf,
+            _openrlhf_refusals,
+            _verl_asserts,
+            _verl_validation,
+        )
 
         for wrong in (
             *_verl_validation.contradictions(launch, _verl_asserts.VALUES, self, project),
             *_openrlhf.wrong_values(launch, self, project),
             *_openrlhf_refusals.refused_together(launch, self, project),
+            *_command_values.refused_values(launch, self, project),
         ):
             yield self.finding(wrong.location, wrong.message, severity=wrong.severity, related=wrong.related)
 

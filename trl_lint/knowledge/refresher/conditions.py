@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from trl_lint.knowledge.histories import block as history_block
 from trl_lint.knowledge.refresher.conditions_declared import declares, is_model, run_validators, tell_declared
+from trl_lint.knowledge.refresher.conditions_flags import choices_of_flags
 from trl_lint.knowledge.refresher.conditions_programs import NOTHING, Program, facts_of_program
 from trl_lint.knowledge.refresher.conditions_source import ClassSource, Sources, Trees, read_sources
 from trl_lint.knowledge.refresher.conditions_state import CONFIG, TRAINER, Closure, Found, Frame, Machine
@@ -37,7 +38,7 @@ class Owner(NamedTuple):
 class Condition(NamedTuple):
     """What a class says, as text. `kind`: refuse, warn, before (`sentence` is the field that the base from another
     package gets so), after (a field as the constructor leaves it), base (`sentence` is a class of another package whose
-    constructor runs).
+    constructor runs), flag (`sentence` is a field that a command gives, `condition` the texts that it may give).
 
     `condition` is "" where it cannot be expressed, and then `reason` tells why; a part that is not known is `_` in it.
     `when` is `construct` or `trainer`, `owner` the name of the class and `home` its module.
@@ -64,10 +65,12 @@ def release_conditions(
     known: Trees,
     modules: tuple[str, ...] = ("*",),
     programs: tuple[Program, ...] = (),
+    flags: tuple[str, ...] = (),
 ) -> list[Condition]:
     """The conditions of one release, by class in the order of the modules, statements in the order of execution.
 
-    Only the classes of `modules` are asked: names, or beginnings of names with a star; and the `programs`.
+    Only the classes of `modules` are asked: names, or beginnings of names with a star; and the `programs`. `flags`: the
+    modules, written so, whose dataclasses are parsed from a command.
     """
     sources = read_sources(package, members, known)
     found: list[Condition] = []
@@ -81,6 +84,8 @@ def release_conditions(
                 found += _of_config(sources, cls, has_blocks=bool(programs))[0]
             elif cls.name.endswith("Trainer") and "__init__" in cls.functions and not _is_second_name(sources, cls):
                 found += _of_trainer(sources, cls)
+    for cls, field, values, line in choices_of_flags(sources, flags):
+        found.append(Condition(cls.name, "flag", "construct", values, field, "flags", line, "", cls.module))
     return list(dict.fromkeys(found))
 
 

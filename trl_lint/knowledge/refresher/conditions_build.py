@@ -30,6 +30,7 @@ class Recorded(NamedTuple):
     beside: str = "$^"
     longest: int = 5000
     written: str = ".*"
+    flags: tuple[str, ...] = ()
 
     def is_wanted(self, package: str, path: str) -> bool:
         return PACKAGES[package].is_wanted(path) or re.fullmatch(self.beside, path) is not None
@@ -80,6 +81,7 @@ RECORDED = {
     ),
     "deepspeed": Recorded("0.9", ("deepspeed.*",)),
     # What every command reads its config into: its name is that under which `rules/api` has the keys.
+    "ms-swift": Recorded("2.0", (), flags=("swift.*",)),
     "llamafactory": Recorded(
         "0.7",
         (),
@@ -92,7 +94,8 @@ RECORDED = {
             ),
         ),
         longest=700,
-        written="refuse .*",
+        written="(refuse|flag) .*",
+        flags=("llamafactory.hparams.*",),
     ),
     "axolotl": Recorded(
         "0.5.1.post1",
@@ -116,7 +119,7 @@ def build(name: str, anew: bool = False) -> str:
     written = "" if anew else read_table("conditions", name)
     history = parse(written) if written else History([], {}, {})
     for version, contents in read_releases(name, recorded.since, partial(recorded.is_wanted, name), history.releases):
-        found = release_conditions(name, contents.members, known, recorded.modules, recorded.programs)
+        found = release_conditions(name, contents.members, known, recorded.modules, recorded.programs, recorded.flags)
         history.releases.append(version)
         found = [_shortened(each, recorded.longest) for each in found]
         add_release(history, version, found, recorded.writes)

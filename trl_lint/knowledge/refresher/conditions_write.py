@@ -12,7 +12,7 @@
 
 Below `at`, the function that has the statement, stands what happens and when (`refuse`, `warn`: when the config is
 made, `trainer-refuse`, `trainer-warn`: when the trainer is; `before`, `after`: what a field is then; `base`: a class of
-another package whose constructor runs) and the sentence or field.
+another package whose constructor runs; `flag`: the texts that a command may give a field) and the sentence or field.
 Below that, one line is one fact: the condition, and the classes with the stretches of releases, `FROM` or `FROM UNTIL`
 (which does not have it any more). A condition that changed stands beside what it was.
 """
