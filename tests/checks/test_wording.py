@@ -41,3 +41,22 @@ def test_a_script_is_told(
     monkeypatch.chdir(tmp_path)
     messages = [finding["message"] for finding in run_json([], capsys)[1]["findings"]]
     assert any(message.startswith(expected) for message in messages), messages
+
+
+@pytest.mark.parametrize(
+    ("release", "remedy"),
+    [
+        ("==0.17.0", "on other GPUs first (pinned: trl 0.17.0)"),
+        ("==0.19.1", 'on other GPUs first, or set `vllm_mode="colocate"` (pinned: trl 0.19.1)'),
+        (">=0.17.0,<=0.19.1", 'on other GPUs first, or set `vllm_mode="colocate"` where the release has it ('),
+    ],
+)
+def test_a_way_without_a_server_is_told_where_the_release_has_one(
+    release: str, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    (tmp_path / "requirements.txt").write_text(f"trl{release}\ntransformers==4.51.3\n")
+    (tmp_path / "train.py").write_text(SCRIPT.format(config=", use_vllm=True", data="", trainer=""))
+    (tmp_path / "run.sh").write_text("accelerate launch --num_processes 2 train.py\n")
+    monkeypatch.chdir(tmp_path)
+    messages = [finding["message"] for finding in run_json(["--select", "TRL806"], capsys)[1]["findings"]]
+    assert len(messages) == 1 and remedy in messages[0], messages

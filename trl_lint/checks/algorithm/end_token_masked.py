@@ -49,7 +49,7 @@ class EndTokenMasked(TrainerRule):
             return None
         message = (
             "the pad token is the end of text, too, and the collator of this SFTTrainer leaves every pad token out of "
-            "the loss: the model never learns to stop after the end of text that is put behind the examples; take "
+            "the loss: the model never learns the end of text that the script puts behind the examples; take "
             f"another pad token ({verdict.scope})"
         )
         related = (call.module.location(end, "the end of text in the data"), call.location, *verdict.related)

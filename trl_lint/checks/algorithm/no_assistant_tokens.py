@@ -95,9 +95,9 @@ class NoAssistantTokens(TrainerRule):
         if verdict is None:
             return None
         message = (
-            f"the chat template of {named} does not mark what the assistant says (`{{% generation %}}`), and this trl "
-            "has none to put in its place: the trainer stops, because `assistant_only_loss` finds nothing to learn "
-            f"from; give the tokenizer a template with the marks ({verdict.scope})"
+            f"the chat template of {named} does not mark what the assistant says (`{{% generation %}}`), and this "
+            "release has none to put in its place: the trainer stops, because `assistant_only_loss` finds nothing to "
+            f"learn from; give the tokenizer a template with the marks ({verdict.scope})"
         )
         return self._finding(call, switch, message, verdict)
 

@@ -58,11 +58,20 @@ class ServerNobodyStarts(Rule):
         yield self.finding(
             said.location or run.launch.location,
             "with this release the trainer generates on a vLLM server that runs beside it, and nothing in the project "
-            "starts one: start `trl vllm-serve --model …` on other GPUs first, or set "
-            f'`vllm_mode="colocate"` where the release has it ({verdict.scope})',
+            f"starts one: start `trl vllm-serve --model …` on other GPUs first{_other_way(run)} ({verdict.scope})",
             severity=verdict.severity,
             related=(*where, *verdict.related),
         )
+
+
+def _other_way(run: Run) -> str:
+    """What else can be done in the releases that may run: only from 0.18.0 on the trainer can do without a server."""
+    known = [
+        run.default("vllm_mode", versions_of(run, release)) is not ABSENT for release in run.choices["trl"].releases
+    ]
+    if not any(known):
+        return ""
+    return ', or set `vllm_mode="colocate"`' + ("" if all(known) else " where the release has it")
 
 
 def _is_unsloth(run: Run) -> bool:
