@@ -236,6 +236,43 @@ def commands_of_llamafactory(count: int) -> Files:
     return {"run.sh": command, "requirements.txt": "llamafactory==0.9.3\n"}
 
 
+AXOLOTL = """base_model: m
+datasets: [{path: d, type: alpaca}]
+sequence_len: 4096
+micro_batch_size: 2
+gradient_accumulation_steps: 4
+adapter: qlora
+save_steps: 10
+saves_per_epoch: 2
+"""
+
+
+def axolotl(files: Files, run: str) -> Files:
+    return {**files, "run.sh": run, "requirements.txt": "axolotl>=0.8\n"}
+
+
+@law(200)
+def configs_of_one_command_of_axolotl(count: int) -> Files:
+    names = [f"c{i}.yml" for i in range(count)]
+    return axolotl(dict.fromkeys(names, AXOLOTL), f"axolotl train {' '.join(names)}\n")
+
+
+@law(400)
+def commands_of_one_config_of_axolotl(count: int) -> Files:
+    return axolotl({"c.yml": AXOLOTL}, lines(count, lambda i: f"axolotl train c.yml --seed {i}"))
+
+
+@law(1600)
+def keys_of_a_config_of_axolotl(count: int) -> Files:
+    return axolotl({"c.yml": AXOLOTL + lines(count, lambda i: f"k{i}: {{a: [1, {i}]}}")}, "axolotl train c.yml\n")
+
+
+@law(1600)
+def flags_of_swift(count: int) -> Files:
+    flags = " ".join(f"--torch_dtype half --no_such_{i} 1" for i in range(count))
+    return {"run.sh": f"swift sft {flags}\n", "requirements.txt": "ms-swift==3.8.2\n"}
+
+
 @law(400)
 def steps_that_deepspeed_clips(count: int) -> Files:
     steps = lines(

@@ -10,7 +10,7 @@ from trl_lint.checks.configs._asserts import Problem
 from trl_lint.checks.configs._command_beside import OfRelease, is_zero3
 from trl_lint.checks.configs._command_keys import flag_name, is_left_alone, plugins_of
 from trl_lint.checks.configs._command_world import block_of
-from trl_lint.checks.configs._program_refusals import Reading, Settings, broken
+from trl_lint.checks.configs._program_refusals import Broken, Reading, Settings, broken
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.finding import Location
@@ -18,15 +18,34 @@ from trl_lint.grading import milder
 from trl_lint.knowledge.condition_language import UNKNOWN, Block
 from trl_lint.knowledge.conditions import has_conditions
 from trl_lint.knowledge.families import Arguments, arguments_of_kind
+from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
+from trl_lint.records import NamedTuple
 from trl_lint.sources.nodes import find_entry
 from trl_lint.sources.shell import Word
 
 
 def refused_in_document(document: Document, rule: Rule, project: Project) -> Iterator[Problem]:
     """What the command that reads a document refuses of it, as far as it belongs to the rule."""
+    for found in _refused(document, project):
+        if rule.code == ("TRL402" if len(found.broken.keys) == 1 or found.broken.is_declared else "TRL403"):
+            yield found.problem
+
+
+class _Refused(NamedTuple):
+    broken: Broken
+    problem: Problem
+
+
+@per_project
+def _refused(document: Document, project: Project) -> list[_Refused]:
+    """All that is refused of a document, for both rules."""
+    return list(_read(document, project))
+
+
+def _read(document: Document, project: Project) -> Iterator[_Refused]:
     arguments = arguments_of_kind(document.kind)
     command = document.definition.command
     if arguments is None or not has_conditions(arguments.package, command):
@@ -35,7 +54,7 @@ def refused_in_document(document: Document, rule: Rule, project: Project) -> Ite
     if arguments.package not in choices or choices[arguments.package].package.is_own:
         return  # a working tree may be ahead of the version it states
     launches = naming_launches(document, project)
-    whole = _settings_of(document, arguments, launches)
+    whole = _settings_of(document, arguments, launches, project)
     if whole is None:
         return
     given = _written(whole)
@@ -46,15 +65,13 @@ def refused_in_document(document: Document, rule: Rule, project: Project) -> Ite
     settings_in = partial(_in_release, whole, arguments.package, command, asked, zero3)
     for found in broken(arguments.package, choices, settings_in, given, level, arguments.shown, stops=False):
         keys = [key for key in found.keys if key in given]
-        if rule.code != ("TRL402" if len(found.keys) == 1 or found.is_declared else "TRL403"):
-            continue
         if not (keys or launches) or is_left_alone(arguments, project):
             continue
         location, beside = _places(document, keys)
         severity = found.verdict.severity
         if not launches and len(keys) < len(found.keys) and not found.is_declared:
             severity = milder(severity)  # what is not there may be added by whoever uses the file
-        yield Problem(location, found.message, severity, (*beside, *found.verdict.related))
+        yield _Refused(found, Problem(location, found.message, severity, (*beside, *found.verdict.related)))
 
 
 def _in_release(whole: Block, package: str, command: str, asked: str, zero3: object, version: str) -> Settings:
@@ -62,16 +79,20 @@ def _in_release(whole: Block, package: str, command: str, asked: str, zero3: obj
     return Settings(whole, (Reading(command, whole),), absent=None, beside=beside)
 
 
-def _settings_of(document: Document, arguments: Arguments, launches: list[Launch]) -> Block | None:
+def _settings_of(document: Document, arguments: Arguments, launches: list[Launch], project: Project) -> Block | None:
     """What stands in the document; unknown what a command gives besides. None where the whole is not known."""
     whole = block_of(document.mapping) if document.mapping is not None else None
     if whole is None or any(not each.startswith(f"{arguments.package}.") for each in plugins_of(document, arguments)):
         return None  # a plugin from elsewhere may change every setting
-    found = Block("", dict(whole))
-    words = [word for launch in launches for word in launch.args]
-    for name in (*arguments.sets, *filter(None, map(flag_name, words)), *filter(None, map(_override, words))):
-        found[name.partition("__")[0].partition(".")[0]] = UNKNOWN
-    return found
+    given = frozenset(arguments.sets).union(*(_given_by(launch, project) for launch in launches))
+    return Block("", {**whole, **dict.fromkeys(given, UNKNOWN)})
+
+
+@per_project
+def _given_by(launch: Launch, project: Project) -> frozenset[str]:
+    """The keys at the top that a command may give besides: one command may name many files."""
+    names = (name for word in launch.args for name in (flag_name(word), _override(word)) if name)
+    return frozenset(name.partition("__")[0].partition(".")[0] for name in names)
 
 
 def _override(word: Word) -> str:
