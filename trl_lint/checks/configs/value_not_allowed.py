@@ -52,9 +52,10 @@ class ValueNotAllowed(Rule):
         from trl_lint.checks.configs._trainer_values import refused_values
 
         if run.is_launched and run.framework == "verl":
+            from trl_lint.checks.configs._verl_reward_function import missing_function
             from trl_lint.checks.configs._verl_scorers import unscored
 
-            for found in unscored(run, self):
+            for found in (*unscored(run, self), *missing_function(run, self)):
                 yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
         stated = list(stated_in(run, self, set()))
         for one in stated:

@@ -1,0 +1,77 @@
+"""A reward function that a command of verl names, and that its file does not have.
+
+verl imports the file and asks it for the name: `get_custom_reward_fn`, in 0.3.0 in trainer/main_ppo.py, later in
+trainer/ppo/reward.py (0.3.0 to 0.9.1). It raises AttributeError where there is none.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from trl_lint.checks.configs._asserts import Problem
+from trl_lint.checks.configs._hydra import apply_all, find
+from trl_lint.checks.configs._verl import read_run
+from trl_lint.checks.rule import Rule
+from trl_lint.checks.verdict import Level
+from trl_lint.finding import Location
+from trl_lint.memos import per_project
+from trl_lint.project import Project
+from trl_lint.project.runs import Run
+from trl_lint.sources import SourceError
+
+_STARTED = "verl.trainer.main_ppo"
+_BLOCKS = ("custom_reward_function", "reward.custom_reward_function")
+# A module with one of these may have names that nobody can read in it.
+_OPEN = (b"globals()", b"setattr", b"__getattr__", b"exec(", b"import *")
+
+
+def missing_function(run: Run, rule: Rule) -> Iterator[Problem]:
+    """The reward function that a command names and that its file does not define, in any release."""
+    verl = read_run(run.launch, run.project) if run.framework == "verl" else None
+    if verl is None or verl.own is not None or verl.module != _STARTED or "verl" not in verl.choices:
+        return
+    words = {override.key: override.word for override in verl.overrides}
+    for block in _BLOCKS:
+        word = words.get(f"{block}.path")
+        tree = verl.tree(verl.choices["verl"].newest) if word is not None else None
+        if word is None or tree is None or any(True for _ in apply_all(tree, verl.overrides)):
+            continue
+        path, name = find(tree, f"{block}.path"), find(tree, f"{block}.name")
+        file = run.launch.file_named(path) if isinstance(path, str) and path.endswith(".py") else None
+        names = defined_in(file, run.project) if file is not None else None
+        if file is None or names is None or not isinstance(name, str) or name in names:
+            continue
+        given = words.get(f"{block}.name", word)
+        by_default = "" if f"{block}.name" in words else ", the name by default"
+        level = Level(rule, verl.line.takes_more or run.launch.is_mild, of_code=False)
+        yield Problem(
+            run.launch.source.location(given.start, given.end),
+            f"verl stops at start (AttributeError): `{path}` defines no `{name}`{by_default}; say which function it is "
+            f"with `{block}.name`",
+            level.severity,
+            (Location(file, 0, 0, "this file is imported"),),
+        )
+
+
+@per_project
+def defined_in(path: str, project: Project) -> frozenset[str] | None:
+    """The names that a module has once it is imported; None where they cannot all be read in it."""
+    try:
+        if project.files.holds(path, *_OPEN):
+            return None
+        waiting: list[ast.AST] = [project.module_in(path).tree]
+    except (OSError, SourceError):
+        return None
+    found: set[str] = set()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+            continue
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        waiting.extend(ast.iter_child_nodes(node))
+    return frozenset(found)
