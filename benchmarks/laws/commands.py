@@ -50,6 +50,31 @@ def commands_and_configs_of_a_script(count: int) -> Files:
     return shell(lines(count, launch), script=f"{HEAD}from trl import GRPOConfig\n{configs}")
 
 
+@law(400)
+def commands_with_defaults(count: int) -> Files:
+    """Each fails with a default of its own, and another file may set all of them."""
+    body = lines(
+        count, lambda i: f"{VERL} actor_rollout_ref.rollout.mode=${{MODE_{i}:-sink}} trainer.nnodes=${{{i}:-1}}"
+    )
+    return {**shell(f"#!/bin/bash\n{body}"), "all.sh": "bash run.sh\n" + lines(count, lambda i: f"echo {i}")}
+
+
+@law(400)
+def commands_that_python_starts(count: int) -> Files:
+    calls = lines(
+        count,
+        lambda i: f'c{i} = ["python", "train.py", "--seed", "{i}"]\nc{i}.append(x)\nsubprocess.run(c{i}, env=env)',
+    )
+    return {**shell(""), "start.py": f"import subprocess\n{calls}"}
+
+
+@law(400)
+def data_of_commands(count: int) -> Files:
+    source = 'import datasets\nrows.map(lambda x: {{"data_source": "own/{0}"}}).to_parquet("d{0}/x.parquet")\n'
+    body = lines(count, lambda i: f"{VERL} data.train_files=d{i}/x.parquet")
+    return {**shell(body), **{f"prepare_{i}.py": source.format(i) for i in range(count)}}
+
+
 _MODULE = "openrlhf.cli.train_sft"
 
 

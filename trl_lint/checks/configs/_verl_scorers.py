@@ -49,11 +49,12 @@ _OTHERWISE = {
 
 
 class Made(NamedTuple):
-    """A script that makes data: the names of the Parquet files, the texts in it, and its values of `data_source`."""
+    """A script that makes data: the names of Parquet files and of folders in it, and its one value of `data_source`."""
 
     files: frozenset[str]
-    texts: tuple[str, ...]
-    sources: tuple[tuple[str, Location], ...]
+    folders: frozenset[str]
+    source: str
+    place: Location
 
 
 def unscored(run: Run, rule: Rule) -> Iterator[Problem]:
@@ -75,8 +76,7 @@ def unscored(run: Run, rule: Rule) -> Iterator[Problem]:
                 "(NotImplementedError): give one with `custom_reward_function.path`, or use a name that it knows "
                 f"({verdict.scope})"
             )
-            started = run.launch.location._replace(message="the run")
-            yield Problem(place, message, verdict.severity, (started, *verdict.related))
+            yield Problem(place, message, verdict.severity, verdict.related)  # once, however many runs there are
 
 
 def _is_scored_by_name(run: VerlRun) -> bool:
@@ -92,12 +92,11 @@ def _is_one_of(tree: Tree, key: str, values: tuple[object, ...]) -> bool:
 
 
 def _sources_of(run: VerlRun, project: Project) -> Iterator[tuple[str, Location]]:
-    files = [tail for each in run.overrides if each.key in _FILES for tail in [_tail(each.word)] if tail]
-    for made in _makers(project):
-        for folder, name in files:
-            if name in made.files and any(folder in text.split("/") for text in made.texts):
-                yield from made.sources
-                break
+    for each in run.overrides:
+        tail = _tail(each.word) if each.key in _FILES else None
+        for made in _makers(project).get(tail[0], ()) if tail is not None else ():
+            if tail is not None and tail[1] in made.files:
+                yield made.source, made.place
 
 
 def _tail(word: Word) -> tuple[str, str] | None:
@@ -111,9 +110,9 @@ def _tail(word: Word) -> tuple[str, str] | None:
 
 
 @per_project
-def _makers(project: Project) -> list[Made]:
-    """The scripts of a project that write Parquet files and say all that their `data_source` can be."""
-    found = []
+def _makers(project: Project) -> dict[str, list[Made]]:
+    """The scripts of a project that write Parquet files with one `data_source`, by the folders that they name."""
+    found: dict[str, list[Made]] = {}
     for path in files_calling("to_parquet(", project):
         try:
             if not project.files.holds(path, _SOURCE.encode()):
@@ -121,8 +120,10 @@ def _makers(project: Project) -> list[Made]:
             made = _made(project.module_in(path))
         except (OSError, SourceError):
             continue
-        if made is not None:
-            found.append(made)
+        if made is None:
+            continue
+        for folder in made.folders:
+            found.setdefault(folder, []).append(made)
     return found
 
 
@@ -141,9 +142,12 @@ def _made(module: PythonModule) -> Made | None:
     )
     if stored:
         return None
-    texts = tuple(node.value for node in module.of(ast.Constant) if isinstance(node.value, str))
+    texts = [node.value for node in module.of(ast.Constant) if isinstance(node.value, str)]
     files = frozenset(text.rpartition("/")[2] for text in texts if text.endswith(".parquet"))
-    return Made(files, texts, tuple(sources)) if sources and files else None
+    folders = frozenset(part for text in texts for part in text.split("/"))
+    if len({name for name, _ in sources}) != 1 or not files:
+        return None  # which of them a file gets is not known
+    return Made(files, folders, *sources[0])
 
 
 def _written(value: ast.expr, module: PythonModule) -> ast.expr:
