@@ -4,13 +4,13 @@ The answers are data (`trainer_objects.json`): `tests/checks/test_trainer_object
 says and needs no library. Run this again only to add rules or to move to other releases:
 
     pip install torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu
-    pip install trl==0.29.1 transformers==4.57.6 peft==0.18.1    # then once with trl==0.24.0, and with trl==0.15.2 and
-    python tests/oracle/trainer_objects.py                       # transformers==4.49.0
+    pip install trl==0.29.1 transformers==4.57.6 peft==0.18.1    # then with trl==1.16.0, with trl==0.24.0, and with
+    python tests/oracle/trainer_objects.py                       # trl==0.15.2 and transformers==4.49.0
 
 Each `train.py` is run as it stands, without a GPU and without a network. Models on the hub are one layer with a
 vocabulary of some words, their tokenizers know these words, have a pad token only where the real ones do, and a chat
 template without marks; datasets are four rows. Nothing is trained: what counts is whether the trainer is made, and of
-GRPO whether a prompt can be made a batch.
+GRPO whether prompts can be made a batch, and a gradient comes back through the checkpoints that it is asked for.
 """
 
 from __future__ import annotations
@@ -28,15 +28,17 @@ from typing import Any
 HERE = Path(__file__).parent
 FIXTURES = HERE.parents[1] / "fixtures"
 ANSWERS = HERE / "trainer_objects.json"
-CODES = ("TRL723", "TRL725", "TRL726", "TRL729", "TRL731", "TRL732")
+CODES = ("TRL723", "TRL725", "TRL726", "TRL729", "TRL731", "TRL732", "TRL734")
 CASES = (  # of rules that judge more than objects
     "TRL403/bad_trainer_two_adapters", "TRL403/bad_trainer_reference_from_a_helper",
     "TRL403/ok_trainer_adapter_of_one_branch", "TRL403/ok_trainer_two_adapters_of_0_26",
     "TRL403/ok_trainer_two_models_of_one_helper",
 )  # fmt: skip
 PACKAGES = ("trl", "transformers", "peft")
-_WITHOUT_PAD = re.compile(r"gpt2|llama", re.IGNORECASE)
-_MARKED = re.compile(r"SmolLM3")
+_KINDS = {
+    "none": re.compile(r"gpt2|llama", re.IGNORECASE),
+    "marked": re.compile(r"SmolLM3"),
+}
 _WORDS = ["<pad>", "<eos>", "<unk>", "a", "b", "c", "user", "assistant"]
 _TURN = "{{ m['role'] }} {{ m['content'] }} "
 _PLAIN = "{% for m in messages %}" + _TURN + "{% endfor %}"
@@ -62,10 +64,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         stand_in(Path(folder))
         for case in cases():
-            verdict, said = ask(FIXTURES / case, folder)
+            verdict, said = ask(FIXTURES / case, folder) if can_be_asked(case) else ("unknown", "another template")
             mine[case] = {"verdict": verdict, "said": said}
             print(f"{verdict:8} {case}: {said}")
     ANSWERS.write_text(json.dumps(answers, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
+
+
+def can_be_asked(case: str) -> bool:
+    """Whether the stand-ins will do: from 1.1.0 on TRL compares chat templates with those that models really have."""
+    import trl
+
+    return not case.startswith("TRL725") or not (Path(trl.__file__).parent / "chat_templates").exists()
 
 
 def ask(project: Path, folder: str) -> tuple[str, str]:
@@ -96,8 +105,8 @@ def stand_in(folder: Path) -> None:
     def local(name: Any) -> Any:
         if not isinstance(name, str) or os.path.isdir(name):
             return name
-        kind = "none" if _WITHOUT_PAD.search(name) else "marked" if _MARKED.search(name) else "plain"
-        return str(paths[kind])
+        kinds = (kind for kind, pattern in _KINDS.items() if pattern.search(name))
+        return str(paths[next(kinds, "plain")])
 
     holders = [transformers.AutoConfig, transformers.AutoTokenizer, transformers.AutoProcessor]
     holders += [transformers.PreTrainedModel, transformers.models.auto.auto_factory._BaseAutoModelClass]
@@ -138,7 +147,7 @@ def _checkpoints(folder: Path) -> dict[str, Path]:
         num_key_value_heads=2, max_position_embeddings=64,
     )  # fmt: skip
     found = {}
-    for kind in ("plain", "none", "marked"):
+    for kind in ("plain", *_KINDS):
         pad = {} if kind == "none" else {"pad_token": "<pad>"}
         tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<eos>", unk_token="<unk>", **pad)
         tokenizer.chat_template = _WITH_MARKS if kind == "marked" else _PLAIN

@@ -1,0 +1,64 @@
+"""TRL734: LoRA is put on the output layer, whose weights the trainer reads past every adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
+from trl_lint.checks.algorithm._reward_models import adapter_config
+from trl_lint.checks.drift._calls import is_unsloth
+from trl_lint.checks.verdict import Level, judge_pins
+from trl_lint.finding import Finding
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.trainercall.made import Made
+from trl_lint.project.trainercall.models import only, possible_lines
+from trl_lint.project.trainercall.running import value_in
+
+# Each of them raises a ValueError: read in 1.14.2, where none does without Liger, 1.15.0 and 1.16.0.
+_TRAINERS = frozenset({"trl.SFTTrainer", "trl.DPOTrainer", "trl.GRPOTrainer", "trl.KTOTrainer", "trl.RLOOTrainer"})
+_REFUSES = ">=1.15.0"
+
+
+class AdapterOnOutputLayer(TrainerRule):
+    code = "TRL734"
+    words = (b"LoraConfig",)
+    needles = (b"lm_head",)
+
+    def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
+        if call.trainer in _TRAINERS and call.own is None and not is_unsloth(call.module):
+            yield from first_found(call, lambda run: self._in_run(call, run))
+
+    def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
+        lines = possible_lines(call.lines("model"), run)
+        configs = [adapter_config(line, call, run) for line in lines]
+        targets = [None if config is None else _on_output(config, run) for config in configs]
+        target = targets[0] if targets and None not in targets else None
+        if target is None:
+            return None
+        verdict = judge_pins(call.project.environment(call.module.path), {"trl": _REFUSES}, Level(self))
+        if verdict is None:
+            return None
+        message = (
+            f"this {call.name} reads the weights of the output layer past any adapter and refuses one on it "
+            '(ValueError: Applying a PEFT adapter to `lm_head` is not supported): leave "lm_head" out, or train all '
+            f'of it with `modules_to_save=["lm_head"]` ({verdict.scope})'
+        )
+        related = (*seen_at(call, target, "the adapter"), *verdict.related)
+        return self.finding(place_for(call, target), message, severity=verdict.severity, related=related)
+
+
+def _on_output(config: Made, run: Run | None) -> Made | None:
+    """The `lm_head` among the targets of a LoRA config; None where it is not certain that it gets an adapter."""
+    for name in ("modules_to_save", "exclude_modules", "layers_to_transform"):
+        made = only(config.argument(name), run)
+        if made is None or not (made.kind == "absent" or made.is_none):
+            return None
+    target = only(config.argument("target_modules"), run)
+    if target is None or target.kind != "list" or target.changes:
+        return None
+    items = [only(item, run) for item in target.items() or ()]
+    return next((item for item in items if item is not None and value_in(item, run) == "lm_head"), None)
+
+
+rule = AdapterOnOutputLayer()
