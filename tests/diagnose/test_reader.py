@@ -155,6 +155,35 @@ def test_cut_off_at_both_ends():
     assert failure is not None and failure.exception == "" and len(failure.frames) == 2
 
 
+def test_frames_in_the_box_of_rich_are_read():
+    rows = [
+        "/home/user/train.py:201 in <module>", "", "  200 if __name__:", "❱ 201 │   train()", "",
+        "/opt/venv/lib/python3.12/site-packages/trl/trai", "ner/sft_trainer.py:19 in __init__", "❱ 19 │   f(x)",
+    ]  # fmt: skip
+    box = "".join(f"│ {row.ljust(60)} │\n" for row in rows)
+    text = f"╭──── Traceback (most recent call last) ────╮\n{box}╰────╯\nTypeError: f() takes 0 arguments\n"
+    failure = first_failure(read(text))
+    assert failure is not None and failure.text == "TypeError: f() takes 0 arguments"
+    assert [(frame.path, frame.line, frame.function, frame.code) for frame in failure.frames] == [
+        ("/home/user/train.py", 201, "<module>", "train()"),
+        ("/opt/venv/lib/python3.12/site-packages/trl/trainer/sft_trainer.py", 19, "__init__", "f(x)"),
+    ]
+
+
+def test_ipython_tells_modules_without_a_function():
+    head = "TypeError     Traceback (most recent call last)\n"
+    frame = "File ~/env/site-packages/trl/core.py:23\n     22 a\n---> 23 b()\n\n"
+    failure = first_failure(read(f"{head}{frame}TypeError: b\n"))
+    assert failure is not None and [frame.code for frame in failure.frames] == ["b()"]
+
+
+def test_frames_of_ray_without_indentation_are_read():
+    lead = "(ActorModelRayActor pid=7) "
+    rows = ['File "/x/vllm_engine.py", line 58, in init', "return self.llm.rpc(", "AttributeError: 'A' object has no b"]
+    failure = first_failure(read("".join(f"{lead}{row}\n" for row in rows)))
+    assert failure is not None and [frame.function for frame in failure.frames] == ["init"]
+
+
 def test_utf16_as_powershell_writes_it():
     assert first(TRACE.format(message="wide").encode("utf-16"))[1] == "wide"
 

@@ -19,6 +19,8 @@ _CELL_FRAME = regex(
     r"(?:File |Cell )?(?P<path>In ?\[\d+\]|[~/\w.<][^\s:]*(?:\.py|>|\]))(?:[:,] ?(?:line )?(?P<line>\d{1,9}))?,?"
     r" in (?P<function>[\w.<>]+)?\(?.*$"
 )
+# IPython tells the line of a module without a function.
+_MODULE_FRAME = regex(r"File (?P<path>[^\s:]+\.py):(?P<line>\d{1,9})(?P<function>)$")
 _RICH_FRAME = regex(r"(?P<path>\S+\.py):(?P<line>\d{1,9}) in (?P<function>\S+)$")
 _CHAINED = regex(
     r"(?:During handling of|The above exception was the direct cause|-- Process \d+ terminated with the following)"
@@ -55,6 +57,7 @@ class Tracer:
         self._count = 0
         self._is_stamped = False
         self._box = False
+        self._half = ""  # the beginning of a path that rich broke at the edge of its box
         self._lead: re.Pattern[str] | None = None  # what this writer puts before each line, as the header shows it
         self._ignored = -9  # the line that says that an exception changes nothing
         self.last = 0
@@ -111,7 +114,9 @@ class Tracer:
         if self._failure is not None and (is_original or self._state in ("frames",) or self._chain):
             pass  # goes on in the same failure
         else:
+            is_box = self._box  # the header has just opened it
             self.close()
+            self._box = is_box
             self._failure = Failure(line.number, line.rank, line.stream, progress)
             if line.number - self._ignored <= 2:
                 self._failure.kind = "ignored"
@@ -132,7 +137,8 @@ class Tracer:
 
     def _in_frames(self, line: Line, text: str) -> bool:
         assert self._part is not None
-        frame = _read_frame(text, line.number, self._box)
+        frame = _read_frame(self._half + text, line.number, self._box)
+        self._half = text if self._box and frame is None and text[:1] == "/" else ""
         if frame is not None:
             self._part.add_frame(frame)
             return True
@@ -254,7 +260,7 @@ def _read_frame(text: str, number: int, box: bool) -> Frame | None:
     if match is None and box:
         match = _RICH_FRAME.match(text)
     if match is None and not box and text[:1] not in " \t":
-        match = _CELL_FRAME.match(text)
+        match = _CELL_FRAME.match(text) or _MODULE_FRAME.match(text)
     if match is None:
         return None
     return Frame(match["path"], int(match["line"] or 0), (match["function"] or "").strip(), "", number)
