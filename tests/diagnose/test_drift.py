@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from trl_lint.diagnose.drift import Drift, drift_of, recorded_classes
+from trl_lint.diagnose.drift import MODEL_CODE, Drift, drift_of
 from trl_lint.diagnose.failures import Failure, Frame, Part
+from trl_lint.diagnose.members import recorded_classes
 from trl_lint.knowledge import api
 
 TRL = "/opt/venv/lib/python3.11/site-packages/trl/trainer/sft_trainer.py"
@@ -13,12 +14,14 @@ TRANSFORMERS = "/opt/venv/lib/python3.11/site-packages/transformers/trainer.py"
 MINE = "/home/me/train.py"
 
 
-def drift(message: str, path: str = "", exception: str = "TypeError") -> Drift | None:
+def drift(message: str, path: str = "", exception: str = "TypeError", code: str = "", *outer: str) -> Drift | None:
     failure = Failure(1, None, "", 0)
     part = Part()
     part.exception, part.message = exception, message
+    for before in outer:
+        part.add_frame(Frame(before, 1, "f"))
     if path:
-        part.add_frame(Frame(path, 1, "f"))
+        part.add_frame(Frame(path, 1, "f", code))
     failure.parts.append(part)
     return drift_of(failure)
 
@@ -96,3 +99,80 @@ def test_an_argument_that_no_release_had_has_no_spans():
 def test_what_nobody_recorded_is_nothing():
     assert drift("Mine.__init__() got an unexpected keyword argument 'x'") is None
     assert drift("cannot import name 'x' from 'mine' (/x)", MINE, "ImportError") is None
+
+
+def test_arguments_of_methods_are_dated():
+    message = "Accelerator.unwrap_model() got an unexpected keyword argument 'keep_torch_compile'"
+    found = drift(message, TRANSFORMERS)
+    assert found is not None and found.is_of_a_pair and found.is_sure
+    assert (found.dated.package, found.dated.spans[0][0]) == ("accelerate", "1.3.0")
+    assert drift("Accelerator.unwrap_model() got an unexpected keyword argument 'nobody_takes_it'", MINE) is None
+    assert drift("Mine.unwrap_model() got an unexpected keyword argument 'keep_torch_compile'", MINE) is None
+
+
+@pytest.mark.parametrize("owner", ["MyTrainer.", "Trainer.", ""])  # Python before 3.10 names no class
+def test_a_method_that_was_overridden_is_not_of_the_caller(owner: str):
+    message = f"{owner}compute_loss() got an unexpected keyword argument 'num_items_in_batch'"
+    code = "loss = self.compute_loss(model, inputs, num_items_in_batch=num_items_in_batch)"
+    found = drift(message, TRANSFORMERS, code=code)
+    assert found is not None and found.kind == "override" and found.is_sure and not found.is_of_a_pair
+    assert (found.dated.package, found.dated.spans[0][0]) == ("transformers", "4.46.0")
+    # Where the caller calls none of its own methods it is not known; a model's forward is none of the trainer's.
+    by_me = drift(message, MINE, code="compute_loss(model, num_items_in_batch=1)")
+    assert by_me is None or (owner == "Trainer." and by_me.kind == "argument")
+    forward = "Net.forward() got an unexpected keyword argument 'num_items_in_batch'"
+    assert drift(forward, TRANSFORMERS, code="outputs = model(**inputs)") is None
+
+
+def test_a_trainer_of_trl_that_overrides_in_vain_is_a_pair():
+    code = "loss = self.compute_loss(model, inputs, num_items_in_batch=num_items_in_batch)"
+    message = "DPOTrainer.compute_loss() got an unexpected keyword argument 'num_items_in_batch'"
+    found = drift(message, TRANSFORMERS, code=code)
+    assert found is not None and found.is_of_a_pair and found.dated.package == "trl"
+
+
+def test_a_subclass_of_the_same_name_overrides_positions():
+    message = "Trainer.training_step() takes 3 positional arguments but 4 were given"
+    found = drift(message, TRANSFORMERS, code="tr_loss_step = self.training_step(model, inputs, num_items_in_batch)")
+    assert found is not None and found.kind == "override" and found.dated.spans[0][0] == "4.46.0"
+
+
+def test_the_class_is_read_from_the_line_where_the_message_has_none():
+    message = "__init__() got an unexpected keyword argument 'dispatch_batches'"
+    found = drift(message, TRANSFORMERS, code="self.accelerator = Accelerator(")
+    assert found is not None and found.is_of_a_pair and found.is_sure and found.dated.package == "accelerate"
+    assert drift(message, TRANSFORMERS, code="super().__init__(") is None
+    assert drift(message, TRANSFORMERS, code="a = Accelerator(Config(x), dispatch_batches=True)") is None
+
+
+def test_a_package_that_calls_itself_in_vain_was_given_the_argument():
+    message = "EngineArgs.__init__() got an unexpected keyword argument 'worker_extension_cls'"
+    vllm = "/opt/venv/lib/python3.11/site-packages/vllm/entrypoints/llm.py"
+    found = drift(message, vllm, "TypeError", "engine_args = EngineArgs(", TRL)
+    assert found is not None and found.caller == "trl" and found.is_sure
+    by_me = drift(message, vllm, "TypeError", "engine_args = EngineArgs(", MINE)
+    assert by_me is not None and not by_me.is_sure
+
+
+def test_functions_are_known_by_name_alone_only_to_packages():
+    message = "extract_model_from_parallel() got an unexpected keyword argument 'keep_torch_compile'"
+    by_package, by_me = drift(message, TRANSFORMERS), drift(message, MINE)
+    assert by_package is not None and by_package.is_of_a_pair and by_package.is_sure
+    assert by_me is not None and not by_me.is_sure
+
+
+def test_what_a_release_needs_is_dated():
+    message = "PPOTrainer.__init__() missing 2 required positional arguments: 'reward_model' and 'train_dataset'"
+    found = drift(message, MINE)
+    assert found is not None and found.kind == "missing" and found.is_sure
+    assert (found.dated.package, found.dated.spans[0][0]) == ("trl", "0.12.0")
+    assert drift("Mine.__init__() missing 1 required positional argument: 'x'", MINE) is None
+    assert drift("PPOTrainer.__init__() missing 1 required positional argument: 'nobody'", MINE) is None
+
+
+def test_code_that_came_with_a_model_is_not_the_project_s():
+    path = "/home/me/.cache/huggingface/modules/transformers_modules/org/model/0a67/modeling_model.py"
+    found = drift("cannot import name 'SFTTrainer' from 'trl' (/x)", path, "ImportError")
+    assert found is not None and found.caller == MODEL_CODE and "trust_remote_code" in found.advice
+    patched = drift("cannot import name 'SFTTrainer' from 'trl' (/x)", "/w/unsloth_compiled_cache/A.py", "ImportError")
+    assert patched is not None and patched.caller == "unsloth"

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from trl_lint.diagnose import dating
 from trl_lint.diagnose.answers import Diagnosed, Diagnosis, Evidence, NotTheCause, capital, sentence
-from trl_lint.diagnose.drift import drift_of
+from trl_lint.diagnose.drift import RULES, drift_of
 from trl_lint.diagnose.failures import Failure, Note, Part
 from trl_lint.diagnose.first import first_failure, why_it_follows
 from trl_lint.diagnose.judging import NO_TRACEBACK, Context, Match, match
@@ -27,10 +27,8 @@ from trl_lint.knowledge.symptoms import myths
 
 _MOST = 5
 _NAMED = ("key", "name", "flag", "file")
-# The codes of what the histories tell without any table: the installed release is not the one the code is written for.
-_ARGUMENT, _NAME, _METHOD = "TRL301", "TRL302", "TRL305"
+# The codes of what the histories tell without any table.
 _PAIR, _OTHER_RELEASE, _REFUSED = "LOG211", "LOG200", "LOG740"
-_OF_THE_PROJECT = {"argument": _ARGUMENT, "name": _NAME, "attribute": _NAME, "positional": _METHOD}
 
 
 def diagnose(log: Log, path: str, project: str | None = None, targets: Mapping[str, str] | None = None) -> Diagnosis:
@@ -96,7 +94,7 @@ class _Diagnoser:
         found: list[tuple[Cause, Match]] = []
         excluded: list[tuple[Cause, Match]] = []
         for cause in causes():
-            if self.drift is not None and self.drift.is_of_a_pair and cause.code in _OF_THE_PROJECT.values():
+            if self.drift is not None and self.drift.is_of_a_pair and cause.code in RULES.values():
                 continue  # an installed package asked: nothing that the project writes is missing
             best = self._best(cause)
             if best is not None:
@@ -212,29 +210,16 @@ class _Diagnoser:
         """What the recorded releases tell alone: an argument or a name that the installed release has not."""
         found = []
         drift = self.drift
-        code = "" if drift is None else _PAIR if drift.is_of_a_pair else _OF_THE_PROJECT[drift.kind]
+        code = "" if drift is None else _PAIR if drift.is_of_a_pair else RULES[drift.kind]
         if drift is not None and code not in proved:
             page = next(cause for cause in causes() if cause.code == code)
-            dated = drift.dated
-            if dated.spans:
-                told = [capital(dated.sentence), "The installed release is another one"]
-                advice = f"install one of those releases of {dated.package}, or write the code for the installed one"
-            else:
-                told = [f"{capital(dated.what).removesuffix(' in')} in no release of {dated.package} that was read"]
-                advice = f"look for a misspelt name, or for a fork of {dated.package} that the code is written for"
-            if drift.is_of_a_pair:
-                told.insert(0, f"The call is one of {drift.caller}, not of the project")
-                advice = f"install a {drift.caller} and a {dated.package} that fit together"
-            elif drift.caller == "?":
-                told.append("No frame tells whether the project or a library asks for it")
-            is_own = drift.is_of_a_pair and drift.caller == dated.package and drift.kind != "positional"
-            is_sure = drift.is_sure and not is_own
-            evidence = [self._failure_line(), *self._pins(dated.package)]
+            is_sure = drift.is_sure
+            evidence = [self._failure_line(), *self._pins(drift.dated.package)]
             rank = (1 if is_sure else 2, 0, 0, 0 if code == _PAIR else -5, 0)
             found.append(
                 Diagnosed(
-                    code, page.name, page.title, "likely" if is_sure else "possible", sentence(*told), tuple(evidence),
-                    page.advice or f"{advice}: `trl-lint rule {code}`", prevention(page),
+                    code, page.name, page.title, "likely" if is_sure else "possible", sentence(*drift.told),
+                    tuple(evidence), drift.advice or page.advice, prevention(page),
                     "" if is_sure else "show the traceback: its last frame tells who asks", is_sure, rank,
                 )
             )  # fmt: skip

@@ -1,30 +1,37 @@
 """A call, an import or an attribute that the installed release has not: whose it is, and which releases have it.
 
 The frame that raised tells who called: code of the project, or an installed package. An installed package that calls
-another one in vain says that the two releases do not fit, and nothing about the project.
+another one in vain says that the two releases do not fit, and nothing about the project. A package that calls its own
+code in vain handed on what somebody else had passed to it: the frames before tell who.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache
 
+from trl_lint.diagnose import members
+from trl_lint.diagnose.answers import capital
 from trl_lint.diagnose.dating import PACKAGES, Dated
-from trl_lint.diagnose.failures import Failure
-from trl_lint.knowledge import api
-from trl_lint.knowledge.histories import block, positions, text_of
-from trl_lint.knowledge.ranges import spans
+from trl_lint.diagnose.failures import Failure, Frame
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
+MODEL_CODE = "the code that came with the model"
+_OF_A_MODEL = regex(r"[/\\]transformers_modules[/\\]")
 _INSTALLED = regex(r"(?:site|dist)-packages[/\\](?P<package>\w+)")
 _CHECKOUT = regex(
     rf"(?:^|[/\\])(?P<package>{'|'.join(PACKAGES)})[/\\](?!examples?\b|recipes?\b|tests?\b|docs\b|benchmark)"
 )
-_UNEXPECTED = regex(r"(?<!\w)(?P<owner>\w+)\.__init__\(\) got an unexpected keyword argument '(?P<key>\w+)'")
+_UNEXPECTED = regex(
+    r"(?<!\w)(?:(?P<owner>\w+)\.)?(?P<method>\w+)\(\) got an unexpected keyword argument '(?P<key>\w+)'"
+)
+_MISSING = regex(
+    r"TypeError: (?:(?P<owner>\w+)\.)?__init__\(\) missing \d+ required (?:positional|keyword-only) arguments?:"
+    r" (?P<keys>.+)"
+)
 _CANNOT_IMPORT = regex(r"cannot import name '?(?P<name>\w+)'? from '(?P<module>[\w.]+)'")
 _NO_MODULE = regex(r"No module named '(?P<module>[\w.]+)'")
-_NO_ATTRIBUTE = regex(r"AttributeError: '(?P<owner>\w+)' object has no attribute '(?P<key>\w+)'")
+_NO_ATTRIBUTE = regex(r"AttributeError: (?:type object )?'(?P<owner>\w+)' (?:object )?has no attribute '(?P<key>\w+)'")
 _MODULE_WITHOUT = regex(r"AttributeError: module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'")
 _POSITIONAL = regex(
     r"TypeError: (?:(?P<owner>\w+)\.)?(?P<method>\w+)\(\) takes (?:from \d+ to )?(?P<takes>\d+) positional arguments?"
@@ -32,21 +39,38 @@ _POSITIONAL = regex(
 )
 _FAILED_IMPORT = regex(r"Failed to import (?P<package>\w+)(?:\.[\w.]*)? because of the following error")
 # Functions of libraries that hand a call on: the frame before them is the one that called.
-_FORWARDING = frozenset({"wrapper", "wrapped", "wrapped_func", "wrapped_fn", "inner", "_inner_fn", "decorate_context"})
+_FORWARDING = frozenset(
+    {"wrapper", "wrapped", "wrapped_func", "wrapped_fn", "inner", "inner_f", "_inner_fn", "decorate_context",
+     "_call_impl", "_wrapped_call_impl"}
+)  # fmt: skip
 # Classes that others are derived from: without a frame nobody knows whose constructor called theirs.
 _BASES = frozenset({"Trainer", "TrainingArguments", "PreTrainedModel", "PretrainedConfig"})
+_CONSTRUCTED = regex(r"(?<![\w.])(?:\w+\.)*(?P<owner>[A-Z]\w*)\(")
+
+# The rule of each kind, where the project asks.
+RULES = {
+    "argument": "TRL301", "missing": "TRL301", "name": "TRL302", "attribute": "TRL302", "positional": "TRL305",
+    "override": "TRL305",
+}  # fmt: skip
+# What follows from the releases, where it is not that the installed one is none of them.
+_WHY = {
+    "override": "The class that has its own such method is written for another release",
+    "missing": "The call is written for another release",
+}
 
 
 class Drift(NamedTuple):
     """What was missing. `dated` has no spans where no recorded release ever had it.
 
     `caller` is the installed package whose frame raised, "" for code of the project and "?" where no frame tells.
+    `base`: the class is one that others are derived from; `is_guess`: only a name tells what was called.
     """
 
     kind: str
     dated: Dated
     caller: str
     base: bool = False
+    is_guess: bool = False
 
     @property
     def is_of_a_pair(self) -> bool:
@@ -56,23 +80,66 @@ class Drift(NamedTuple):
     @property
     def is_sure(self) -> bool:
         """Whether who asked is known, or can hardly be another than the project."""
-        return bool(self.dated.spans) and (self.caller != "?" or (self.dated.package == "trl" and not self.base))
+        is_known = self.caller != "?" or (self.dated.package == "trl" and not self.base)
+        is_own = self.caller == self.dated.package and self.kind != "positional"
+        return bool(self.dated.spans) and is_known and not is_own and not self.is_guess
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What is known, in sentences without their ends."""
+        dated = self.dated
+        first = f"The call is one of {self.caller}, not of the project"
+        found = [first] if self.is_of_a_pair else []
+        if not dated.spans:
+            found.append(f"{capital(dated.what).removesuffix(' in')} in no release of {dated.package} that was read")
+        else:
+            found.append(capital(dated.sentence))
+            found.append(_WHY.get(self.kind, "The installed release is another one"))
+        if self.caller == "?":
+            found.append("No frame tells whether the project or a library asks for it")
+        return tuple(found)
+
+    @property
+    def advice(self) -> str:
+        """What to do now; "" where the page of the cause says it."""
+        package = self.dated.package
+        if self.caller == MODEL_CODE:
+            return f"load the model without `trust_remote_code`, or install a {package} that its code is written for"
+        if self.is_of_a_pair:
+            return ""
+        if not self.dated.spans:
+            found = f"look for a misspelt name, or for a fork of {package} that the code is written for"
+        elif self.kind == "override":
+            found = f"let the method take what is passed, or install a {package} that the class is written for"
+        elif self.kind == "missing":
+            found = f"pass the argument, or install a {package} that does not need it"
+        else:
+            found = f"install one of those releases of {package}, or write the code for the installed one"
+        return f"{found}: `trl-lint rule {RULES[self.kind]}`"
+
+
+def _askers(failure: Failure) -> list[Frame]:
+    """The frames that raised, innermost first, without those that only hand a call on."""
+    frames = failure.main.frames or failure.frames
+    return [frame for frame in reversed(frames) if frame.function.rpartition(".")[2] not in _FORWARDING]
+
+
+def _package_of(frame: Frame) -> str:
+    """The installed package of a frame, "" if it is of the project."""
+    if _OF_A_MODEL.search(frame.path):
+        return MODEL_CODE
+    if "unsloth_compiled_cache" in frame.path:  # unsloth writes its patched trainers beside the project
+        return "unsloth"
+    found = _INSTALLED.search(frame.path) or _CHECKOUT.search(frame.path)
+    return found["package"] if found else ""
 
 
 def caller_of(failure: Failure) -> str:
     """The installed package whose frame raised; "" if it was the project's, "?" if there is no frame."""
     if told := _FAILED_IMPORT.search(failure.text):
         return told["package"]
-    frames = failure.main.frames or failure.frames
-    frame = next((frame for frame in reversed(frames) if frame.function.rpartition(".")[2] not in _FORWARDING), None)
-    if frame is None:
-        return "?"
-    path = frame.path
-    if found := _INSTALLED.search(path):
-        return found["package"]
-    if found := _CHECKOUT.search(path):
-        return found["package"]
-    return ""
+    askers = _askers(failure)
+    return _package_of(askers[0]) if askers else "?"
 
 
 def drift_of(failure: Failure) -> Drift | None:
@@ -80,158 +147,93 @@ def drift_of(failure: Failure) -> Drift | None:
     text = failure.text
     caller = caller_of(failure)
     if match := _UNEXPECTED.search(text):
-        found = _argument(match["owner"], match["key"])
-        return found and Drift("argument", found, caller, match["owner"] in _BASES)
+        if match["method"] == "__init__":
+            return _of_a_constructor(match["owner"], match["key"], failure)
+        return _of_a_method(match["owner"], match["method"], match["key"], failure)
+    if match := _MISSING.search(text):
+        return _missing(match["owner"], re.findall(r"'(\w+)'", match["keys"]), failure)
     if match := _CANNOT_IMPORT.search(text):
-        found = _name(match["module"], match["name"])
+        found = members.name_in(match["module"], match["name"])
         return found and Drift("name", found, caller)
     if match := _NO_MODULE.search(text):
-        found = _module(match["module"])
+        found = members.module(match["module"])
         return found and Drift("name", found, caller)
     if match := _MODULE_WITHOUT.search(text):
-        found = _name(match["module"], match["name"])
+        found = members.name_in(match["module"], match["name"])
         return found and Drift("name", found, caller)
     if match := _NO_ATTRIBUTE.search(text):
-        found = _attribute(match["owner"], match["key"])
+        found = members.attribute(match["owner"], match["key"])
         return found and Drift("attribute", found, caller)
     if match := _POSITIONAL.search(text):
-        found = _positional(match["owner"] or "", match["method"], int(match["takes"]), int(match["given"]), caller)
-        return found and Drift("positional", found, caller)
+        return _too_many(match["owner"] or "", match["method"], int(match["given"]), failure)
     return None
 
 
-def _argument(owner: str, key: str) -> Dated | None:
-    return _of_a_class(owner, key, f"{owner} takes `{key}` in")
+def _of_a_constructor(owner: str | None, key: str, failure: Failure) -> Drift | None:
+    """An argument that a class does not take. Before Python 3.10 only the line that called names the class."""
+    named = owner or _constructed(failure)
+    found = members.argument(named, key) if named else None
+    return found and Drift("argument", found, _who_passed(failure, found), named in _BASES)
 
 
-def _attribute(owner: str, key: str) -> Dated | None:
-    found = _of_a_class(owner, key, f"{owner} has `{key}` in")
-    if found is None or not found.spans:
-        found = _of_a_class(owner, f".{key}", f"{owner} has `{key}` in")
-    return found if found is not None and found.spans else None
+def _constructed(failure: Failure) -> str:
+    """The class that the line which raised makes; "" if it names none, or several."""
+    askers = _askers(failure)
+    names = set(_CONSTRUCTED.findall(askers[0].code)) if askers else set()
+    return names.pop() if len(names) == 1 else ""
 
 
-def _of_a_class(owner: str, key: str, what: str) -> Dated | None:
-    """The releases in which the class of this name has something; without spans if the class never had it."""
-    by_package: dict[str, list[str]] = {}
-    for symbol in recorded_classes(owner):
-        by_package.setdefault(symbol.partition(".")[0], []).append(symbol)
-    for package, symbols in by_package.items():
-        home, found = _spans_of_class(package, symbols, key)
-        if found:
-            return Dated(home, what, found)
-    return Dated(next(iter(by_package)), what, ()) if by_package else None
+def _who_passed(failure: Failure, found: Dated) -> str:
+    """Who called what is missing: a package that calls its own class hands on what it was given by another one."""
+    caller = caller_of(failure)
+    if caller != found.package:
+        return caller
+    others = (package for frame in _askers(failure) if (package := _package_of(frame)) != caller)
+    outer = next(others, caller)
+    return outer if outer in PACKAGES else caller
 
 
-def _spans_of_class(package: str, symbols: list[str], key: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """By release, what the class has that users get: the public one, and an experimental one where that is gone."""
-    order = sorted(symbols, key=lambda symbol: ("experimental" in symbol, symbol))
-    having: set[str] = set()
-    covered: set[str] = set()
-    for symbol in order:
-        changes = api.timeline(symbol, key)
-        home = _package_of_changes(changes, package) if changes else package
-        # The message says that the base, which may take it in other releases, does not.
-        own = [change._replace(value=None) if change.value == api.INHERITED else change for change in changes]
-        if home != package:
-            if symbol == order[0] or not covered:
-                return home, _spans_of(home, own)
-            continue
-        alive = _alive(package, symbol)
-        having |= {version for version in _within(package, own) if version in alive and version not in covered}
-        covered |= alive
-    known = api.releases(package)
-    return package, tuple(spans([version for version in known if version in having], known))
+def _of_a_method(owner: str | None, method: str, key: str, failure: Failure) -> Drift | None:
+    """An argument that a method or a function does not take."""
+    caller = caller_of(failure)
+    if _is_of_another(owner, caller) and (found := members.own_argument(_calls_itself(failure, method), method, key)):
+        return Drift("override", found, "")
+    if owner:
+        found = members.method_argument(owner, method, key)
+        return found and Drift("argument", found, _who_passed(failure, found), owner in _BASES)
+    found = members.function_argument(method, key)
+    return found and Drift("argument", found, _who_passed(failure, found), is_guess=caller not in PACKAGES)
 
 
-def _alive(package: str, symbol: str) -> set[str]:
-    """The releases that have a class."""
-    found = block(package, f"class {symbol}")
-    return {version for version, at in positions(package).items() if found is not None and found.exists(at)}
+def _is_of_another(owner: str | None, caller: str) -> bool:
+    """Whether a class is not recorded of another package than the one that called: it is derived from that one's."""
+    packages = {symbol.partition(".")[0] for symbol in members.recorded_classes(owner)} if owner else set()
+    return packages <= {caller}
 
 
-def _within(package: str, changes: list[api.Change]) -> set[str]:
-    known = api.releases(package)
-    at = {version: number for number, version in enumerate(known)}
-    return {version for first, last in _spans_of(package, changes) for version in known[at[first] : at[last] + 1]}
+def _calls_itself(failure: Failure, method: str) -> str:
+    """The file of the frame that raised where it calls a method of its own object, which a subclass has overridden."""
+    askers = _askers(failure)
+    calls = bool(askers) and re.search(rf"\bself\.{re.escape(method)}\(", askers[0].code)
+    return askers[0].path if calls else ""
 
 
-def _package_of_changes(changes: list[api.Change], package: str) -> str:
-    """A parameter that only the base of another package has is told in that package's releases."""
-    if all(change.version in api.releases(package) for change in changes):
-        return package
-    return next(name for name in PACKAGES if all(change.version in api.releases(name) for change in changes))
+def _missing(owner: str | None, keys: list[str], failure: Failure) -> Drift | None:
+    """An argument without which some releases of a class do not work, and others do."""
+    named = owner or _constructed(failure)
+    for key in keys if named else ():
+        if found := members.required(named, key):
+            return Drift("missing", found, caller_of(failure), named in _BASES)
+    return None
 
 
-def _spans_of(package: str, changes: list[api.Change]) -> tuple[tuple[str, str], ...]:
-    known = api.releases(package)
-    found: list[tuple[str, str]] = []
-    for number, change in enumerate(changes):
-        if change.value is None:
-            continue
-        end = known.index(changes[number + 1].version) - 1 if number + 1 < len(changes) else len(known) - 1
-        first = change.version
-        if found and known.index(found[-1][1]) + 1 == known.index(first):
-            found[-1] = (found[-1][0], known[end])
-        else:
-            found.append((first, known[end]))
-    return tuple(found)
-
-
-def _name(module: str, name: str) -> Dated | None:
-    package = module.partition(".")[0]
-    if package not in PACKAGES:
+def _too_many(owner: str, method: str, given: int, failure: Failure) -> Drift | None:
+    """More arguments by position than a method takes, which the caller's own class of this release does."""
+    caller = caller_of(failure)
+    if _is_of_another(owner, caller) and _calls_itself(failure, method):
+        found = members.positional(method, given, caller)
+        return found and Drift("override", found, "")
+    if owner and not members.recorded_classes(owner):
         return None
-    changes = api.name_timeline(module, name)
-    return (
-        Dated(package, f"`{name}` can be imported from {module} in", _spans_of(package, changes)) if changes else None
-    )
-
-
-def _module(module: str) -> Dated | None:
-    package = module.partition(".")[0]
-    if package not in PACKAGES or "." not in module:
-        return None
-    found = block(package, f"module {module}")
-    if found is None:
-        return None
-    known = api.releases(package)
-    changes = [api.Change(known[at], None if value == "-" else "module") for at, value in found.life]
-    return Dated(package, f"the module {module} exists in", _spans_of(package, changes))
-
-
-def _positional(owner: str, method: str, takes: int, given: int, caller: str) -> Dated | None:
-    """The releases of the calling package whose own class of trainers takes as many arguments as were given."""
-    if caller not in PACKAGES or (owner and not recorded_classes(owner)):
-        return None
-    home = "transformers.trainer:Trainer" if caller == "transformers" else ""
-    if not home or (owner and owner == "Trainer"):
-        return None
-    changes = [
-        change._replace(value=change.value if change.value and _most(change.value) == given - 1 else None)
-        for change in api.timeline(home, f".{method}")
-    ]
-    found = _spans_of(caller, changes)
-    return Dated(caller, f"Trainer calls `{method}` with {given - 1} arguments in", found) if found else None
-
-
-def _most(signature: str) -> int:
-    """How many positional arguments a recorded signature `(a, b=1)` takes."""
-    inside = signature.strip("()")
-    names = [part.strip() for part in re.sub(r"\[[^\[\]]*\]|\([^()]*\)", "", inside).split(",")]
-    positional = []
-    for name in names:
-        if name.startswith("*"):
-            break
-        if name:
-            positional.append(name)
-    return len(positional)
-
-
-@cache
-def recorded_classes(name: str) -> tuple[str, ...]:
-    """The recorded classes of a name, as `module:Name`."""
-    found = []
-    for package in PACKAGES:
-        found += re.findall(rf"^class ([\w.]+:{re.escape(name)})\b", text_of(package), re.MULTILINE)
-    return tuple(found)
+    found = members.positional(method, given, caller)
+    return found and Drift("positional", found, caller)

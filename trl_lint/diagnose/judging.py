@@ -135,7 +135,7 @@ def _find(symptom: Symptom, context: Context) -> tuple[dict[str, str], list[Seen
         return None
     values = _values(found)
     if symptom.recorded:
-        from trl_lint.diagnose.drift import recorded_classes
+        from trl_lint.diagnose.members import recorded_classes
 
         if not recorded_classes(values.get("owner", "")):
             return None
