@@ -11,6 +11,9 @@ from trl_lint.diagnose.refusals import refused_by
 from trl_lint.knowledge import api
 from trl_lint.knowledge.conditions import PACKAGES, refusals
 
+# Of ms-swift only the values of flags are recorded, and no sentence.
+SPEAKING = [package for package in PACKAGES if package != "ms-swift"]
+
 
 def failure(sentence: str, package: str) -> Failure:
     found = Failure(1, None, "", 0)
@@ -21,7 +24,7 @@ def failure(sentence: str, package: str) -> Failure:
     return found
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", SPEAKING)
 def test_every_sentence_is_found_again(package: str):
     missed, known = [], 0
     for refusal in refusals(package):
@@ -53,7 +56,7 @@ def test_what_no_release_says_is_not_found():
     assert refused_by(failure("ValueError: no", "trl")) is None
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", SPEAKING)
 def test_every_refusal_has_releases_classes_and_conditions(package: str):
     known = refusals(package)
     assert len(known) >= 15
@@ -62,7 +65,7 @@ def test_every_refusal_has_releases_classes_and_conditions(package: str):
 
 def test_the_releases_of_a_refusal_come_in_order_and_apart():
     several = 0
-    for package in PACKAGES:
+    for package in SPEAKING:
         at = {version: number for number, version in enumerate(api.releases(package))}
         ends = [[at[version] for span in refusal.spans for version in span] for refusal in refusals(package)]
         assert ends and [one for one in ends if one != sorted(one)] == []
