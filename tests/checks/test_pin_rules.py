@@ -176,6 +176,16 @@ def test_a_target_can_bring_the_contradiction(tmp_path: Path):
     assert (finding.severity, finding.related) == ("warning", ())
 
 
+def test_targets_that_exclude_each_other_are_told_at_the_pin_that_asks_for_them(tmp_path: Path):
+    """Of TRL's own scripts at 1.5.1: `trl[vllm]` needs a vLLM that refuses transformers 5."""
+    files = {"requirements.txt": "datasets\ntrl[vllm]\n"}
+    (finding,) = check(UNSATISFIABLE, tmp_path, files, targets={"trl": "1.5.1", "transformers": "5.9.0"})
+    assert (finding.location.start, finding.severity, finding.fix) == (len("datasets\n"), "warning", None)
+    assert "transformers==5.9.0" in finding.message
+    files = {"requirements.txt": "trl\n"}
+    assert check(UNSATISFIABLE, tmp_path, files, targets={"trl": "1.5.1", "transformers": "5.9.0"}) == []
+
+
 def test_what_an_included_file_says_is_told_there(tmp_path: Path):
     files = {
         "requirements.txt": "-r requirements-base.txt\npeft\n",
@@ -190,6 +200,20 @@ def test_a_target_is_not_changed_by_editing_a_pin(tmp_path: Path):
     assert finding.fix is not None
     (finding,) = check(RANGE, tmp_path, {"requirements.txt": "vllm\ntrl==0.29.0\n"}, targets={"vllm": "0.33.0"})
     assert finding.fix is None
+
+
+def test_a_target_stands_where_its_pin_does(tmp_path: Path):
+    """Of TRL's own scripts at 1.5.1: what an extra of the project brings is not installed beside a script's own pins."""
+    script = '# /// script\n# dependencies = ["transformers>=5.3.0"]\n# ///\n'
+    project = '[project]\nname = "own"\n[project.optional-dependencies]\nfast = ["vllm>=0.12.0,<=0.18.0"]\n'
+    targets = {"transformers": "5.9.0"}
+    files = {"pyproject.toml": project, "train.py": script}
+    assert check(RANGE, tmp_path / "a", files, "train.py", targets) == []
+    files = {"requirements.txt": "transformers>=5.3.0\n", "requirements-vllm.txt": "-r requirements.txt\nvllm==0.18.0\n"}
+    assert check(RANGE, tmp_path / "b", files, targets=targets) == []
+    files = {"requirements.txt": "vllm==0.17.1\n", "train.sh": "pip install -r requirements.txt transformers==4.57.1\n"}
+    (finding,) = check(RANGE, tmp_path / "c", files, "train.sh", targets)
+    assert "transformers 5.9.0 is outside" in finding.message
 
 
 def test_only_what_pip_refuses_is_an_error(tmp_path: Path):

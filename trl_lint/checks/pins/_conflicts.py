@@ -38,7 +38,9 @@ def read_conflict(provider: str, name: str, view: View) -> Conflict | None:
     if any(pin.kind == "url" for pin in other.pins):
         return None  # built from its source: what it requires may depend on where that is done
     locked = other.source == package.source == "lock"
-    if not are_together(other.pins, package.pins, view) or is_only_limited(other):
+    # A target takes the place of the pins, and the package is installed where they stand.
+    pins = package.pins or tuple(pin for pin in view.manifest.pins if pin.package == name)
+    if not are_together(other.pins, pins, view) or is_only_limited(other):
         return None
     providers, candidates = view.candidates(provider), view.candidates(name)
     if not providers or not candidates:

@@ -32,12 +32,11 @@ class UnsatisfiablePins(Rule):
             return
         view = View(manifest, project)
         for failure in failures(view):
-            if not is_told_elsewhere(failure, manifest) and not is_told_by_advisory(failure, view):
-                yield self._report(failure, view)
+            pin = pin_of(failure, manifest)
+            if pin is not None and not is_told_elsewhere(failure, manifest) and not is_told_by_advisory(failure, view):
+                yield self._report(failure, pin, view)
 
-    def _report(self, failure: Failure, view: View) -> Finding:
-        pins = [pin for pin in failure.wish.pins if pin.specifier] or failure.wish.pins
-        pin = next((pin for pin in reversed(pins) if pin.location.path == view.manifest.path), pins[-1])
+    def _report(self, failure: Failure, pin: Pin, view: View) -> Finding:
         places = [other.place for wish in failure.wishes for other in wish.pins if other.location != pin.location]
         # A target that the command line names is a question, not what the project installs.
         severity: Severity = "error" if all(wish.pins for wish in failure.wishes) else "warning"
@@ -48,6 +47,18 @@ class UnsatisfiablePins(Rule):
             related=tuple(dict.fromkeys(places)),
             fix=edit_pin(pin, failure, view),
         )
+
+
+def pin_of(failure: Failure, manifest: Manifest) -> Pin | None:
+    """The pin that a failure is reported at, None where nothing in the manifest is about it.
+
+    Targets stand in no file. Where they alone exclude each other, it is the pin that asks for one of their packages.
+    """
+    pins = [pin for pin in failure.wish.pins if pin.specifier] or failure.wish.pins
+    if pins:
+        return next((pin for pin in reversed(pins) if pin.location.path == manifest.path), pins[-1])
+    asking = [pin for pin in manifest.pins if pin.package in failure.names]
+    return next((pin for pin in asking if pin.extras), next(iter(asking), None))
 
 
 def is_told_elsewhere(failure: Failure, manifest: Manifest) -> bool:
