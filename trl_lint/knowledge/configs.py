@@ -60,6 +60,13 @@ class Unlisted(NamedTuple):
     releases: Range
 
 
+class OfFork(NamedTuple):
+    """A key at the top that only another package reads, which is installed in place of accelerate."""
+
+    key: str
+    package: str
+
+
 class RenamedKey(NamedTuple):
     """An announced rename inside a block: the value means the same under the new name."""
 
@@ -74,6 +81,7 @@ class _Accelerate(NamedTuple):
     backends: dict[str, str]
     spelling: tuple[Spelling, ...]
     unlisted: tuple[Unlisted, ...]
+    fork: tuple[OfFork, ...]
     renamed: tuple[RenamedKey, ...]
     value: tuple[ValueRow, ...]
 
@@ -171,6 +179,11 @@ def top_keys(name: str, version: str) -> dict[str, str] | None:
     """The keys at the top of a config in a release, with their defaults; None if the release was not read."""
     found = config_keys(name, name, version)
     return None if isinstance(found, Missing) else {key: value for key, value in found.items() if "." not in key}
+
+
+def keys_of_forks() -> frozenset[str]:
+    """The keys at the top of an accelerate config that only a fork of accelerate reads."""
+    return frozenset(row.key for row in _accelerate().fork)
 
 
 @lru_cache(maxsize=256)
