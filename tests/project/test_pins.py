@@ -213,6 +213,15 @@ def test_setup_cfg(tmp_path: Path):
     ]  # fmt: skip
 
 
+def test_setup_cfg_that_repeats_an_option(tmp_path: Path):
+    """As TRL 0.18 to 0.23 do; their wheels hold the requirements of all extras in `dev`."""
+    text = "[options.extras_require]\npeft =\n    peft>=0.8.0\ndev =\n    %(peft)s\n    pytest\n    100%\n"
+    found = read(tmp_path, "setup.cfg", text)
+    assert found is not None
+    assert [(pin.group, pin.package) for pin in found.pins] == [("peft", "peft"), ("dev", "pytest")]
+    assert [message for _, message in found.problems] == ["pip refuses '100%': unexpected '%'"]
+
+
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_script_block(tmp_path: Path, newline: str):
     lines = [

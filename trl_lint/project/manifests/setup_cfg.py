@@ -14,6 +14,7 @@ from trl_lint.sources.requirements import normalised
 
 _SECTION = regex(r"\[([^\]]+)\]")
 _OPTION = regex(r"([^\s#;=:][^=:]*)[=:]\s*")
+_OF_ANOTHER = regex(r"%\(\w")
 _FILE = regex(r"file:\s*(\S+)")
 
 
@@ -29,6 +30,8 @@ def read(file: SourceFile, files: Files) -> Manifest | None:
             kind = "extra"
         if kind is not None and not file.text[start:end].strip().startswith("file:"):
             for part_start, part_end in _parts(file.text, start, end):
+                if _OF_ANOTHER.search(file.text, part_start, part_end):
+                    continue  # setuptools puts the value of that option here, whose own pins are read there
                 collected.add(part_start, part_end, kind, option if kind == "extra" else "")
     name = values.get(("metadata", "name"), "")
     version = _version(values.get(("metadata", "version"), ""), name, os.path.dirname(file.path), files)
