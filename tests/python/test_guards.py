@@ -135,6 +135,11 @@ def test_key_of():
         ("try:\n    x\nexcept TypeError:\n    here()\n    raise", True),
         ("try:\n    here()\nfinally:\n    stop()", False),
         ("try:\n    def f():\n        here()\nexcept ValueError:\n    pass", True),
+        ("@pytest.mark.xfail(reason='not yet')\ndef test():\n    here()", True),
+        ("@unittest.expectedFailure\nclass Test:\n    def test(self):\n        here()", True),
+        ("@pytest.mark.parametrize('x', [1, pytest.param(2, marks=pytest.mark.xfail)])\ndef test(x):\n    here()", True),
+        ("@require_liger_kernel\ndef test():\n    here()", False),
+        ("@pytest.mark.xfail\ndef test():\n    other()\nhere()", False),
     ],
 )
 def test_where_the_program_goes_on_a_failure_is_expected(text, is_expected):

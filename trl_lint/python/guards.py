@@ -24,6 +24,8 @@ _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _CALLERS_DEEP = 3
 # What holds a place that may fail, and is to: a `with`, or a decorator of a test.
 EXPECTING = regex(r"raises|assertRaises|suppress|importorskip|skip|require|deprecat|warns|xfail", re.IGNORECASE)
+# The marks of a test that is to fail: `pytest.mark.xfail`, and `unittest.expectedFailure`.
+_FAILING = regex(r"xfail|expectedFailure")
 # What no setting of a class or a trainer raises.
 _OTHER_ERRORS = frozenset({"ImportError", "KeyboardInterrupt", "ModuleNotFoundError", "OSError", "SystemExit"})
 _EXITS = frozenset({"_exit", "abort", "exit", "fail"})
@@ -139,11 +141,16 @@ def is_expecting(module: PythonModule, block: ast.With | ast.AsyncWith) -> bool:
 def is_expected_to_fail(module: PythonModule, node: ast.AST) -> bool:
     """Whether the program goes on where a place fails: a test expects it, or a handler neither raises nor leaves.
 
-    A place in a handler counts as well: what it is tried for has failed in another way before.
+    A place in a handler counts as well: what it is tried for has failed in another way before. So does the whole of a
+    test or a class of tests that is marked to fail, whatever the condition of the mark.
     """
     child = node
     for parent in module.ancestors(node):
         if isinstance(parent, (ast.With, ast.AsyncWith)) and child in parent.body and is_expecting(module, parent):
+            return True
+        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and any(
+            _FAILING.search(module.segment(decorator)) for decorator in parent.decorator_list
+        ):
             return True
         if isinstance(parent, ast.Try) and (
             isinstance(child, ast.ExceptHandler) or (child in parent.body and any(map(_goes_on, parent.handlers)))

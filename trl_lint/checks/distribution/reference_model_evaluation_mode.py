@@ -11,6 +11,7 @@ from trl_lint.checks.distribution._fsdp import FsdpRun, atom_for, fsdp_runs, men
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location
 from trl_lint.missing import ABSENT, UNKNOWN
+from trl_lint.paths import is_test_file
 from trl_lint.python.guards import bindings, call_sites, key_of, last_name, reach
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FunctionNode, PythonModule
@@ -64,7 +65,8 @@ class ReferenceModelEvaluationMode(Rule):
         proved = (
             bool(runs) or reach(site.module, site.call, atom_for(site.module, fsdp=False), mentions_fsdp) == "excluded"
         )
-        set_up = None if proved else project_fsdp(site.project)
+        # A run that the project sets up starts no test.
+        set_up = None if proved or is_test_file(site.module.path) else project_fsdp(site.project)
         yield self.finding(
             site.location,
             word_message(site, preparation, proved, set_up is not None),
