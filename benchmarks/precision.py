@@ -40,9 +40,13 @@ class Label(NamedTuple):
 
 
 def key_of(finding: dict[str, Any]) -> Key:
-    """The rule, the file and the names in the first sentence of a finding."""
-    names = re.findall(r"`([^`]+)`", finding["message"].partition(";")[0])
-    return Key(finding["code"], finding["path"], " ".join(names))
+    """The rule, the file and what a finding says is wrong: the names before the advice, whatever their order."""
+    said = re.split(r"[:;]( |$)|, which ", finding["message"], maxsplit=1)[0]
+    return Key(finding["code"], finding["path"], _subject(re.findall(r"`([^`]+)`", said)))
+
+
+def _subject(names: Sequence[str]) -> str:
+    return " ".join(sorted(set(names)))
 
 
 def read_labels(path: Path = LABELS) -> dict[Key, Label]:
@@ -53,7 +57,7 @@ def read_labels(path: Path = LABELS) -> dict[Key, Label]:
             head, _, reason = line.partition(" -- ")
             label, rule, rest = head.split(" ", 2)
             file, _, subject = rest.partition(": ")
-            found[Key(rule, file, subject)] = Label(label, reason)
+            found[Key(rule, file, _subject(subject.split()))] = Label(label, reason)
     return found
 
 

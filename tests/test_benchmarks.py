@@ -105,6 +105,19 @@ def test_probe_tells_what_is_there(tmp_path, monkeypatch):
     sys.modules.pop("probed")
 
 
+@pytest.mark.parametrize(
+    ("message", "subject"),
+    [
+        ("trl 0.12.0 removed the argument `log_with` of `PPOConfig`: use `report_to` (for trl 0.24.0)", "PPOConfig log_with"),
+        ("`PPOConfig` has no argument `log_with`; use `report_to`", "PPOConfig log_with"),
+        ("`T.log` does not take `start_time`, which `Trainer` passes since transformers 4.47.0", "T.log start_time"),
+        ("not JSON: expecting property name", ""),
+    ],
+)
+def test_a_label_is_found_again_whatever_the_advice(message: str, subject: str):
+    assert precision.key_of({"code": "TRL301", "path": "a.py", "message": message}) == ("TRL301", "a.py", subject)
+
+
 def test_every_label_is_read_and_none_is_false():
     labels = {**precision.read_labels(), **precision.read_labels(projects.LABELS)}
     assert labels

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
 from trl_lint.checks.drift._imports import announced_home, edit_import, shared_homes, target_of
+from trl_lint.engine import check
 from trl_lint.fixes.apply import edited
 from trl_lint.project.packages import Package
 from trl_lint.project.stack import Choice
 from trl_lint.python.module import PythonModule
+from trl_lint.selection import Selection
+from trl_lint.settings import Settings
 from trl_lint.sources import Source, SourceFile
 
 
@@ -87,3 +91,12 @@ def test_rewritten(before: str, after: str):
 @pytest.mark.parametrize("text", KEPT)
 def test_kept(text: str):
     assert rewrite(text) is None
+
+
+def test_a_name_of_a_module_that_is_not_read_is_told_with_the_release_that_dropped_it(tmp_path: Path):
+    """The lists of transformers had `load_tool` from 4.29 to 4.51; the module that defines it is in no history."""
+    (tmp_path / "requirements.txt").write_text("transformers>=4.31.0\n")
+    (tmp_path / "train.py").write_text("from transformers import load_tool\n")
+    report = check([str(tmp_path)], Settings(str(tmp_path), layers=[Selection(select=("TRL302",))]))
+    (finding,) = report.findings
+    assert finding.message.startswith("transformers 4.52.0 removed `load_tool` from `transformers` (")

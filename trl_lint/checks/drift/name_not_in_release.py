@@ -199,8 +199,17 @@ def word(gone: tuple[str, str], use: Use, verdict: Verdict, target: str) -> str:
         what = f"the module `{home}.{name}`" if is_module else f"`{name}` from `{home}`"
         return sentence(f"{package} {next_release(package, older[-1])} removed {what}", remedy, verdict.basis)
     since = f" before {package} {had[0]}" if had else ""
+    if removed := "" if had else _listed_until(home, name, verdict.version):
+        return sentence(f"{package} {removed} removed `{name}` from `{home}`", remedy, verdict.basis)
     what = f"there is no module `{home}.{name}`" if is_module else f"`{home}` has no `{name}`"
     return sentence(what + since, remedy, verdict.basis)
+
+
+def _listed_until(home: str, name: str, version: str) -> str:
+    """The release up to `version` that took a name from a list whose objects are not read, "" if there is none."""
+    at = positions(home.partition(".")[0])
+    changes = [change for change in name_timeline(home, name) if at[change.version] <= at[version]]
+    return changes[-1].version if len(changes) > 1 and changes[-1].value is None else ""
 
 
 def _remedy(gone: tuple[str, str], use: Use, version: str, target: str) -> str:
