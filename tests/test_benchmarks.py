@@ -108,7 +108,10 @@ def test_probe_tells_what_is_there(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("message", "subject"),
     [
-        ("trl 0.12.0 removed the argument `log_with` of `PPOConfig`: use `report_to` (for trl 0.24.0)", "PPOConfig log_with"),
+        (
+            "trl 0.12.0 removed the argument `log_with` of `PPOConfig`: use `report_to`",
+            "PPOConfig log_with",
+        ),
         ("`PPOConfig` has no argument `log_with`; use `report_to`", "PPOConfig log_with"),
         ("`T.log` does not take `start_time`, which `Trainer` passes since transformers 4.47.0", "T.log start_time"),
         ("not JSON: expecting property name", ""),

@@ -203,13 +203,13 @@ def test_a_target_is_not_changed_by_editing_a_pin(tmp_path: Path):
 
 
 def test_a_target_stands_where_its_pin_does(tmp_path: Path):
-    """Of TRL's own scripts at 1.5.1: what an extra of the project brings is not installed beside a script's own pins."""
+    """Of TRL's scripts at 1.5.1: what an extra of the project brings is not installed beside a script's own pins."""
     script = '# /// script\n# dependencies = ["transformers>=5.3.0"]\n# ///\n'
     project = '[project]\nname = "own"\n[project.optional-dependencies]\nfast = ["vllm>=0.12.0,<=0.18.0"]\n'
     targets = {"transformers": "5.9.0"}
     files = {"pyproject.toml": project, "train.py": script}
     assert check(RANGE, tmp_path / "a", files, "train.py", targets) == []
-    files = {"requirements.txt": "transformers>=5.3.0\n", "requirements-vllm.txt": "-r requirements.txt\nvllm==0.18.0\n"}
+    files = {"requirements.txt": "transformers>=5.3\n", "requirements-vllm.txt": "-r requirements.txt\nvllm==0.18.0\n"}
     assert check(RANGE, tmp_path / "b", files, targets=targets) == []
     files = {"requirements.txt": "vllm==0.17.1\n", "train.sh": "pip install -r requirements.txt transformers==4.57.1\n"}
     (finding,) = check(RANGE, tmp_path / "c", files, "train.sh", targets)

@@ -279,7 +279,8 @@ def word_message(site: Site, preparation: Preparation, proved: bool, is_set_up: 
     refused = isinstance(given, ast.expr) and literal(given) is False
     why = "`device_placement=False`" if refused else "`evaluation_mode=True`"
     shown = ", which this run uses," if proved else ", which this project is set up for," if is_set_up else ""
-    rest = "" if proved or is_set_up else "; this project shows no run with FSDP"
+    of = "test" if is_test_file(site.module.path) else "project"
+    rest = "" if proved or is_set_up else f"; this {of} shows no run with FSDP"
     return (
         f"{named} stays on the CPU under FSDP{shown or ','} because with {why} accelerate neither moves nor shards it: "
         f"pass `device_placement=True`{rest}"
