@@ -348,7 +348,7 @@ def test_commands_that_say_the_same_are_told_and_mended_together(tmp_path: Path)
     files = {"setup.sh": f"pip install trl==0.22.2\n{text}", "train.py": "from trl import GRPOTrainer\n"}
     (finding,) = check(KNOWN_BAD, tmp_path, files, "setup.sh")
     places = [place.message for place in finding.related]
-    assert places == ["and here", "GRPO is used here", "trl==0.22.2 is pinned here"]
+    assert places == ["and here", "GRPOTrainer is used here", "trl==0.22.2 is pinned here"]
     assert finding.fix is not None and [edit.content for edit in finding.fix.edits] == ["==0.11.2", "==0.11.2"]
 
 
