@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,7 +34,7 @@ SAMPLE = (
 
 _ROOMS = ("checks", "knowledge", "python")
 _LIMIT = 300  # seconds of work for the tests of one mutant; a loop without end counts as noticed
-_LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist")
+_MADE = frozenset({"__pycache__", "build", "dist"})
 _PREPARED = "pytest, hypothesis, jsonschema, yaml, libcst, tree_sitter, tree_sitter_bash, packaging.requirements"
 
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -214,6 +215,12 @@ def _run_tests(checkout: Path, selected: Sequence[str]) -> int:
     return int(status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED))
 
 
+def _left_out(root: Path, folder: str, names: list[str]) -> set[str]:
+    """What a copy of a checkout does without: what was made, and the environment. Fixtures have a `.github` each."""
+    is_root = Path(folder).resolve() == root
+    return {name for name in names if name in _MADE or (is_root and name.startswith("."))}
+
+
 def score(checkout: Path, code: str, number: int, seed: int, more: Sequence[str]) -> Score:
     """Try the mutants of one rule in a checkout that may be changed.
 
@@ -258,7 +265,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         checkout = Path(folder).resolve() / "checkout"
-        shutil.copytree(options.checkout, checkout, ignore=_LEFT_OUT)
+        shutil.copytree(options.checkout, checkout, ignore=partial(_left_out, options.checkout.resolve()))
         for code in options.rules or SAMPLE:
             try:
                 result = score(checkout, code, options.mutants, options.seed, ["-m", options.tests])
