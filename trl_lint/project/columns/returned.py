@@ -145,7 +145,7 @@ class _Reader:
             return False
         if isinstance(self.module.parents[use], ast.Subscript):
             return True  # most uses: an item is read, or set by a statement that is read itself
-        from trl_lint.project.columns.handed import leaves_keys
+        from trl_lint.project.columns.row_uses import leaves_keys
 
         return leaves_keys(self.module, use)
 

@@ -10,9 +10,9 @@ from trl_lint.memos import per_module
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall, is_absent
-from trl_lint.project.trainercall.handed import LOOKING, may_be_changed
 from trl_lint.project.trainercall.lines import Line
 from trl_lint.project.trainercall.made import Change, Made, Options
+from trl_lint.project.trainercall.possible_changes import LOOKING, may_be_changed
 from trl_lint.project.trainercall.running import holds_in, possible_in, value_in
 from trl_lint.python.guards import Truth
 from trl_lint.python.module import PythonModule
