@@ -35,6 +35,8 @@ def read_scheduler(source: Source) -> Scheduler | None:
             gpus, place = count, directive
         if directive.name in ("--nodes", "-N"):
             nodes = read_count(directive.value)
+        elif directive.name == "--exclusive":
+            return Scheduler(None, None, directive.start, directive.end)  # all that the machine has, it may be
         elif directive.name in ("--ntasks", "-n", "--ntasks-per-node"):
             tasks = max(tasks or 0, read_count(directive.value) or 1_000_000)
     for directive in found:

@@ -11,7 +11,11 @@ from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.sources import SourceError
 
-_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".yaml", ".yml", ".py", ".md")
+_SUFFIXES = (
+    ".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".pbs", ".yaml", ".yml", ".py", ".ipynb", ".md", ".rst", ".txt",
+    ".toml", ".mk", ".env",
+)  # fmt: skip
+_NAMES = ("Dockerfile", "Makefile", "makefile", "justfile", "Justfile", "tasks.json", "launch.json")
 
 
 @per_project
@@ -20,18 +24,24 @@ def files_naming(path: str, project: Project) -> list[str]:
     name = os.path.basename(path).encode(errors="replace")
     found = []
     for other in project.paths():
-        if other != path and other.endswith(_SUFFIXES):
+        if other != path and _may_start(other):
             with suppress(OSError, SourceError):
                 if project.files.holds(other, name):
                     found.append(other)
     return found
 
 
+def _may_start(path: str) -> bool:
+    """Whether people write into a file of this name how something is started: also one without a suffix."""
+    name = os.path.basename(path)
+    return name.endswith(_SUFFIXES) or name.startswith(_NAMES) or "." not in name
+
+
 @per_project
 def may_be_given(names: frozenset[str], path: str, project: Project) -> bool:
     """Whether a file that names the script at `path` may set one of these variables for it.
 
-    A number is an argument: one that follows the script where it is named. `NAME=`, `"NAME":` and `NAME:` set others.
+    A number is an argument: one that follows the script where it is named. Others are set by name.
     """
     folder, name = os.path.split(path)
     in_folder = rf"(?:\b{re.escape(os.path.basename(folder))}/|\./|[}})\"]/|\$\w+/)"
@@ -40,14 +50,17 @@ def may_be_given(names: frozenset[str], path: str, project: Project) -> bool:
         # Beside another script of that name, the name alone means that one.
         is_other = tracked.is_file(os.path.join(os.path.dirname(other), name)) and os.path.dirname(other) != folder
         script = (in_folder if is_other else rf"(?:(?<![\w./-])|{in_folder})") + re.escape(name)
-        wanted = [
-            rf"{script}{argument}" if each.isdecimal() else rf"\b{re.escape(each)}\b[\"']?\]?[ \t]*[=:]"
-            for each in sorted(names)
-        ]
+        wanted = [f"{script}{argument}" if each.isdecimal() else _setting(each) for each in sorted(names)]
         with suppress(OSError, SourceError):
             if _fits(script, other, project) and _fits("|".join(wanted), other, project):
                 return True
     return False
+
+
+def _setting(name: str) -> str:
+    """How a text sets a variable: `NAME=`, `"NAME":`, `("NAME", …)`, `read NAME`, `export NAME`."""
+    word = rf"\b{re.escape(name)}\b"
+    return rf"{word}[\"']?\]?[ \t]*[=:,]|\bread\b[^\n]*{word}|\bexport[ \t]+{word}"
 
 
 def _fits(pattern: str, path: str, project: Project) -> bool:

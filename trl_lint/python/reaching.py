@@ -55,6 +55,11 @@ class Found(NamedTuple):
     complete: bool
     in_order: bool = True
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether there are more places than anybody follows."""
+        return not self.complete and len(self.sites) >= _MOST_FOUND
+
 
 NOTHING = Found((), False)
 

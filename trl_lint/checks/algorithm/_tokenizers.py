@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall, is_absent
-from trl_lint.project.trainercall.models import is_name, loader, only, possible_lines
+from trl_lint.project.trainercall.models import is_handed_on, is_name, loader, only, possible_lines
 from trl_lint.project.trainercall.running import value_in
 
 
@@ -20,10 +22,29 @@ def tokenizer_name(call: TrainerCall, run: Run | None, harmless: frozenset[str])
     return names.pop() if len(names) == 1 else ""
 
 
+# What a tokenizer may be loaded with that leaves its tokens and its template as they are.
+_PLAIN = frozenset(
+    {
+        "pretrained_model_name_or_path", "add_bos_token", "add_eos_token", "attn_implementation", "cache_dir",
+        "device_map", "dtype", "local_files_only", "low_cpu_mem_usage", "max_length", "model_max_length",
+        "padding_side", "quantization_config", "token", "torch_dtype", "truncation_side", "trust_remote_code",
+        "use_auth_token", "use_cache", "use_fast",
+    }
+)  # fmt: skip
+
+
+def _is_plain(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and all(keyword.arg in _PLAIN for keyword in node.keywords)
+
+
 def _loaded_from(line: Line, run: Run | None, harmless: frozenset[str] | None) -> str:
     if harmless is not None and any(one.kind != "set" or one.path not in harmless for one in line.changes):
         return ""
+    if is_handed_on(line.steps):
+        return ""
     load = loader(line)
+    if load is not None and not _is_plain(load.node):
+        return ""
     if load is None:
         value = value_in(line.made, run) if is_name(line.made) and harmless is None else None
         return value if isinstance(value, str) else ""

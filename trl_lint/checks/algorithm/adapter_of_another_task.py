@@ -6,21 +6,25 @@ from collections.abc import Iterator
 
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
 from trl_lint.checks._trainers import HF_TRAINERS
-from trl_lint.checks.algorithm._reward_models import adapter_config, scoring_load, task_of
+from trl_lint.checks.algorithm._reward_models import adapter_config, leaves_alone, scoring_load, task_of
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
-from trl_lint.missing import UNKNOWN
+from trl_lint.knowledge.models import model_of
+from trl_lint.memos import per_module
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import is_name, only, possible_lines
+from trl_lint.project.trainercall.models import is_handed_on, is_name, only, possible_lines
 from trl_lint.project.trainercall.running import value_in
+from trl_lint.python.module import PythonModule
+from trl_lint.regexes import regex
 
 # PEFT asks a model of this task for `prepare_inputs_for_generation` (peft_model.py of 0.7.1 to 0.21.2). Up to
 # transformers 4.51.3 every model has it; from 4.52.1 on only those that generate.
 _STOPS = ">=4.52.1"
-_HEADS = ("score", "classifier")
+_HEADS = frozenset({"score", "classifier"})
+_BY_HAND = regex(r"requires_grad|load_state_dict|(?:score|classifier)\.weight")
 
 
 class AdapterOfAnotherTask(TrainerRule):
@@ -50,7 +54,9 @@ class AdapterOfAnotherTask(TrainerRule):
                 return self._finding(call, config, message)._replace(
                     severity=verdict.severity, related=(*seen_at(call, config, "the adapter"), *verdict.related)
                 )
-        if task not in ("CAUSAL_LM", "") or not _leaves_head(config, run):
+        if task not in ("CAUSAL_LM", "") or not leaves_alone(config, _HEADS, True, run):
+            return None
+        if _is_by_hand(call.module) or not all(_is_new_head(line, run) for line in lines):
             return None
         shown = "the task CAUSAL_LM" if task else "no task"
         message = (
@@ -71,17 +77,19 @@ def _config(line: Line, call: TrainerCall, run: Run | None) -> Made | None:
     return adapter_config(line, call, run) if is_scoring else None
 
 
-def _leaves_head(config: Made, run: Run | None) -> bool:
-    """Whether a LoRA config certainly trains no head."""
-    saved = only(config.argument("modules_to_save"), run)
-    target = only(config.argument("target_modules"), run)
-    if saved is None or target is None or not (saved.kind == "absent" or saved.is_none):
-        return False
-    if target.kind == "absent" or target.is_none:
-        return True
-    items = target.items() if target.kind == "list" and not target.changes else None
-    values = [UNKNOWN if (one := only(item, run)) is None else value_in(one, run) for item in items or ()]
-    return bool(values) and all(isinstance(value, str) and value not in _HEADS for value in values)
+def _is_new_head(line: Line, run: Run | None) -> bool:
+    """Whether a model is a language model without such a head: one that was trained before has it."""
+    load = scoring_load(line)
+    named = only(load.argument("pretrained_model_name_or_path", 0), run) if load is not None else line.made
+    name = value_in(named, run) if named is not None else None
+    is_other = is_handed_on(line.steps) or any(change.kind == "other" for change in line.changes)
+    return isinstance(name, str) and model_of(name) is not None and not is_other
+
+
+@per_module
+def _is_by_hand(module: PythonModule) -> bool:
+    """Whether a script trains or fills a head itself."""
+    return _BY_HAND.search(module.text) is not None
 
 
 rule = AdapterOfAnotherTask()

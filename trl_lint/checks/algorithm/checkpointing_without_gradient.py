@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
+from trl_lint.checks.algorithm._reward_models import adapter_config, leaves_alone
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
@@ -13,15 +14,17 @@ from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.facts import Thing, argument_of
 from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import is_name, loader, only, possible_lines
+from trl_lint.project.trainercall.models import is_handed_on, is_name, loader, only, possible_lines
 from trl_lint.project.trainercall.running import value_in
 from trl_lint.python.module import PythonModule
 
 # GRPOTrainer that does not make the input of the first layer require gradients: read in 0.14.0, 0.15.2 and 0.16.0,
 # which does. Run with 0.15.2, 0.24.0 and 0.29.1 on a model of one layer.
 _WITHOUT = ">=0.14.0,<0.16.0"
+# The layers of embeddings, by the names that families of models give them.
+_INPUTS = frozenset({"embed_tokens", "wte", "wpe", "embed_in", "word_embeddings"})
 # Code that does it by itself.
-_BY_HAND = ("enable_input_require_grads", "prepare_model_for", "require_grad")
+_BY_HAND = ("enable_input_require_grads", "prepare_model_for", "require_grad", "requires_grad", "get_input_embeddings")
 
 
 class CheckpointingWithoutGradient(TrainerRule):
@@ -43,6 +46,9 @@ class CheckpointingWithoutGradient(TrainerRule):
         lines = possible_lines(call.lines("model"), run)
         if not lines or not all(_has_adapter(line, given) for line in lines):
             return None
+        configs = [adapter_config(line, call, run) for line in lines]
+        if not all(config is not None and leaves_alone(config, _INPUTS, False, run) for config in configs):
+            return None  # embeddings that are trained have a gradient
         verdict = judge_pins(call.project.environment(call.module.path), {"trl": _WITHOUT}, Level(self))
         if verdict is None:
             return None
@@ -73,6 +79,8 @@ def _is_reentrant(call: TrainerCall, run: Run | None) -> bool:
 
 def _has_adapter(line: Line, is_given: bool) -> bool:
     """Whether a model certainly gets an adapter of PEFT, and nothing else is done to it."""
+    if is_handed_on(line.steps):
+        return False
     if any(change.kind != "set" or not change.path.startswith("config.") for change in line.changes):
         return False
     if line.made.kind == "call" and line.made.origin == "peft.get_peft_model":

@@ -17,8 +17,9 @@ from trl_lint.project.trainercall import Line, TrainerCall, is_absent
 from trl_lint.project.trainercall.made import Change
 from trl_lint.project.trainercall.models import possible_lines
 from trl_lint.project.trainercall.running import holds_in
-from trl_lint.python.guards import key_of
+from trl_lint.python.guards import key_of, last_name
 from trl_lint.python.module import PythonModule
+from trl_lint.regexes import regex
 
 # SFTTrainer makes transformers' collator, which sets all labels that are the pad token to -100: read in 0.9.6, 0.12.2,
 # 0.15.2 and 0.16.0. 0.16.1 has one of its own, which goes by the lengths.
@@ -28,6 +29,12 @@ _HARMLESS = frozenset({"pad_token", "pad_token_id", "padding_side", "truncation_
 _SETS_PAD = ("pad_token", "add_special_tokens")
 
 
+_OTHERWISE = regex(r"data_collator|DataCollator|padding_free|eos_token(?:_id)?\s{0,4}=[^=]")
+_TELLING = frozenset(
+    {"debug", "endswith", "error", "find", "info", "log", "print", "removesuffix", "replace", "split", "warning"}
+)
+
+
 class EndTokenMasked(TrainerRule):
     code = "TRL727"
     words = (b"SFTTrainer",)
@@ -35,6 +42,8 @@ class EndTokenMasked(TrainerRule):
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if call.trainer != "trl.SFTTrainer" or call.own is not None or is_unsloth(call.module):
+            return
+        if _is_another(call.module):
             return
         end = appended_end(call.module)
         if end is not None and is_absent(call.given("data_collator")):
@@ -96,8 +105,27 @@ def _asks_for_none(change: Change) -> bool:
 def appended_end(module: PythonModule) -> ast.expr | None:
     """The first place where the end of text is joined to other text; None where the data may do without."""
     names = {key_of(target) for node in module.of(ast.Assign) if _is_text_end(node.value) for target in node.targets}
-    found = [node for kind in (ast.BinOp, ast.FormattedValue) for node in module.of(kind) if _joins(node, names)]
+    joined = (node for kind in (ast.BinOp, ast.FormattedValue) for node in module.of(kind) if _joins(node, names))
+    found = [node for node in joined if not _is_told(node, module)]
     return min(found, key=lambda node: (node.lineno, node.col_offset), default=None)
+
+
+@per_module
+def _is_another(module: PythonModule) -> bool:
+    """Whether a script sets a collator or another end of text, or asks for rows without padding."""
+    return _OTHERWISE.search(module.text) is not None
+
+
+def _is_told(node: ast.expr, module: PythonModule) -> bool:
+    """Whether a text is written out, compared or raised, and no part of an example."""
+    for parent in module.ancestors(node):
+        if isinstance(parent, (ast.Raise, ast.Assert, ast.Compare)):
+            return True
+        if isinstance(parent, ast.Call) and last_name(parent.func) in _TELLING:
+            return True
+        if isinstance(parent, ast.stmt):
+            return False
+    return False
 
 
 def _joins(node: ast.expr, names: set[str]) -> bool:

@@ -7,22 +7,28 @@ from collections.abc import Iterator
 
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
 from trl_lint.finding import Finding, Location
+from trl_lint.knowledge.models import model_of
 from trl_lint.memos import per_module
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.made import Change, Made
-from trl_lint.project.trainercall.models import only, possible_lines
+from trl_lint.project.trainercall.models import is_handed_on, loader, only, possible_lines
 from trl_lint.project.trainercall.running import holds_in, value_in
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.regexes import regex
 
 # Parts of the names of embeddings and output layers: embed_tokens, wte, word_embeddings, embed_in, lm_head, embed_out.
-_EMBEDDINGS = ("embed", "wte", "lm_head", "head", "score")
+_EMBEDDINGS = ("embed", "wte", "lm_head", "head", "score", "shared")
 # Code that trains or fills the new rows by itself.
 _BY_HAND = regex(
     r"\.requires_grad\b|requires_grad_\(|\bget_(?:input|output)_embeddings\b|embed_tokens\.weight|\bunsloth\b"
+    r"|load_state_dict|PeftModel|AutoPeft|callbacks"
 )
+
+
+# Tokens of vocabularies that models come with: <|im_start|>, <|eot_id|>, <|start_header_id|>, <tool_call>, <think> …
+_COMMON = regex(r"im_start|im_end|endoftext|eot_id|header_id|tool_call|tool_response|think>|\A</?s>\Z|unk|eos|bos")
 
 
 class NewTokensNotTrained(TrainerRule):
@@ -62,11 +68,21 @@ def _left_alone(line: Line, call: TrainerCall, run: Run | None) -> tuple[Made, L
     added = next((found for change in line.changes if (found := _added_before(change, run)) is not None), None)
     if added is None:
         return None
+    if is_handed_on(line.steps) or not _is_known(line, run):
+        return None
     wrapped = line.step("get_peft_model")
     config = only(wrapped.argument("peft_config", 1) if wrapped is not None else call.given("peft_config"), run)
     if config is None or config.kind != "call" or config.name != "LoraConfig" or config.changes:
         return None
     return (config, added) if _leaves_embeddings(config, run) else None
+
+
+def _is_known(line: Line, run: Run | None) -> bool:
+    """Whether a model is one that people start from: another one may have been trained with the same tokens before."""
+    load = loader(line)
+    named = only(load.argument("pretrained_model_name_or_path", 0), run) if load is not None else None
+    name = value_in(named, run) if named is not None else None
+    return isinstance(name, str) and model_of(name) is not None
 
 
 def _leaves_embeddings(config: Made, run: Run | None) -> bool:
@@ -131,8 +147,15 @@ def _adds_tokens(change: Change) -> bool:
 def _is_filled(made: Made) -> bool:
     """Whether it is a list that is written down with something in it, or a text."""
     if made.kind == "list":
-        return bool(made.items())
-    return made.kind == "literal" and isinstance(made.value, str) and made.value != ""
+        return any(_is_new(one) for item in made.items() or () for one in item)
+    return _is_new(made)
+
+
+def _is_new(made: Made) -> bool:
+    """Whether a token is written down, and none for padding or of those that models come with."""
+    if made.kind != "literal" or not isinstance(made.value, str):
+        return False
+    return made.value != "" and "pad" not in made.value.lower() and _COMMON.search(made.value) is None
 
 
 rule = NewTokensNotTrained()

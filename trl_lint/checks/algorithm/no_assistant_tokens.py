@@ -38,6 +38,10 @@ _HARMLESS = frozenset(
 )
 
 
+# Fields that bring another template, or data that is prepared already.
+_ELSEWHERE = ("chat_template_path", "dataset_kwargs")
+
+
 class NoAssistantTokens(TrainerRule):
     code = "TRL725"
     needles = (b"assistant_only_loss",)
@@ -89,6 +93,8 @@ class NoAssistantTokens(TrainerRule):
         datasets = columns_of(possible_in(call.given("train_dataset"), run))
         if _may_have_another(call.module) or any(name in one.names for one in datasets for name in _PREPARED):
             return None
+        if not all(is_off(call, name, run) for name in _ELSEWHERE):
+            return None
         named = tokenizer_name(call, run, _HARMLESS)
         template = habit_of(named).template if named else ""
         verdict = self._judged(call, template) if template else None
@@ -104,6 +110,12 @@ class NoAssistantTokens(TrainerRule):
     def _finding(self, call: TrainerCall, switch: Made, message: str, verdict: Verdict) -> Finding:
         related = (*seen_at(call, switch, "the option"), *verdict.related)
         return self.finding(place_for(call, switch), message, severity=verdict.severity, related=related)
+
+
+def is_off(call: TrainerCall, name: str, run: Run | None) -> bool:
+    """Whether a field of the arguments certainly is not given, or is None."""
+    made = only(call.field(name), run)
+    return made is not None and (made.kind == "absent" or made.is_none or value_in(made, run) is None)
 
 
 @per_module

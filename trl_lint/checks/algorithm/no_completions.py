@@ -17,7 +17,7 @@ from trl_lint.project.trainercall.running import possible_in, value_in
 # The collator looks for a mask that only pairs of prompt and completion get: read in 0.17.0, 0.19.1, 0.24.0, 0.29.1,
 # 1.9.2 and 1.16.0. Run with 0.24.0 and 0.29.1: no label is masked.
 _SILENT = ">=0.17.0"
-_SPARED_BY = ("completion", "completion_mask", "labels", "image", "images")
+_SPARED_BY = ("completion", "completion_mask", "assistant_masks", "labels", "image", "images")
 
 
 class NoCompletions(TrainerRule):
@@ -34,6 +34,9 @@ class NoCompletions(TrainerRule):
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
         switch = only(call.field("completion_only_loss"), run)
         if switch is None or value_in(switch, run) is not True:
+            return None
+        other = only(call.field("assistant_only_loss"), run)
+        if other is None or not (other.kind == "absent" or value_in(other, run) is False):
             return None
         datasets = columns_of(possible_in(call.given("train_dataset"), run))
         if not datasets or not all(one.complete and all(one.lacks(name) for name in _SPARED_BY) for one in datasets):

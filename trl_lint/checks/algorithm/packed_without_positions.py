@@ -10,14 +10,17 @@ from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.ranges import holds
+from trl_lint.memos import per_module
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.configs import field_in
 from trl_lint.project.trainercall.made import Made, Options
-from trl_lint.project.trainercall.models import is_name, loader, only, possible_lines
+from trl_lint.project.trainercall.models import is_handed_on, is_name, loader, only, possible_lines
 from trl_lint.project.trainercall.running import setting_of, value_in
+from trl_lint.python.module import PythonModule
+from trl_lint.regexes import regex
 
 # The collator gets positions only with flash attention (`return_position_ids`), in one row without padding. Read in
 # 0.19.0, 0.19.1, 0.20.0, 0.21.0, 0.22.2 and 0.23.0; 0.18.2 does not pack so, and 0.23.1 always gives them.
@@ -25,6 +28,8 @@ _WITHOUT = ">=0.19.0,<0.23.1"
 _PACKS = frozenset({"ffd", "bfd"})
 # What else decides which attention a model gets.
 _OTHERS = ("config", "use_flash_attention_2", "experimental_attention_implementation")
+
+_BY_HAND = regex(r"_attn_implementation\s{0,4}=|set_attn_implementation|return_position_ids|data_collator|Flattening")
 
 Asked = Callable[[str], Options]
 
@@ -35,7 +40,7 @@ class PackedWithoutPositions(TrainerRule):
     needles = (b"packing", b"padding_free")
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
-        if call.trainer == "trl.SFTTrainer" and call.own is None and not is_unsloth(call.module):
+        if call.trainer == "trl.SFTTrainer" and call.own is None and not _is_otherwise(call.module):
             yield from first_found(call, lambda run: self._in_run(call, run))
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
@@ -63,6 +68,12 @@ class PackedWithoutPositions(TrainerRule):
         return self.finding(place, message, severity=verdict.severity, related=(*_at(call, place), *verdict.related))
 
 
+@per_module
+def _is_otherwise(module: PythonModule) -> bool:
+    """Whether a script sets the attention, or gives positions, in another way; or Unsloth does."""
+    return is_unsloth(module) or _BY_HAND.search(module.text) is not None
+
+
 def _said_at(call: TrainerCall, option: str, run: Run | None) -> Location:
     """Where somebody asked for an option: in the script, the command or the recipe; else the trainer."""
     made = only(call.field(option), run)
@@ -81,12 +92,15 @@ def flattened(call: TrainerCall, run: Run | None, versions: dict[str, str]) -> L
     """The option that certainly puts several examples into one row with these releases."""
     if field_in(call, "packing", run, versions) is True:
         return "packing" if field_in(call, "packing_strategy", run, versions) in _PACKS else ""
-    return "padding_free" if field_in(call, "padding_free", run, versions) is True else ""
+    if field_in(call, "padding_free", run, versions) is not True:
+        return ""
+    size = field_in(call, "per_device_train_batch_size", run, versions)
+    return "padding_free" if isinstance(size, int) and size > 1 else ""  # one alone attends to itself
 
 
 def _has_no_flash(line: Line, call: TrainerCall, run: Run | None) -> bool:
     """Whether a model certainly has another attention than a flash attention."""
-    if any("attn" in change.path or change.kind == "other" for change in line.changes):
+    if is_handed_on(line.steps) or any("attn" in one.path or one.kind == "other" for one in line.changes):
         return False
     load = loader(line)
     if load is not None:

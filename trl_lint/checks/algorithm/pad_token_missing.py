@@ -10,9 +10,12 @@ from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
 from trl_lint.knowledge.models import habit_of
+from trl_lint.memos import per_module
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall, is_absent
+from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
 # What may be set on a tokenizer that has no pad token after that either.
 _HARMLESS = frozenset({"padding_side", "truncation_side", "model_max_length", "chat_template", "add_eos_token"})
@@ -39,6 +42,9 @@ _TRAINERS = {
 }
 
 
+_PADS = regex(r"pad_token|padding_value")
+
+
 class PadTokenMissing(TrainerRule):
     code = "TRL726"
     # Parts of the ids of models that are known to have no pad token: without them there is nothing to look for.
@@ -46,7 +52,7 @@ class PadTokenMissing(TrainerRule):
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         row = _TRAINERS.get(call.trainer)
-        if row is None or call.own is not None or is_unsloth(call.module):
+        if row is None or call.own is not None or is_unsloth(call.module) or _brings_one(call.module):
             return
         yield from first_found(call, lambda run: self._in_run(call, row, run))
 
@@ -66,6 +72,12 @@ class PadTokenMissing(TrainerRule):
         )
         location = call.module.location(call.call.func)
         return self.finding(location, message, severity=verdict.severity, related=verdict.related)
+
+
+@per_module
+def _brings_one(module: PythonModule) -> bool:
+    """Whether a script says anything of pad tokens: maybe for this tokenizer, also after the trainer was made."""
+    return _PADS.search(module.text) is not None
 
 
 rule = PadTokenMissing()

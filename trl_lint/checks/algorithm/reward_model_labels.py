@@ -13,13 +13,18 @@ from trl_lint.knowledge.models import model_of
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import only, possible_lines
+from trl_lint.project.trainercall.models import is_handed_on, only, possible_lines
 from trl_lint.project.trainercall.running import value_in
+from trl_lint.regexes import regex
 
 # RewardTrainer refuses a model with another number: read in 0.28.0, 0.29.0, 0.29.1, 1.9.2 and 1.16.0. Before, it takes
 # the mean over all outputs without a word.
 _REFUSES = ">=0.29.0"
 _TAKES = "<0.29.0"
+
+
+# What a script may set to make the head another one.
+_IN_ITS_PLACE = regex(r"config|score|classifier")
 
 
 class RewardModelLabels(TrainerRule):
@@ -63,7 +68,9 @@ def _of_several(line: Line, run: Run | None) -> Made | None:
     Without the argument the checkpoint decides: of one that is a known language model it is certain that it has none.
     """
     load = scoring_load(line)
-    if load is None or any(change.kind == "other" or "config" in change.path for change in line.changes):
+    if load is None or is_handed_on(line.steps):
+        return None
+    if any(change.kind == "other" or _IN_ITS_PLACE.search(change.path) for change in line.changes):
         return None
     if any(made.kind != "absent" for name in ("config", "id2label", "label2id") for made in load.argument(name)):
         return None

@@ -28,7 +28,7 @@ from trl_lint.sources import SourceError, nodes
 _SIZES = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 # With one of these the ranks that share a batch are not all processes, or the batch is another one.
 _DIVIDING = ("elasticity", "sequence_parallel_size", "data_parallel_size", "tensor_parallel", "autotp", "pipeline")
-_DIVIDED_IN_CODE = (b"PipelineModule", b"mpu", b"mesh_device", b"deepspeed_config =")
+_DIVIDED_IN_CODE = (b"PipelineModule", b"mpu", b"mesh_device", b"mesh_param", b"deepspeed_config =")
 _GIVEN_BY_COMMAND = "--deepspeed_config"
 
 
@@ -116,15 +116,22 @@ def _configs_in(path: str, project: Project) -> list[Sizes | None]:
     except (OSError, SourceError):
         return []
     found: list[Sizes | None] = []
-    for call in module.calls:
-        if "deepspeed.initialize" not in module.names.origins(call.func):
-            continue
+    calls = [call for call in module.calls if "deepspeed.initialize" in module.names.origins(call.func)]
+    # Of several calls, or one under a test, the number of processes may decide which is made.
+    if len(calls) != 1 or _is_under_test(calls[0], module):
+        return []
+    for call in calls:
         given = _given(call)
         if given is None:
             found.append(None)
         elif isinstance(given, ast.expr) and (sizes := _of_expression(given, module, project)) is not None:
             found.append(sizes)
     return found
+
+
+def _is_under_test(call: ast.Call, module: PythonModule) -> bool:
+    tests = (each.test for each in module.ancestors(call) if isinstance(each, (ast.If, ast.IfExp)))
+    return any("__name__" not in ast.unparse(test) for test in tests)
 
 
 def _given(call: ast.Call) -> ast.expr | Missing | None:

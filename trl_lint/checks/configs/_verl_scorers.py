@@ -24,12 +24,14 @@ from trl_lint.missing import ABSENT
 from trl_lint.project import Project
 from trl_lint.project.callers import files_calling
 from trl_lint.project.runs import Run
+from trl_lint.python.guards import last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 from trl_lint.sources.shell import Word
 from trl_lint.sources.shell_values import HOLE
 
+_MOST_FILES = 1000  # of one script, in any of its folders
 _STARTED = "verl.trainer.main_ppo"
 _SOURCE = "data_source"
 _FILES = ("data.train_files", "data.val_files")
@@ -45,14 +47,20 @@ _OTHERWISE = {
     "reward.custom_reward_manager.path": (None,),
     "data.reward_fn_key": (_SOURCE,),
     "data.custom_cls.path": (None,),
+    # A loop of the project may give the rewards itself: agent_loop.py of 0.6.1, `AgentLoopOutput.reward_score`.
+    "actor_rollout_ref.rollout.agent.agent_loop_config_path": (None,),
+    "actor_rollout_ref.rollout.agent.default_agent_loop": ("single_turn_agent", "tool_agent"),
 }
+# A module that verl imports before all else, and that may put its own functions in (verl/__init__.py).
+_PATCHES = "VERL_USE_EXTERNAL_MODULES"
 
 
 class Made(NamedTuple):
-    """A script that makes data: the names of Parquet files and of folders in it, and its one value of `data_source`."""
+    """A script that makes data: the Parquet files that it may write, each with its folder, and its one value of
+    `data_source`, "" where that is not certain.
+    """
 
-    files: frozenset[str]
-    folders: frozenset[str]
+    files: frozenset[tuple[str, str]]
     source: str
     place: Location
 
@@ -64,7 +72,7 @@ def unscored(run: Run, rule: Rule) -> Iterator[Problem]:
     verl = read_run(run.launch, run.project)
     if verl is None or verl.own is not None or verl.module != _STARTED or "verl" not in verl.choices:
         return
-    if not _is_scored_by_name(verl):
+    if _PATCHES in run.launch.env or not _is_scored_by_name(verl):
         return
     level = Level(rule, is_mild=True, of_code=False)
     points = {"verl": frozenset(range(len(releases("verl"))))}
@@ -92,27 +100,30 @@ def _is_one_of(tree: Tree, key: str, values: tuple[object, ...]) -> bool:
 
 
 def _sources_of(run: VerlRun, project: Project) -> Iterator[tuple[str, Location]]:
+    tree = run.tree(run.choices["verl"].newest) or {}
+    list(apply_all(tree, run.overrides))
+    never = find(tree, "trainer.test_freq") == -1 and find(tree, "trainer.val_before_train") is False
     for each in run.overrides:
-        tail = _tail(each.word) if each.key in _FILES else None
-        for made in _makers(project).get(tail[0], ()) if tail is not None else ():
-            if tail is not None and tail[1] in made.files:
-                yield made.source, made.place
+        is_read = each.key in _FILES and not (never and each.key == "data.val_files")
+        tail = _tail(each.word) if is_read else None
+        makers = _makers(project).get(tail, []) if tail is not None else []
+        if len({made.source for made in makers}) == 1 and makers[0].source:
+            yield makers[0].source, makers[0].place
 
 
 def _tail(word: Word) -> tuple[str, str] | None:
     """The folder and the name of a data file, as far as they are known."""
     text = (word.text or word.template).rpartition("=")[2].strip("'\"")
-    folder, name = posixpath.split(text)
-    above = posixpath.basename(folder)
+    above, name = _ends(text)
     if not above or not name.endswith(".parquet") or HOLE in f"{above}{name}" or "," in text:
         return None
     return above, name
 
 
 @per_project
-def _makers(project: Project) -> dict[str, list[Made]]:
-    """The scripts of a project that write Parquet files with one `data_source`, by the folders that they name."""
-    found: dict[str, list[Made]] = {}
+def _makers(project: Project) -> dict[tuple[str, str], list[Made]]:
+    """The scripts of a project that write Parquet files with a `data_source`, by folder and file."""
+    found: dict[tuple[str, str], list[Made]] = {}
     for path in files_calling("to_parquet(", project):
         try:
             if not project.files.holds(path, _SOURCE.encode()):
@@ -120,34 +131,50 @@ def _makers(project: Project) -> dict[str, list[Made]]:
             made = _made(project.module_in(path))
         except (OSError, SourceError):
             continue
-        if made is None:
-            continue
-        for folder in made.folders:
-            found.setdefault(folder, []).append(made)
+        for file in made.files:
+            found.setdefault(file, []).append(made)
     return found
 
 
-def _made(module: PythonModule) -> Made | None:
-    sources = []
+def _made(module: PythonModule) -> Made:
+    sources: dict[str, Location] = {}
+    beside: set[ast.AST] = set()  # texts that name no folder
+    is_open = any(keyword.arg == _SOURCE for call in module.calls for keyword in call.keywords)
     for node in module.of(ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and key.value == _SOURCE:
                 name = module.value(value)
-                if not isinstance(name, str):
-                    return None
-                sources.append((name, module.location(_written(value, module))))
-    stored = any(
-        isinstance(node.slice, ast.Constant) and node.slice.value == _SOURCE and isinstance(node.ctx, ast.Store)
-        for node in module.of(ast.Subscript)
-    )
-    if stored:
-        return None
-    texts = [node.value for node in module.of(ast.Constant) if isinstance(node.value, str)]
-    files = frozenset(text.rpartition("/")[2] for text in texts if text.endswith(".parquet"))
-    folders = frozenset(part for text in texts for part in text.split("/"))
-    if len({name for name, _ in sources}) != 1 or not files:
-        return None  # which of them a file gets is not known
-    return Made(files, folders, *sources[0])
+                beside |= {key, value}
+                if isinstance(name, str):
+                    sources.setdefault(name, module.location(_written(value, module)))
+                is_open = is_open or not isinstance(name, str)
+    for call in module.calls:
+        if last_name(call.func) == "load_dataset":
+            beside.update(each for argument in (*call.args, *call.keywords) for each in ast.walk(argument))
+    texts = [node for node in module.of(ast.Constant) if isinstance(node.value, str) and node not in beside]
+    # Where it stands for itself somebody sets, renames or drops the column.
+    is_open = is_open or any(node.value == _SOURCE and not _is_read(node, module) for node in texts)
+    values = [node.value for node in texts if isinstance(node.value, str)]
+    named = [value for value in values if value.endswith(".parquet")]
+    folders = {part for value in values if not value.endswith(".parquet") for part in value.split("/")} - set(sources)
+    files = {_ends(value) for value in named if "/" in value}
+    bare = [value for value in named if "/" not in value]
+    if len(bare) * len(folders) <= _MOST_FILES:
+        files |= {(folder, value) for value in bare for folder in folders}
+    is_one = len(sources) == 1 and not is_open
+    source, place = next(iter(sources.items())) if is_one else ("", module.source.location(0, 0))
+    return Made(frozenset(files), source, place)
+
+
+def _ends(path: str) -> tuple[str, str]:
+    """The last folder and the name of a file."""
+    folder, name = posixpath.split(path)
+    return posixpath.basename(folder), name
+
+
+def _is_read(node: ast.AST, module: PythonModule) -> bool:
+    parent = module.parents[node]
+    return isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Load)
 
 
 def _written(value: ast.expr, module: PythonModule) -> ast.expr:

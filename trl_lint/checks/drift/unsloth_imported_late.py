@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
+from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.modules import is_of_project
 from trl_lint.project.stack import environment_at
 from trl_lint.python.module import PythonModule
+from trl_lint.sources import SourceError
 
 # Whose presence Unsloth warns of: `critical_modules` in unsloth/__init__.py of 2025.3.1 to 2026.4.8, in _gpu_init.py of
 # 2026.6.9 to 2026.10.9; not in 2025.2.15.
@@ -30,6 +34,8 @@ class UnslothImportedLate(Rule):
         late = first_late(module, project)
         if late is None or is_of_project("unsloth", module.path, project):
             return  # none, or a module of Unsloth itself
+        if may_be_imported_before(module.path, project):
+            return
         early, own = late
         environment = environment_at(module, own, project, "unsloth")
         verdict = environment and judge_pins(environment, {"unsloth": _WARNS}, Level(self))
@@ -45,12 +51,29 @@ class UnslothImportedLate(Rule):
             )
 
 
+@per_project
+def may_be_imported_before(path: str, project: Project) -> bool:
+    """Whether another module of the project that imports Unsloth names this one, or is the package around it."""
+    stem = os.path.splitext(os.path.basename(path))[0].encode(errors="replace")
+    for other in project.paths():
+        if other == path or not other.endswith(".py"):
+            continue
+        folder = os.path.dirname(other)
+        is_around = os.path.basename(other) == "__init__.py" and path.startswith(folder + os.sep)
+        with suppress(OSError, SourceError):
+            if project.files.holds(other, b"import unsloth", b"from unsloth", b'"unsloth"') and (
+                is_around or project.files.holds(other, stem)
+            ):
+                return True
+    return False
+
+
 def first_late(module: PythonModule, project: Project) -> tuple[ast.stmt, ast.stmt] | None:
     """The first import of a rewritten library and that of Unsloth which follows; None where Unsloth may come first."""
     early: ast.stmt | None = None
     for statement in module.tree.body:
         if not isinstance(statement, (ast.Import, ast.ImportFrom)):
-            if any("unsloth" in _packages(node) for node in ast.walk(statement)):
+            if any("unsloth" in (*_packages(node), *_texts(node)) for node in ast.walk(statement)):
                 return None  # under a test, or in a function that something may call
             continue
         packages = _packages(statement)
@@ -61,6 +84,10 @@ def first_late(module: PythonModule, project: Project) -> tuple[ast.stmt, ast.st
         if early is None and (not packages or any(is_of_project(name, module.path, project) for name in packages)):
             return None  # a module of the project may import Unsloth
     return None
+
+
+def _texts(node: ast.AST) -> list[str]:
+    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
 
 
 def _packages(node: ast.AST) -> list[str]:

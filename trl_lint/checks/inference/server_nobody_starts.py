@@ -28,7 +28,10 @@ _SERVER_ALONE = ">=0.16.0,<0.18.0"
 # What says where the server is: somebody keeps one elsewhere.
 _PLACES = ("vllm_server_base_url", "vllm_server_host", "vllm_server_port")
 # Any of them in any file is taken for somebody who starts a server, or tells how to.
-_SERVING = (b"vllm-serve", b"vllm_serve", b"vllm serve", b"vllm.entrypoints", b"VLLMClient", b"vllm/vllm-openai")
+_SERVING = (
+    b"vllm-serve", b"vllm_serve", b"vllm serve", b"vllm.entrypoints", b"VLLMClient", b"vllm/vllm-openai",
+    b'"vllm", "serve"', b"'vllm', 'serve'", b"init_communicator", b"vLLM server", b"vllm server",
+)  # fmt: skip
 
 
 class ServerNobodyStarts(Rule):

@@ -23,7 +23,7 @@ _ADAPTERS = ("get_peft_model", "prepare_peft_model")
 _ADDING = frozenset({"add_adapter", "load_adapter"})
 # Attributes by which transformers tells an adapter, and quantised weights. Read in 4.57.6 and 5.23.0.
 _TELLING = frozenset({"_hf_peft_config_loaded", "hf_quantizer", "is_quantized"})
-_MERGES = ("merge_and_unload", "unload", "get_base_model")
+MERGES = ("merge_and_unload", "unload", "get_base_model")
 # What gives back a model with the layers that it got, or an adapter on them (`lines.py`).
 _SAME_LAYERS = LOOKING | {
     "cast_mixed_precision_params", "clone_chat_template", "from_pretrained", "get_peft_model", "prepare",
@@ -116,7 +116,7 @@ def has_adapter(line: Line) -> Truth:
     is_sure = line.is_known
     for made in line.steps:
         after.append(made)
-        if made.kind == "call" and made.name in _MERGES:
+        if made.kind == "call" and made.name in MERGES:
             is_sure = True
             break
         if made.kind == "call" and (made.name in _ADAPTERS or _loads_adapter(made)):

@@ -37,6 +37,8 @@ def of_name(resolver: Resolver, node: ast.Name, frame: Frame) -> Options:
         changes = changes_of(resolver, node.id, one.site, node, home) if found.in_order else ()
         stay = Stay(node.id, one.site, node, home)
         options += [each.beneath(under).after(changes, stay) for each in made]
+    if found.is_cut:
+        options.append(resolver.unknown(node, frame))
     return tuple(options)
 
 
