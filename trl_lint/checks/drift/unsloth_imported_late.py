@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
+from trl_lint import tracked
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
@@ -21,6 +22,9 @@ from trl_lint.sources import SourceError
 # 2026.6.9 to 2026.10.9; not in 2025.2.15.
 _REWRITTEN = ("trl", "transformers", "peft")
 _WARNS = ">=2025.3.1"
+
+
+_IMPORTS = (b"import unsloth", b"from unsloth", b'"unsloth"')
 
 
 class UnslothImportedLate(Rule):
@@ -53,19 +57,34 @@ class UnslothImportedLate(Rule):
 
 @per_project
 def may_be_imported_before(path: str, project: Project) -> bool:
-    """Whether another module of the project that imports Unsloth names this one, or is the package around it."""
+    """Whether a module beside this one, or in a folder above, imports Unsloth and may import this one."""
     stem = os.path.splitext(os.path.basename(path))[0].encode(errors="replace")
-    for other in project.paths():
-        if other == path or not other.endswith(".py"):
-            continue
-        folder = os.path.dirname(other)
-        is_around = os.path.basename(other) == "__init__.py" and path.startswith(folder + os.sep)
-        with suppress(OSError, SourceError):
-            if project.files.holds(other, b"import unsloth", b"from unsloth", b'"unsloth"') and (
-                is_around or project.files.holds(other, stem)
-            ):
-                return True
+    folder = os.path.dirname(path)
+    while folder.startswith(project.root):
+        for other in _modules_in(folder, project):
+            is_package = os.path.basename(other) == "__init__.py"
+            with suppress(OSError, SourceError):
+                if other != path and (is_package or project.files.holds(other, stem)):
+                    return True
+        if folder == os.path.dirname(folder):
+            break
+        folder = os.path.dirname(folder)
     return False
+
+
+@per_project
+def _modules_in(folder: str, project: Project) -> list[str]:
+    """The modules in a folder that import Unsloth, or call it by its name."""
+    found = []
+    with suppress(OSError):
+        for name in tracked.names(folder):
+            with suppress(OSError, SourceError):
+                other = os.path.join(folder, name)
+                if name.endswith(".py") and project.files.holds(
+                    other, b"import unsloth", b"from unsloth", b'"unsloth"'
+                ):
+                    found.append(other)
+    return found
 
 
 def first_late(module: PythonModule, project: Project) -> tuple[ast.stmt, ast.stmt] | None:
