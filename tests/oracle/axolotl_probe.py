@@ -9,47 +9,18 @@ in for by modules in which every class is empty. Of each config the answer is nu
 from __future__ import annotations
 
 import importlib
-import importlib.abc
-import importlib.machinery
 import json
 import logging
 import os
 import sys
 import types
 
+from stood_in import package_at, stand_in
+
 STOOD_IN = ("torch", "accelerate", "bitsandbytes", "peft", "trl", "datasets", "deepspeed", "psutil", "PIL")
 PLACES = ("axolotl.utils.schemas.config", "axolotl.utils.config.models.input.v0_4_1")
 CAPABILITIES = {"bf16": True, "fp8": True, "tf32": True, "n_gpu": 1, "n_node": 1, "compute_capability": "sm_89"}
 ENVIRONMENT = {"torch_version": "2.11.0"}
-
-
-class Empty(types.ModuleType):
-    """A module that has every name."""
-
-    __path__: list[str] = []
-
-    def __getattr__(self, name: str) -> object:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        made: object = type(name, (), {}) if name[:1].isupper() else Empty(f"{self.__name__}.{name}")
-        setattr(self, name, made)
-        return made
-
-    def __call__(self, *given: object, **named: object) -> bool:
-        return False
-
-
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def find_spec(self, name: str, path: object, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        if name.partition(".")[0] in STOOD_IN:
-            return importlib.machinery.ModuleSpec(name, self, is_package=True)
-        return None
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        return Empty(spec.name)
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        pass
 
 
 class Log(logging.Logger):
@@ -61,13 +32,9 @@ def read_model(sources: str) -> type:
     """The model that every command of the release reads its config into."""
     import transformers  # noqa: F401
 
-    sys.meta_path.append(Finder())
-    for name in STOOD_IN:
-        sys.modules.setdefault(name, Empty(name))
+    stand_in(*STOOD_IN)
     for name in ("axolotl", "axolotl.utils", "axolotl.utils.config"):
-        package = types.ModuleType(name)
-        package.__path__ = [os.path.join(sources, *name.split("."))]
-        sys.modules[name] = package
+        package_at(name, os.path.join(sources, *name.split(".")))
     log = types.ModuleType("axolotl.utils.logging")
     log.get_logger = lambda *given, **named: Log("axolotl")  # type: ignore[attr-defined]
     sys.modules["axolotl.utils.logging"] = log

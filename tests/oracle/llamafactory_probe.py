@@ -10,56 +10,15 @@ are made is left out. Of each config the answer is null, or the text of the exce
 from __future__ import annotations
 
 import importlib
-import importlib.abc
-import importlib.machinery
 import json
 import os
 import sys
 import types
 from typing import Any
 
+from stood_in import package_at, stand_in
+
 STOOD_IN = ("torch", "accelerate", "peft", "trl", "datasets", "deepspeed", "torch_npu")
-
-
-class Kind(type):
-    """A class that has every attribute."""
-
-    def __getattr__(cls, name: str) -> str:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return name
-
-
-class Empty(types.ModuleType):
-    """A module that has every name."""
-
-    __path__: list[str] = []
-
-    def __getattr__(self, name: str) -> object:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        made: object = Kind(name, (), {}) if name[:1].isupper() else Empty(f"{self.__name__}.{name}")
-        setattr(self, name, made)
-        return made
-
-    def __or__(self, other: object) -> type:
-        return object
-
-    def __call__(self, *given: object, **named: object) -> bool:
-        return False
-
-
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def find_spec(self, name: str, path: object, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        if name.partition(".")[0] in STOOD_IN:
-            return importlib.machinery.ModuleSpec(name, self, is_package=True)
-        return None
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        return Empty(spec.name)
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        pass
 
 
 def evaluate_by_strategy(self: Any) -> None:
@@ -75,17 +34,13 @@ def read_parser(sources: str) -> types.ModuleType:
 
     transformers.Seq2SeqTrainingArguments = Seq2SeqTrainingArguments
 
-    sys.meta_path.append(Finder())
-    for name in STOOD_IN:
-        sys.modules[name] = Empty(name)
+    stand_in(*STOOD_IN)
     given = arguments.TrainingArguments
     given.__post_init__ = Seq2SeqTrainingArguments.__post_init__ = evaluate_by_strategy
     for name, value in (("should_log", False), ("parallel_mode", arguments.ParallelMode.DISTRIBUTED), ("world_size", 2),
                         ("process_index", 0), ("device", "cpu"), ("local_process_index", 0)):  # fmt: skip
         setattr(given, name, value)
-    package = types.ModuleType("llamafactory")
-    package.__path__ = [os.path.join(sources, "llamafactory")]
-    sys.modules["llamafactory"] = package
+    package_at("llamafactory", os.path.join(sources, "llamafactory"))
     os.environ["DISABLE_VERSION_CHECK"] = "1"
     found: types.ModuleType = importlib.import_module("llamafactory.hparams.parser")
     found.is_deepspeed_zero3_enabled = lambda: False  # type: ignore[attr-defined]
