@@ -11,6 +11,7 @@ import ast
 import posixpath
 from collections.abc import Iterator
 
+from trl_lint import budget
 from trl_lint.checks.configs._asserts import Problem
 from trl_lint.checks.configs._hydra import Tree, apply_all, find
 from trl_lint.checks.configs._verl import VerlRun, read_run
@@ -32,6 +33,7 @@ from trl_lint.sources.shell import Word
 from trl_lint.sources.shell_values import HOLE
 
 _MOST_FILES = 1000  # of one script, in any of its folders
+_LONGEST_NAME = 255  # of a folder, on all common file systems
 _STARTED = "verl.trainer.main_ppo"
 _SOURCE = "data_source"
 _FILES = ("data.train_files", "data.val_files")
@@ -128,7 +130,7 @@ def _makers(project: Project) -> dict[tuple[str, str], list[Made]]:
         try:
             if not project.files.holds(path, _SOURCE.encode()):
                 continue
-            made = _made(project.module_in(path))
+            made = data_made(project.module_in(path))
         except (OSError, SourceError):
             continue
         for file in made.files:
@@ -136,7 +138,8 @@ def _makers(project: Project) -> dict[tuple[str, str], list[Made]]:
     return found
 
 
-def _made(module: PythonModule) -> Made:
+def data_made(module: PythonModule) -> Made:
+    """What a script writes with a `data_source`: its texts name the files and the folders."""
     sources: dict[str, Location] = {}
     beside: set[ast.AST] = set()  # texts that name no folder
     is_open = any(keyword.arg == _SOURCE for call in module.calls for keyword in call.keywords)
@@ -157,10 +160,13 @@ def _made(module: PythonModule) -> Made:
     values = [node.value for node in texts if isinstance(node.value, str)]
     named = [value for value in values if value.endswith(".parquet")]
     folders = {part for value in values if not value.endswith(".parquet") for part in value.split("/")} - set(sources)
+    folders = {part for part in folders if len(part) <= _LONGEST_NAME and "\n" not in part}
     files = {_ends(value) for value in named if "/" in value}
     bare = [value for value in named if "/" not in value]
     if len(bare) * len(folders) <= _MOST_FILES:
         files |= {(folder, value) for value in bare for folder in folders}
+    else:
+        budget.note(module.path, "it names too many folders and Parquet files to tell which data of verl it makes")
     is_one = len(sources) == 1 and not is_open
     source, place = next(iter(sources.items())) if is_one else ("", module.source.location(0, 0))
     return Made(frozenset(files), source, place)
