@@ -58,13 +58,13 @@ def misfits(run: Run) -> Iterator[Misfit]:
     ranks = said.integer
     if ranks is None or said.location is None:
         return
-    for sizes in _sizes_of(run, path):
-        train = sizes.get(_SIZES[0])
-        message = wrong_batch({name: size.number for name, size in sizes.items()}, ranks)
-        if train is not None and message is not None:
-            beside = (sizes[name].place._replace(message="counts in") for name in _SIZES[1:] if name in sizes)
-            processes = said.location._replace(message=f"processes = {ranks}")
-            yield Misfit(train.place, message, (*beside, processes))
+    sizes = _sizes_of(run, path)
+    train = sizes.get(_SIZES[0])
+    message = wrong_batch({name: size.number for name, size in sizes.items()}, ranks)
+    if train is not None and message is not None:
+        beside = (sizes[name].place._replace(message="counts in") for name in _SIZES[1:] if name in sizes)
+        processes = said.location._replace(message=f"processes = {ranks}")
+        yield Misfit(train.place, message, (*beside, processes))
 
 
 def wrong_batch(sizes: dict[str, int], ranks: int) -> str | None:
@@ -92,41 +92,33 @@ def wrong_batch(sizes: dict[str, int], ranks: int) -> str | None:
     return f"DeepSpeed stops at start: {said} (AssertionError: Check batch related parameters)"
 
 
-def _sizes_of(run: Run, path: str) -> Iterator[Sizes]:
-    """The batch sizes of each config that the script at `path` hands to `deepspeed.initialize`."""
-    for sizes in _configs_in(path, run.project):
-        if sizes is not None:
-            yield sizes
-            continue
+def _sizes_of(run: Run, path: str) -> Sizes:
+    """The batch sizes of the config that the script at `path` hands to `deepspeed.initialize`, as far as known."""
+    found = _config_in(path, run.project)
+    if found is ABSENT:
         word = run.launch.flag(_GIVEN_BY_COMMAND)
         file = run.launch.file_named(word.text) if not isinstance(word, Missing) and word.text else None
-        if file is not None and (found := _of_file(file, run.project)) is not None:
-            yield found
+        found = _of_file(file, run.project) if file is not None else UNKNOWN
+    return {} if isinstance(found, Missing) else found
 
 
 @per_project
-def _configs_in(path: str, project: Project) -> list[Sizes | None]:
-    """The configs of the calls of a script that are known; None for one that the command line names."""
+def _config_in(path: str, project: Project) -> Sizes | Missing:
+    """The config that the one such call of a script is given; ABSENT where the command line names it."""
     try:
         if not path.endswith(".py") or not project.files.holds(path, b"deepspeed.initialize"):
-            return []
+            return UNKNOWN
         if project.files.holds(path, *_DIVIDED_IN_CODE):
-            return []
+            return UNKNOWN
         module = project.module_in(path)
     except (OSError, SourceError):
-        return []
-    found: list[Sizes | None] = []
+        return UNKNOWN
     calls = [call for call in module.calls if "deepspeed.initialize" in module.names.origins(call.func)]
     # Of several calls, or one under a test, the number of processes may decide which is made.
     if len(calls) != 1 or _is_under_test(calls[0], module):
-        return []
-    for call in calls:
-        given = _given(call)
-        if given is None:
-            found.append(None)
-        elif isinstance(given, ast.expr) and (sizes := _of_expression(given, module, project)) is not None:
-            found.append(sizes)
-    return found
+        return UNKNOWN
+    given = _given(calls[0])
+    return given if isinstance(given, Missing) else _of_expression(given, module, project)
 
 
 def _is_under_test(call: ast.Call, module: PythonModule) -> bool:
@@ -134,48 +126,48 @@ def _is_under_test(call: ast.Call, module: PythonModule) -> bool:
     return any("__name__" not in ast.unparse(test) for test in tests)
 
 
-def _given(call: ast.Call) -> ast.expr | Missing | None:
-    """The config of a call; None if there certainly is none."""
+def _given(call: ast.Call) -> ast.expr | Missing:
+    """The config of a call."""
     if any(isinstance(each, ast.Starred) for each in call.args) or len(call.args) > 6:
         return UNKNOWN
     both = [argument(call, name) for name in ("config", "config_params")]
-    return next((each for each in both if each is not ABSENT), None)
+    return next((each for each in both if each is not ABSENT), ABSENT)
 
 
-def _of_expression(node: ast.expr, module: PythonModule, project: Project) -> Sizes | None:
+def _of_expression(node: ast.expr, module: PythonModule, project: Project) -> Sizes | Missing:
     named = module.value(node)
     if isinstance(named, str):
         paths = linked_files(named, module.source, None)
-        return _of_file(paths[0], project) if len(paths) == 1 else None
+        return _of_file(paths[0], project) if len(paths) == 1 else UNKNOWN
     if isinstance(node, ast.Name):
         values = bindings(module).get(node.id, [])
         uses = [each for each in module.of(ast.Name) if each.id == node.id]
         # It is made and handed over: whoever else has the dict may change it.
         node = values[0] if len(values) == 1 and len(uses) == 2 else node
-    return _of_dict(node, module) if isinstance(node, ast.Dict) else None
+    return _of_dict(node, module) if isinstance(node, ast.Dict) else UNKNOWN
 
 
-def _of_dict(node: ast.Dict, module: PythonModule) -> Sizes | None:
+def _of_dict(node: ast.Dict, module: PythonModule) -> Sizes | Missing:
     found: Sizes = {}
     for key, value in zip(node.keys, node.values, strict=True):
         name = key.value if isinstance(key, ast.Constant) else None
         if name is None or name in _DIVIDING:
-            return None
+            return UNKNOWN
         if name in _SIZES:
             number = module.value(value)
             if type(number) is not int or number < 1:
-                return None
+                return UNKNOWN
             found[str(name)] = Size(number, module.location(value))
     return found
 
 
-def _of_file(path: str, project: Project) -> Sizes | None:
+def _of_file(path: str, project: Project) -> Sizes | Missing:
     document = read_quietly(path, project, "deepspeed") if path.endswith(".json") else None
     root = document.root if document is not None else None
     if document is None or not isinstance(root, nodes.Mapping) or any(root.get(name) is not None for name in _DIVIDING):
-        return None
+        return UNKNOWN
     if is_no_multiple(root):
-        return None  # that is told about the file alone (TRL403)
+        return UNKNOWN  # that is told about the file alone (TRL403)
     found: Sizes = {}
     for name in _SIZES:
         entry = root.entry(name)
@@ -183,6 +175,6 @@ def _of_file(path: str, project: Project) -> Sizes | None:
             continue
         number = whole_number(entry.value)
         if number is None or number < 1:
-            return None
+            return UNKNOWN
         found[name] = Size(number, document.place(entry))
     return found
