@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from trl_lint.finding import Location
-from trl_lint.memos import Circle, Memo
+from trl_lint.memos import Circle, Memo, per_module
 from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.python.names import Names
 from trl_lint.python.values import literal
@@ -211,6 +212,12 @@ class PythonModule(Places):
     def class_of(self, node: ast.AST) -> ast.ClassDef | None:
         """The innermost class around a node."""
         return next((n for n in self.ancestors(node) if isinstance(n, ast.ClassDef)), None)
+
+
+@per_module
+def mentions(module: PythonModule, pattern: re.Pattern[str]) -> bool:
+    """Whether the text of a module holds a pattern anywhere: what it may do in a way that leaves no fact about it."""
+    return pattern.search(module.text) is not None
 
 
 def ancestors_of(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:

@@ -1,6 +1,8 @@
-"""Models with a head that scores a text, and the adapters on them."""
+"""Adapters of trainers, what they leave alone, and models with a head that scores a text."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.runs import Run
@@ -10,6 +12,8 @@ from trl_lint.project.trainercall.models import MERGES, loader, only
 from trl_lint.project.trainercall.running import value_in
 
 _CLASS = "ForSequenceClassification"
+# What a `LoraConfig` trains besides its targets.
+_BESIDES = ("modules_to_save", "trainable_token_indices", "target_parameters")
 
 
 def scoring_load(line: Line) -> Made | None:
@@ -43,19 +47,30 @@ def task_of(config: Made, run: Run | None) -> str | None:
     return "" if value is None else value if isinstance(value, str) else None
 
 
-def leaves_alone(config: Made, layers: frozenset[str], are_linear: bool, run: Run | None) -> bool:
+def leaves_alone(config: Made, is_one: Callable[[str], bool], run: Run | None) -> bool:
     """Whether a `LoraConfig` certainly trains none of some layers: it saves no others, and targets none of these.
 
-    `are_linear`: the target `all-linear` may mean them.
+    `is_one`: whether a target, the name of a layer or `all-linear`, may mean one of them.
     """
-    saved = [only(config.argument(name), run) for name in ("modules_to_save", "trainable_token_indices")]
     target = only(config.argument("target_modules"), run)
-    if target is None or not all(made is not None and (made.kind == "absent" or made.is_none) for made in saved):
+    if target is None or not all(is_left_out(config, name, run) for name in _BESIDES):
         return False
-    if target.kind == "absent" or target.is_none:
+    if target.is_nothing:
         return True
     if target.kind == "literal":
-        return target.value == "all-linear" and not are_linear
+        return _is_another(target.value, is_one)
     items = target.items() if target.kind == "list" and not target.changes else None
     values = [UNKNOWN if (one := only(item, run)) is None else value_in(one, run) for item in items or ()]
-    return bool(values) and all(isinstance(value, str) and value not in layers for value in values)
+    return bool(values) and all(_is_another(value, is_one) for value in values)
+
+
+def is_left_out(config: Made, name: str, run: Run | None) -> bool:
+    """Whether a parameter of a config certainly is not given, or is None."""
+    made = only(config.argument(name), run)
+    return made is not None and made.is_nothing
+
+
+def _is_another(target: object, is_one: Callable[[str], bool]) -> bool:
+    """Whether a target certainly means other layers: a name, and neither a path nor an expression."""
+    is_name = isinstance(target, str) and (target == "all-linear" or target.replace("_", "").isalnum())
+    return is_name and not is_one(str(target))

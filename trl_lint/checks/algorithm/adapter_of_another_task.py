@@ -11,19 +11,20 @@ from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
 from trl_lint.knowledge.models import model_of
-from trl_lint.memos import per_module
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.made import Made
 from trl_lint.project.trainercall.models import is_handed_on, is_name, only, possible_lines
 from trl_lint.project.trainercall.running import value_in
-from trl_lint.python.module import PythonModule
+from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
 
 # PEFT asks a model of this task for `prepare_inputs_for_generation` (peft_model.py of 0.7.1 to 0.21.2). Up to
 # transformers 4.51.3 every model has it; from 4.52.1 on only those that generate.
 _STOPS = ">=4.52.1"
-_HEADS = frozenset({"score", "classifier"})
+# Targets of LoRA that may mean the head.
+_HEADS = frozenset({"score", "classifier", "all-linear"})
+# Code that trains or fills a head itself.
 _BY_HAND = regex(r"requires_grad|load_state_dict|(?:score|classifier)\.weight")
 
 
@@ -54,9 +55,9 @@ class AdapterOfAnotherTask(TrainerRule):
                 return self._finding(call, config, message)._replace(
                     severity=verdict.severity, related=(*seen_at(call, config, "the adapter"), *verdict.related)
                 )
-        if task not in ("CAUSAL_LM", "") or not leaves_alone(config, _HEADS, True, run):
+        if task not in ("CAUSAL_LM", "") or not leaves_alone(config, _HEADS.__contains__, run):
             return None
-        if _is_by_hand(call.module) or not all(_is_new_head(line, run) for line in lines):
+        if mentions(call.module, _BY_HAND) or not all(_is_new_head(line, run) for line in lines):
             return None
         shown = "the task CAUSAL_LM" if task else "no task"
         message = (
@@ -84,12 +85,6 @@ def _is_new_head(line: Line, run: Run | None) -> bool:
     name = value_in(named, run) if named is not None else None
     is_other = is_handed_on(line.steps) or any(change.kind == "other" for change in line.changes)
     return isinstance(name, str) and model_of(name) is not None and not is_other
-
-
-@per_module
-def _is_by_hand(module: PythonModule) -> bool:
-    """Whether a script trains or fills a head itself."""
-    return _BY_HAND.search(module.text) is not None
 
 
 rule = AdapterOfAnotherTask()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
-from trl_lint.checks.algorithm._reward_models import adapter_config
+from trl_lint.checks.algorithm._reward_models import adapter_config, is_left_out
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
@@ -18,6 +18,8 @@ from trl_lint.project.trainercall.running import value_in
 # Each of them raises a ValueError: read in 1.14.2, where none does without Liger, 1.15.0 and 1.16.0.
 _TRAINERS = frozenset({"trl.SFTTrainer", "trl.DPOTrainer", "trl.GRPOTrainer", "trl.KTOTrainer", "trl.RLOOTrainer"})
 _REFUSES = ">=1.15.0"
+# With these the layer may be trained whole, or get no adapter.
+_NARROWING = ("modules_to_save", "exclude_modules", "layers_to_transform")
 
 
 class AdapterOnOutputLayer(TrainerRule):
@@ -50,10 +52,8 @@ class AdapterOnOutputLayer(TrainerRule):
 
 def _on_output(config: Made, run: Run | None) -> Made | None:
     """The `lm_head` among the targets of a LoRA config; None where it is not certain that it gets an adapter."""
-    for name in ("modules_to_save", "exclude_modules", "layers_to_transform"):
-        made = only(config.argument(name), run)
-        if made is None or not (made.kind == "absent" or made.is_none):
-            return None
+    if not all(is_left_out(config, name, run) for name in _NARROWING):
+        return None
     target = only(config.argument("target_modules"), run)
     if target is None or target.kind != "list" or target.changes:
         return None

@@ -9,14 +9,14 @@ from trl_lint.checks.algorithm._reward_models import adapter_config, leaves_alon
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
-from trl_lint.memos import per_module
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.facts import Thing, argument_of
 from trl_lint.project.trainercall.made import Made
 from trl_lint.project.trainercall.models import is_handed_on, is_name, loader, only, possible_lines
 from trl_lint.project.trainercall.running import value_in
-from trl_lint.python.module import PythonModule
+from trl_lint.python.module import mentions
+from trl_lint.regexes import regex
 
 # GRPOTrainer that does not make the input of the first layer require gradients: read in 0.14.0, 0.15.2 and 0.16.0,
 # which does. Run with 0.15.2, 0.24.0 and 0.29.1 on a model of one layer.
@@ -24,7 +24,7 @@ _WITHOUT = ">=0.14.0,<0.16.0"
 # The layers of embeddings, by the names that families of models give them.
 _INPUTS = frozenset({"embed_tokens", "wte", "wpe", "embed_in", "word_embeddings"})
 # Code that does it by itself.
-_BY_HAND = ("enable_input_require_grads", "prepare_model_for", "require_grad", "requires_grad", "get_input_embeddings")
+_BY_HAND = regex(r"enable_input_require_grads|prepare_model_for|requires?_grad|get_input_embeddings")
 
 
 class CheckpointingWithoutGradient(TrainerRule):
@@ -35,7 +35,7 @@ class CheckpointingWithoutGradient(TrainerRule):
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if call.trainer != "trl.GRPOTrainer" or call.own is not None or is_unsloth(call.module):
             return
-        if not _is_by_hand(call.module):
+        if not mentions(call.module, _BY_HAND):
             yield from first_found(call, lambda run: self._in_run(call, run))
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
@@ -47,7 +47,7 @@ class CheckpointingWithoutGradient(TrainerRule):
         if not lines or not all(_has_adapter(line, given) for line in lines):
             return None
         configs = [adapter_config(line, call, run) for line in lines]
-        if not all(config is not None and leaves_alone(config, _INPUTS, False, run) for config in configs):
+        if not all(config is not None and leaves_alone(config, _INPUTS.__contains__, run) for config in configs):
             return None  # embeddings that are trained have a gradient
         verdict = judge_pins(call.project.environment(call.module.path), {"trl": _WITHOUT}, Level(self))
         if verdict is None:
@@ -61,11 +61,6 @@ class CheckpointingWithoutGradient(TrainerRule):
         return self.finding(place_for(call, switch), message, severity=verdict.severity, related=related)
 
 
-@per_module
-def _is_by_hand(module: PythonModule) -> bool:
-    return any(word in module.text for word in _BY_HAND)
-
-
 def _is_reentrant(call: TrainerCall, run: Run | None) -> bool:
     """Whether the checkpoints certainly are reentrant, as they are by default."""
     kwargs: Made | None = only(call.field("gradient_checkpointing_kwargs"), run)
@@ -74,7 +69,7 @@ def _is_reentrant(call: TrainerCall, run: Run | None) -> bool:
     if kwargs.kind == "dict":
         made = only(kwargs.entry("use_reentrant"), run)
         return made is not None and (made.kind == "absent" or value_in(made, run) is True)
-    return kwargs.kind == "absent" or kwargs.is_none
+    return kwargs.is_nothing
 
 
 def _has_adapter(line: Line, is_given: bool) -> bool:

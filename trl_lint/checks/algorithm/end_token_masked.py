@@ -18,7 +18,7 @@ from trl_lint.project.trainercall.made import Change
 from trl_lint.project.trainercall.models import possible_lines
 from trl_lint.project.trainercall.running import holds_in
 from trl_lint.python.guards import key_of, last_name
-from trl_lint.python.module import PythonModule
+from trl_lint.python.module import PythonModule, mentions
 from trl_lint.regexes import regex
 
 # SFTTrainer makes transformers' collator, which sets all labels that are the pad token to -100: read in 0.9.6, 0.12.2,
@@ -28,7 +28,7 @@ _MASKS = ">=0.7.0,<0.16.1"
 _HARMLESS = frozenset({"pad_token", "pad_token_id", "padding_side", "truncation_side", "model_max_length"})
 _SETS_PAD = ("pad_token", "add_special_tokens")
 
-
+# What sets a collator or another end of text, or asks for rows without padding.
 _OTHERWISE = regex(r"data_collator|DataCollator|padding_free|eos_token(?:_id)?\s{0,4}=[^=]")
 _TELLING = frozenset(
     {"debug", "endswith", "error", "find", "info", "log", "print", "removesuffix", "replace", "split", "warning"}
@@ -43,7 +43,7 @@ class EndTokenMasked(TrainerRule):
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if call.trainer != "trl.SFTTrainer" or call.own is not None or is_unsloth(call.module):
             return
-        if _is_another(call.module):
+        if mentions(call.module, _OTHERWISE):
             return
         end = appended_end(call.module)
         if end is not None and is_absent(call.given("data_collator")):
@@ -108,12 +108,6 @@ def appended_end(module: PythonModule) -> ast.expr | None:
     joined = (node for kind in (ast.BinOp, ast.FormattedValue) for node in module.of(kind) if _joins(node, names))
     found = [node for node in joined if not _is_told(node, module)]
     return min(found, key=lambda node: (node.lineno, node.col_offset), default=None)
-
-
-@per_module
-def _is_another(module: PythonModule) -> bool:
-    """Whether a script sets a collator or another end of text, or asks for rows without padding."""
-    return _OTHERWISE.search(module.text) is not None
 
 
 def _is_told(node: ast.expr, module: PythonModule) -> bool:

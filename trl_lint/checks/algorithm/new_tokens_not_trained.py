@@ -6,16 +6,16 @@ import ast
 from collections.abc import Iterator
 
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
+from trl_lint.checks.algorithm._reward_models import adapter_config, leaves_alone
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.models import model_of
-from trl_lint.memos import per_module
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.made import Change, Made
 from trl_lint.project.trainercall.models import is_handed_on, loader, only, possible_lines
 from trl_lint.project.trainercall.running import holds_in, value_in
 from trl_lint.python.guards import last_name
-from trl_lint.python.module import PythonModule
+from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
 
 # Parts of the names of embeddings and output layers: embed_tokens, wte, word_embeddings, embed_in, lm_head, embed_out.
@@ -37,7 +37,7 @@ class NewTokensNotTrained(TrainerRule):
     needles = (b"add_tokens", b"add_special_tokens")
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
-        if not call.trainer.startswith(("trl.", "transformers.")) or _is_by_hand(call.module):
+        if not call.trainer.startswith(("trl.", "transformers.")) or mentions(call.module, _BY_HAND):
             return
         yield from first_found(call, lambda run: self._in_run(call, run))
 
@@ -58,11 +58,6 @@ class NewTokensNotTrained(TrainerRule):
         return self.finding(place_for(call, adapter), message, related=related)
 
 
-@per_module
-def _is_by_hand(module: PythonModule) -> bool:
-    return _BY_HAND.search(module.text) is not None
-
-
 def _left_alone(line: Line, call: TrainerCall, run: Run | None) -> tuple[Made, Location] | None:
     """The adapter of a model whose vocabulary certainly grew, and the new tokens, where it leaves them alone."""
     added = next((found for change in line.changes if (found := _added_before(change, run)) is not None), None)
@@ -70,11 +65,8 @@ def _left_alone(line: Line, call: TrainerCall, run: Run | None) -> tuple[Made, L
         return None
     if is_handed_on(line.steps) or not _is_known(line, run):
         return None
-    wrapped = line.step("get_peft_model")
-    config = only(wrapped.argument("peft_config", 1) if wrapped is not None else call.given("peft_config"), run)
-    if config is None or config.kind != "call" or config.name != "LoraConfig" or config.changes:
-        return None
-    return (config, added) if _leaves_embeddings(config, run) else None
+    config = adapter_config(line, call, run)
+    return (config, added) if config is not None and leaves_alone(config, _is_embedding, run) else None
 
 
 def _is_known(line: Line, run: Run | None) -> bool:
@@ -85,26 +77,8 @@ def _is_known(line: Line, run: Run | None) -> bool:
     return isinstance(name, str) and model_of(name) is not None
 
 
-def _leaves_embeddings(config: Made, run: Run | None) -> bool:
-    """Whether a LoRA config certainly trains no row of the embeddings and of the output layer."""
-    for name in ("modules_to_save", "trainable_token_indices", "target_parameters"):
-        made = only(config.argument(name), run)
-        if made is None or not (made.kind == "absent" or made.is_none):
-            return False
-    target = only(config.argument("target_modules"), run)
-    if target is None:
-        return False
-    if target.kind == "absent" or target.is_none:
-        return True
-    if target.kind == "literal":
-        return isinstance(target.value, str) and not _names_embeddings(target.value)
-    items = target.items() if target.kind == "list" and not target.changes else None
-    values = [value_in(only(one, run) or target, run) for one in items or ()]
-    return bool(values) and all(isinstance(value, str) and not _names_embeddings(value) for value in values)
-
-
-def _names_embeddings(name: str) -> bool:
-    return any(part in name for part in _EMBEDDINGS) or (name != "all-linear" and not name.replace("_", "").isalnum())
+def _is_embedding(target: str) -> bool:
+    return any(part in target for part in _EMBEDDINGS)
 
 
 def _added_before(change: Change, run: Run | None) -> Location | None:

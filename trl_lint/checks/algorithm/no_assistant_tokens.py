@@ -11,14 +11,13 @@ from trl_lint.checks.verdict import Level, Verdict, judge_releases
 from trl_lint.finding import Finding
 from trl_lint.knowledge.architectures import has_training_template
 from trl_lint.knowledge.models import habit_of
-from trl_lint.memos import per_module
 from trl_lint.project.columns import columns_of
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall
 from trl_lint.project.trainercall.made import Made
 from trl_lint.project.trainercall.models import only
 from trl_lint.project.trainercall.running import possible_in, value_in
-from trl_lint.python.module import PythonModule
+from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
 
 # From here on SFTTrainer takes a template with marks of its own in the place of one that it knows, and refuses all
@@ -29,6 +28,7 @@ _FIRST = "0.19.0"  # the field is there, and examples without assistant tokens a
 _CHATS = ("messages", "prompt", "completion", "chosen", "rejected", "conversations", "input_ids")
 # Those of data that is tokenised already, and of pairs, for which 0.20.0 to 0.23.1 do not look at the marks.
 _PREPARED = ("input_ids", "completion")
+# What may bring a chat template, or data that is prepared already.
 _OTHER_TEMPLATE = regex(
     r"chat_template\s{0,4}=|chat_template_path|setup_chat_format|clone_chat_template|get_chat_template|skip_prepare"
 )
@@ -91,7 +91,7 @@ class NoAssistantTokens(TrainerRule):
 
     def _without_marks(self, call: TrainerCall, switch: Made, run: Run | None) -> Finding | None:
         datasets = columns_of(possible_in(call.given("train_dataset"), run))
-        if _may_have_another(call.module) or any(name in one.names for one in datasets for name in _PREPARED):
+        if mentions(call.module, _OTHER_TEMPLATE) or any(name in one.names for one in datasets for name in _PREPARED):
             return None
         if not all(is_off(call, name, run) for name in _ELSEWHERE):
             return None
@@ -115,13 +115,7 @@ class NoAssistantTokens(TrainerRule):
 def is_off(call: TrainerCall, name: str, run: Run | None) -> bool:
     """Whether a field of the arguments certainly is not given, or is None."""
     made = only(call.field(name), run)
-    return made is not None and (made.kind == "absent" or made.is_none or value_in(made, run) is None)
-
-
-@per_module
-def _may_have_another(module: PythonModule) -> bool:
-    """Whether a script may bring a chat template of its own, or data that is prepared already."""
-    return _OTHER_TEMPLATE.search(module.text) is not None
+    return made is not None and (made.is_nothing or value_in(made, run) is None)
 
 
 rule = NoAssistantTokens()

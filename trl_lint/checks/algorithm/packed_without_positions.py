@@ -10,7 +10,6 @@ from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.ranges import holds
-from trl_lint.memos import per_module
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
@@ -19,7 +18,7 @@ from trl_lint.project.trainercall.configs import field_in
 from trl_lint.project.trainercall.made import Made, Options
 from trl_lint.project.trainercall.models import is_handed_on, is_name, loader, only, possible_lines
 from trl_lint.project.trainercall.running import setting_of, value_in
-from trl_lint.python.module import PythonModule
+from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
 
 # The collator gets positions only with flash attention (`return_position_ids`), in one row without padding. Read in
@@ -29,6 +28,7 @@ _PACKS = frozenset({"ffd", "bfd"})
 # What else decides which attention a model gets.
 _OTHERS = ("config", "use_flash_attention_2", "experimental_attention_implementation")
 
+# What sets the attention, or gives positions, in another way.
 _BY_HAND = regex(r"_attn_implementation\s{0,4}=|set_attn_implementation|return_position_ids|data_collator|Flattening")
 
 Asked = Callable[[str], Options]
@@ -40,7 +40,9 @@ class PackedWithoutPositions(TrainerRule):
     needles = (b"packing", b"padding_free")
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
-        if call.trainer == "trl.SFTTrainer" and call.own is None and not _is_otherwise(call.module):
+        if call.trainer != "trl.SFTTrainer" or call.own is not None or is_unsloth(call.module):
+            return
+        if not mentions(call.module, _BY_HAND):
             yield from first_found(call, lambda run: self._in_run(call, run))
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
@@ -66,12 +68,6 @@ class PackedWithoutPositions(TrainerRule):
         )
         place = _said_at(call, option, run)
         return self.finding(place, message, severity=verdict.severity, related=(*_at(call, place), *verdict.related))
-
-
-@per_module
-def _is_otherwise(module: PythonModule) -> bool:
-    """Whether a script sets the attention, or gives positions, in another way; or Unsloth does."""
-    return is_unsloth(module) or _BY_HAND.search(module.text) is not None
 
 
 def _said_at(call: TrainerCall, option: str, run: Run | None) -> Location:
@@ -112,7 +108,7 @@ def _has_no_flash(line: Line, call: TrainerCall, run: Run | None) -> bool:
         return False
     if kwargs.kind == "dict":
         return not kwargs.changes and _is_other(kwargs.entry, run)
-    return kwargs.kind == "absent" or kwargs.is_none
+    return kwargs.is_nothing
 
 
 def _is_other(asked: Asked, run: Run | None) -> bool:

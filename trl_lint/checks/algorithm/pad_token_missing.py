@@ -10,10 +10,9 @@ from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
 from trl_lint.knowledge.models import habit_of
-from trl_lint.memos import per_module
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall, is_absent
-from trl_lint.python.module import PythonModule
+from trl_lint.python.module import mentions
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
@@ -41,7 +40,7 @@ _TRAINERS = {
     "trl.DPOTrainer": _Pads(">=0.12.0,<0.24.0", False, "padding_value", "`pad_token_id` is missing"),
 }
 
-
+# What is said of pad tokens: maybe of this tokenizer, also after the trainer was made.
 _PADS = regex(r"pad_token|padding_value")
 
 
@@ -52,7 +51,7 @@ class PadTokenMissing(TrainerRule):
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         row = _TRAINERS.get(call.trainer)
-        if row is None or call.own is not None or is_unsloth(call.module) or _brings_one(call.module):
+        if row is None or call.own is not None or is_unsloth(call.module) or mentions(call.module, _PADS):
             return
         yield from first_found(call, lambda run: self._in_run(call, row, run))
 
@@ -72,12 +71,6 @@ class PadTokenMissing(TrainerRule):
         )
         location = call.module.location(call.call.func)
         return self.finding(location, message, severity=verdict.severity, related=verdict.related)
-
-
-@per_module
-def _brings_one(module: PythonModule) -> bool:
-    """Whether a script says anything of pad tokens: maybe for this tokenizer, also after the trainer was made."""
-    return _PADS.search(module.text) is not None
 
 
 rule = PadTokenMissing()

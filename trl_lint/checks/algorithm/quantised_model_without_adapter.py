@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
+from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.finding import Finding
-from trl_lint.memos import per_module
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall
 from trl_lint.project.trainercall.facts import argument_of
 from trl_lint.project.trainercall.models import Quantised, has_adapter, is_name, possible_lines, quantised
-from trl_lint.python.module import PythonModule
+from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
 
 # Those whose constructor is that of `transformers.Trainer` in every release.
@@ -31,7 +31,7 @@ class QuantisedModelWithoutAdapter(TrainerRule):
     needles = (b"load_in_4bit", b"load_in_8bit")
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
-        if call.name not in _TRAINERS or _may_add_adapter(call.module):
+        if call.name not in _TRAINERS or is_unsloth(call.module) or mentions(call.module, _IN_PLACE):
             return
         yield from first_found(call, lambda run: self._in_run(call, run))
 
@@ -48,12 +48,6 @@ class QuantisedModelWithoutAdapter(TrainerRule):
         return self.finding(
             place_for(call, found.place), message, related=(*seen_at(call, found.place, "quantised here"), *where)
         )
-
-
-@per_module
-def _may_add_adapter(module: PythonModule) -> bool:
-    """Whether a function of the script, or Unsloth, may put an adapter on a model in place."""
-    return "unsloth" in module.names.modules() or _IN_PLACE.search(module.text) is not None
 
 
 def read_bare(call: TrainerCall, run: Run | None) -> Quantised | None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
 from trl_lint.checks._trainers import HF_TRAINERS
 from trl_lint.finding import Finding
-from trl_lint.memos import per_module
 from trl_lint.project.columns import columns_of
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall, is_absent
@@ -15,14 +14,14 @@ from trl_lint.project.trainercall.made import Made, Options
 from trl_lint.project.trainercall.models import is_handed_on, only
 from trl_lint.project.trainercall.running import possible_in, setting_of, value_in
 from trl_lint.python.guards import is_expected_to_fail
-from trl_lint.python.module import PythonModule
+from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
 
 # Those that group prompts by the sampler: most releases refuse a stream altogether, which TRL402 tells.
 _TOLD_ELSEWHERE = frozenset({"trl.GRPOTrainer", "trl.RLOOTrainer"})
 
-
-_UNSEEN = regex(r"\bvars\(|__dict__|__setattr__")
+# What sets attributes and leaves no statement about them.
+_SETS_UNSEEN = regex(r"\bvars\(|__dict__|__setattr__")
 
 
 class StreamWithoutMaxSteps(TrainerRule):
@@ -32,7 +31,7 @@ class StreamWithoutMaxSteps(TrainerRule):
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if call.trainer not in HF_TRAINERS - _TOLD_ELSEWHERE or call.own is not None:
             return
-        if is_expected_to_fail(call.module, call.call) or _sets_unseen(call.module):
+        if is_expected_to_fail(call.module, call.call) or mentions(call.module, _SETS_UNSEEN):
             return
         yield from first_found(call, lambda run: self._in_run(call, run))
 
@@ -47,12 +46,6 @@ class StreamWithoutMaxSteps(TrainerRule):
             '"The train_dataset does not implement __len__, max_steps has to be specified"'
         )
         return self.finding(place_for(call, made), message, related=(*seen_at(call, made, "the stream"), *where))
-
-
-@per_module
-def _sets_unseen(module: PythonModule) -> bool:
-    """Whether a script sets attributes in a way that leaves no statement about them."""
-    return _UNSEEN.search(module.text) is not None
 
 
 def _has_no_end(call: TrainerCall, run: Run | None) -> bool:

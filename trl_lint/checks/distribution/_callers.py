@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
-from trl_lint.checks.distribution._device import resolver_of
-from trl_lint.finding import Location, Severity
+from trl_lint.checks.distribution._device import edit_device, resolver_of
+from trl_lint.finding import Finding, Location, Severity
 from trl_lint.memos import per_module
 from trl_lint.project.callers import files_calling, may_import
 from trl_lint.python.guards import call_sites, last_name
@@ -19,6 +19,7 @@ from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
+    from trl_lint.checks.rule import Rule, Site
     from trl_lint.project import Project
     from trl_lint.python.dataflow.conflicts import Conflict
     from trl_lint.python.dataflow.device import Passed
@@ -59,6 +60,19 @@ class Argument(NamedTuple):
 
     place: Place
     site: Location | None
+
+
+def reported(rule: Rule, site: Site, conflict: Conflict, meets: str, here: str) -> Iterator[Finding]:
+    """What is said of a conflict; `meets`: what the tensor does with the other one, `here`: what the place says."""
+    weight = weigh(conflict, site.project)
+    if weight is not None:
+        yield rule.finding(
+            site.location,
+            f"`{site.module.segment(site.call.func)}(…)` makes a tensor on the CPU, and it {meets} {weight.other}",
+            severity=weight.severity,
+            related=(conflict.place.location(conflict.node, here), *weight.related),
+            fix=edit_device(site, conflict),
+        )
 
 
 def weigh(conflict: Conflict, project: Project) -> Weight | None:

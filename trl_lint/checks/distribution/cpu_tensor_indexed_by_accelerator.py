@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks.distribution._device import (
-    edit_device,
-    read_conflict,
-)
+from trl_lint.checks.distribution._device import read_conflict
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
 from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
@@ -21,21 +18,10 @@ class CpuTensorIndexedByAccelerator(Rule):
 
     def check_call(self, site: Site) -> Iterator[Finding]:
         conflict = read_conflict(site, "index")
-        if conflict is None:
-            return
-        from trl_lint.checks.distribution._callers import weigh
+        if conflict is not None:
+            from trl_lint.checks.distribution._callers import reported
 
-        weight = weigh(conflict, site.project)
-        if weight is None:
-            return
-        factory = site.module.segment(site.call.func)
-        yield self.finding(
-            site.location,
-            f"`{factory}(…)` makes a tensor on the CPU, and it is indexed with {weight.other}",
-            severity=weight.severity,
-            related=(conflict.place.location(conflict.node, "it is indexed here"), *weight.related),
-            fix=edit_device(site, conflict),
-        )
+            yield from reported(self, site, conflict, "is indexed with", "it is indexed here")
 
 
 rule = CpuTensorIndexedByAccelerator()

@@ -12,7 +12,7 @@ from trl_lint.finding import Finding
 from trl_lint.memos import per_module
 from trl_lint.paths import is_test_file
 from trl_lint.python.guards import bindings, calls_by_function, key_of, last_name
-from trl_lint.python.module import FunctionNode, PythonModule
+from trl_lint.python.module import FunctionNode, PythonModule, mentions
 from trl_lint.python.values import literal
 from trl_lint.regexes import regex
 
@@ -46,7 +46,7 @@ class ReferenceModelWithGradients(Rule):
                 )
             return
         function = module.function(site.call)
-        if freezes(module) or first_backward(function, module) is not site.call or not holds_judge(module):
+        if mentions(module, _FREEZES) or first_backward(function, module) is not site.call or not holds_judge(module):
             return
         from trl_lint.python.dataflow.gradient import flows
 
@@ -58,12 +58,6 @@ class ReferenceModelWithGradients(Rule):
                 "call and fills its gradients: call it under torch.no_grad()",
                 related=(module.location(site.call, "the backward pass"),),
             )
-
-
-@per_module
-def freezes(module: PythonModule) -> bool:
-    """Whether a file may switch gradients off for parameters somewhere."""
-    return _FREEZES.search(module.text) is not None
 
 
 @per_module

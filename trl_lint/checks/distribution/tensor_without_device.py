@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks.distribution._device import (
-    edit_device,
-    is_for_accelerators,
-    read_conflict,
-)
+from trl_lint.checks.distribution._device import is_for_accelerators, read_conflict
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
 from trl_lint.project import Project
@@ -25,21 +21,10 @@ class TensorWithoutDevice(Rule):
 
     def check_call(self, site: Site) -> Iterator[Finding]:
         conflict = read_conflict(site, "mix")
-        if conflict is None:
-            return
-        from trl_lint.checks.distribution._callers import weigh
+        if conflict is not None:
+            from trl_lint.checks.distribution._callers import reported
 
-        weight = weigh(conflict, site.project)
-        if weight is None:
-            return
-        place = conflict.place.location(conflict.node, "the two meet here")
-        yield self.finding(
-            site.location,
-            f"`{site.module.segment(site.call.func)}(…)` makes a tensor on the CPU, and it meets {weight.other}",
-            severity=weight.severity,
-            related=(place, *weight.related),
-            fix=edit_device(site, conflict),
-        )
+            yield from reported(self, site, conflict, "meets", "the two meet here")
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         if not is_for_accelerators(module):

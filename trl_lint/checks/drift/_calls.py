@@ -12,6 +12,8 @@ from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.signatures import Parameter, Signature
 from trl_lint.memos import per_module
 from trl_lint.missing import Missing
+from trl_lint.project import Project
+from trl_lint.project.stack import Choices, choices_at
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
@@ -28,6 +30,14 @@ class Argument(NamedTuple):
 def known_calls(module: PythonModule) -> list[tuple[ast.Call, Callee]]:
     """The calls of the module whose callee is certain and belongs to a package whose releases are recorded."""
     return list(_known_calls(module))
+
+
+def judged_calls(module: PythonModule, project: Project) -> Iterator[tuple[ast.Call, Callee, Choices]]:
+    """These calls, each with the releases whose API is known that it may run with, if there are any."""
+    for call, callee in known_calls(module):
+        known = choices_at(module, call, project, callee.package)
+        if known is not None:
+            yield call, callee, known
 
 
 def _known_calls(module: PythonModule) -> Iterator[tuple[ast.Call, Callee]]:

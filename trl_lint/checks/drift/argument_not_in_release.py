@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._arity import misfit
-from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, signature_of
+from trl_lint.checks.drift._calls import Argument, accepts, arguments, judged_calls, signature_of
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.drift._wording import did_you_mean, word_gone
@@ -16,7 +16,7 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.finding import Finding
 from trl_lint.knowledge.presence import points_of_parameter
-from trl_lint.project.stack import PACKAGES, Choices, choices_at
+from trl_lint.project.stack import PACKAGES, Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
 from trl_lint.records import NamedTuple
@@ -44,10 +44,7 @@ class ArgumentNotInRelease(Rule):
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         told: set[tuple[str, str]] = set()
-        for call, callee in known_calls(module):
-            known = choices_at(module, call, project, callee.package)
-            if known is None:
-                continue
+        for call, callee, known in judged_calls(module, project):
             found = [
                 finding
                 for argument in arguments(call)

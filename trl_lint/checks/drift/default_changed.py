@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.drift._calls import known_calls
+from trl_lint.checks.drift._calls import judged_calls
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._defaults import Drift, Given, drifts
 from trl_lint.checks.drift._omitted import reader, reader_inside, reader_of_loading
@@ -20,7 +20,7 @@ from trl_lint.finding import Finding, Location, Severity
 from trl_lint.knowledge.defaults import defaults_of
 from trl_lint.knowledge.histories import positions
 from trl_lint.knowledge.releases import allowed, newest
-from trl_lint.project.stack import Choice, Choices, choices_at
+from trl_lint.project.stack import Choice, Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.regexes import regex
 
@@ -45,10 +45,7 @@ class DefaultChanged(Rule):
         if is_test(os.path.relpath(module.path, project.root)):
             return
         told: set[str] = set()
-        for call, callee in known_calls(module):
-            known = choices_at(module, call, project, callee.package)
-            if known is None:
-                continue
+        for call, callee, known in judged_calls(module, project):
             found = [
                 drift
                 for drift in _found(call, callee, known, module, project)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from trl_lint.checks.drift._calls import Argument, accepts, arguments, known_calls, parameter, signature_of
+from trl_lint.checks.drift._calls import Argument, accepts, arguments, judged_calls, parameter, signature_of
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._past import Elsewhere, Past
 from trl_lint.checks.drift._wording import sentence
@@ -31,10 +31,7 @@ class DeprecatedInRelease(Rule):
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         yield from self._check_names(module, project)
-        for call, callee in known_calls(module):
-            known = choices_at(module, call, project, callee.package)
-            if known is None:
-                continue
+        for call, callee, known in judged_calls(module, project):
             for argument in arguments(call):
                 if argument.name in callee.own or is_nothing(argument):
                     continue

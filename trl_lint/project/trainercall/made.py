@@ -190,6 +190,11 @@ class Made(NamedTuple):
         return self.kind == "literal" and self.value is None
 
     @property
+    def is_nothing(self) -> bool:
+        """Whether certainly nothing is given, or None."""
+        return self.kind == "absent" or self.is_none
+
+    @property
     def is_given(self) -> bool:
         """Whether it is certainly an object: neither absent, nor None, nor unknown."""
         if self.kind == "call":

@@ -193,7 +193,7 @@ def _of_arguments(asked: Callable[[str], Options], load: Made, run: Run | None) 
 
 
 def _of_config(config: Made, run: Run | None) -> Quantised:
-    if config.kind == "absent" or config.is_none:
+    if config.is_nothing:
         return Quantised("none")
     if config.kind != "call":
         return Quantised("unknown")
