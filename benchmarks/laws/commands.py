@@ -308,3 +308,10 @@ def steps_that_deepspeed_clips(count: int) -> Files:
     config = "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 2\nnum_processes: 2\n"
     commands = lines(count, lambda i: f"accelerate launch --config_file a.yaml train.py --seed {i}")
     return {**shell(commands, script=HEAD + loop), "a.yaml": config}
+
+
+@law(400)
+def files_with_defaults(count: int) -> Files:
+    """Each may be started by any other, which may set what it leaves open."""
+    job = "#!/bin/bash\n#SBATCH --gres=gpu:4\ntorchrun --nproc_per_node=${NGPU:-8} train.py\n"
+    return {**shell(""), **{f"run{i}.sh": job for i in range(count)}}

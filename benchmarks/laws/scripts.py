@@ -453,3 +453,12 @@ def keys_of_a_row(count: int) -> Files:
 def helpers_that_read_a_row(count: int) -> Files:
     body = lines(count, lambda i: f"def f{i}(x):\n    return f{i + 1}(x) + f{i + 1}(x)\n")
     return dataset(f'{body}ds = ds.map(lambda x: {{"text": f0(x)}})\n')
+
+
+# -- modules that stand beside each other -----------------------------------------------------------------------------
+
+
+@law(400)
+def modules_that_import_unsloth_late(count: int) -> Files:
+    module = "from trl import SFTTrainer\nfrom unsloth import FastLanguageModel\n"
+    return {"requirements.txt": "unsloth==2025.11.6\n", **{f"step_{i}.py": module for i in range(count)}}

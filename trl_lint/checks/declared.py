@@ -51,7 +51,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.drift.name_not_in_release': (1518214496, ('trl_lint.project.stack',), {'code': 'TRL302', 'imports': ('trl', 'transformers', 'accelerate', 'peft', 'deepspeed', 'vllm', 'openrlhf', 'verl')}),
     'trl_lint.checks.drift.outdated_override': (564739987, (), {'code': 'TRL305', 'imports': ('trl', 'transformers')}),
     'trl_lint.checks.drift.unpickled_checkpoint': (193915380, (), {'code': 'TRL306', 'triggers': ('torch.load',), 'skips_tests': True}),
-    'trl_lint.checks.drift.unsloth_imported_late': (1713477569, (), {'code': 'TRL309', 'needles': (b'trl', b'transformers', b'peft'), 'words': (b'unsloth',), 'skips_tests': True, 'imports': ('unsloth',)}),
+    'trl_lint.checks.drift.unsloth_imported_late': (3153276473, (), {'code': 'TRL309', 'needles': (b'trl', b'transformers', b'peft'), 'words': (b'unsloth',), 'skips_tests': True, 'imports': ('unsloth',)}),
     'trl_lint.checks.inference.option_of_the_other_mode': (2491389431, ('trl_lint.checks.inference._vllm',), {'code': 'TRL802', 'runs': True}),
     'trl_lint.checks.inference.quantised_policy_with_vllm': (2617156166, (), {'code': 'TRL804', 'needles': (b'load_in_4bit', b'load_in_8bit'), 'skips_tests': True, 'imports': ('trl', 'transformers')}),
     'trl_lint.checks.inference.server_nobody_starts': (2008196386, (), {'code': 'TRL806', 'runs': True, 'launched': True}),

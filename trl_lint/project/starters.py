@@ -7,9 +7,10 @@ import re
 from contextlib import suppress
 
 from trl_lint import tracked
-from trl_lint.memos import per_project
+from trl_lint.memos import per_project, read_per_project
 from trl_lint.project import Project
 from trl_lint.sources import SourceError
+from trl_lint.sources.files import words_of
 
 _SUFFIXES = (
     ".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".pbs", ".yaml", ".yml", ".py", ".ipynb", ".md", ".rst", ".txt",
@@ -23,12 +24,29 @@ def files_naming(path: str, project: Project) -> list[str]:
     """The files of a project, other than the script at `path`, that name it: one of them may start it."""
     name = os.path.basename(path).encode(errors="replace")
     found = []
-    for other in project.paths():
-        if other != path and _may_start(other):
-            with suppress(OSError, SourceError):
-                if project.files.holds(other, name):
-                    found.append(other)
+    for other in _by_word(project).get(_rarest(name), ()):
+        with suppress(OSError, SourceError):
+            if other != path and project.files.holds(other, name):
+                found.append(other)
     return found
+
+
+@read_per_project
+def _by_word(project: Project) -> dict[bytes, list[str]]:
+    """The files that may start something, by the words of them that are in the name of a file of the project."""
+    words = {_rarest(os.path.basename(path).encode(errors="replace")) for path in project.paths()}
+    found: dict[bytes, list[str]] = {}
+    for path in project.paths():
+        if _may_start(path):
+            with suppress(OSError, SourceError):
+                for word in words & project.files.words(path):
+                    found.setdefault(word, []).append(path)
+    return found
+
+
+def _rarest(name: bytes) -> bytes:
+    """The longest word of a name, which whoever gives the name uses, and few others."""
+    return max(words_of(name), key=len, default=b"")
 
 
 def _may_start(path: str) -> bool:

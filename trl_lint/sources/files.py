@@ -15,6 +15,7 @@ from trl_lint.stamps import NO_FILE
 _READABLE_BYTES = 100_000_000  # above it not even a notebook full of pictures is read into memory
 # What is kept of files that are only searched: rules look for one word after the other in all of them.
 _KEPT_BYTES = 16_000_000
+_WORD = re.compile(rb"[\w\x80-\xff]+")
 
 
 def holds(data: bytes, words: str) -> bool:
@@ -25,6 +26,11 @@ def holds(data: bytes, words: str) -> bool:
 def fits(data: bytes, pattern: str) -> bool:
     """Whether a regular expression, in Latin-1, is found in some bytes."""
     return re.search(pattern.encode("latin-1"), data) is not None
+
+
+def words_of(data: bytes) -> list[bytes]:
+    """The words of some bytes: letters, digits and underscores, and whatever is not ASCII."""
+    return _WORD.findall(data)
 
 
 class Files:
@@ -56,6 +62,12 @@ class Files:
     def fits(self, path: str, pattern: bytes) -> bool:
         """Whether a regular expression is found in a file, which is dropped again. Raises OSError."""
         return self._says(fits, pattern.decode("latin-1"), path)
+
+    def words(self, path: str) -> frozenset[bytes]:
+        """The words of a file, which is dropped again. Raises OSError."""
+        tracked.note_use(path)
+        with tracked.for_itself(path):
+            return frozenset(words_of(self._data(path)))
 
     def _says(self, question: Callable[[bytes, str], bool], argument: str, path: str) -> bool:
         answer = question(self._data(path), argument)

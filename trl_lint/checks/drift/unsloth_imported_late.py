@@ -17,6 +17,7 @@ from trl_lint.project.modules import is_of_project
 from trl_lint.project.stack import environment_at
 from trl_lint.python.module import PythonModule
 from trl_lint.sources import SourceError
+from trl_lint.sources.files import words_of
 
 # Whose presence Unsloth warns of: `critical_modules` in unsloth/__init__.py of 2025.3.1 to 2026.4.8, in _gpu_init.py of
 # 2026.6.9 to 2026.10.9; not in 2025.2.15.
@@ -24,6 +25,7 @@ _REWRITTEN = ("trl", "transformers", "peft")
 _WARNS = ">=2025.3.1"
 
 
+# How a module that Unsloth is imported by says so.
 _IMPORTS = (b"import unsloth", b"from unsloth", b'"unsloth"')
 
 
@@ -55,17 +57,15 @@ class UnslothImportedLate(Rule):
             )
 
 
-@per_project
 def may_be_imported_before(path: str, project: Project) -> bool:
     """Whether a module beside this one, or in a folder above, imports Unsloth and may import this one."""
     stem = os.path.splitext(os.path.basename(path))[0].encode(errors="replace")
+    key = max(words_of(stem), key=len, default=stem)
     folder = os.path.dirname(path)
     while folder.startswith(project.root):
-        for other in _modules_in(folder, project):
-            is_package = os.path.basename(other) == "__init__.py"
-            with suppress(OSError, SourceError):
-                if other != path and (is_package or project.files.holds(other, stem)):
-                    return True
+        importers = _importers(folder, project)
+        if any(other != path for name in (key, b"") for other in importers.get(name, ())):
+            return True
         if folder == os.path.dirname(folder):
             break
         folder = os.path.dirname(folder)
@@ -73,17 +73,20 @@ def may_be_imported_before(path: str, project: Project) -> bool:
 
 
 @per_project
-def _modules_in(folder: str, project: Project) -> list[str]:
-    """The modules in a folder that import Unsloth, or call it by its name."""
-    found = []
+def _importers(folder: str, project: Project) -> dict[bytes, list[str]]:
+    """The modules in a folder that import Unsloth, or call it by its name, by their words; a package's own under "".
+
+    A package imports what is in it whether or not it names it.
+    """
+    found: dict[bytes, list[str]] = {}
     with suppress(OSError):
         for name in tracked.names(folder):
             with suppress(OSError, SourceError):
                 other = os.path.join(folder, name)
-                if name.endswith(".py") and project.files.holds(
-                    other, b"import unsloth", b"from unsloth", b'"unsloth"'
-                ):
-                    found.append(other)
+                if name.endswith(".py") and project.files.holds(other, *_IMPORTS):
+                    words = (b"",) if name == "__init__.py" else project.files.words(other)
+                    for word in words:
+                        found.setdefault(word, []).append(other)
     return found
 
 
