@@ -38,7 +38,8 @@ class Rule:
 
     `triggers`   Python calls (see python/triage.py)         -> `check_call`
     `imports`    Python files that import one of the packages -> `check_module`
-    `documents`  kinds of config documents ("any" of the recognised ones, "other") -> `check_document`
+    `documents`  kinds of config documents ("any" of the recognised ones, "other", "command" for those whose kind is read
+                 by one command of a framework) -> `check_document`
     `holding`    documents of the kinds that hold one of these, see `knowledge/families.py`, `Holds` -> `check_document`
     `launches`   True to see every launch command            -> `check_launch`
     `runs`       True to see every run, the launch with all that it reads -> `check_run`; with `launched`, only those
@@ -78,6 +79,8 @@ class Rule:
     def wants(self, document: Document) -> bool:
         """Whether a document is one that the rule declares."""
         if document.kind in self.documents or ("any" in self.documents and document.kind != "other"):
+            return True
+        if "command" in self.documents and document.definition.command:
             return True
         holds = document.definition.holds if self.holding else None
         return any(getattr(holds, name) for name in self.holding)

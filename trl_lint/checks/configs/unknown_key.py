@@ -22,7 +22,7 @@ _READERS: dict[str, Callable[[Document], Iterator[Problem]]] = {
 
 class UnknownKey(Rule):
     code = "TRL401"
-    documents: ClassVar[tuple[str, ...]] = (*_READERS, "axolotl", "llamafactory")
+    documents: ClassVar[tuple[str, ...]] = (*_READERS, "command")
     launches = True
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 class ValueNotAllowed(Rule):
     code = "TRL402"
-    documents = ("accelerate", "deepspeed", "axolotl", "llamafactory")
+    documents = ("accelerate", "deepspeed", "command")
     holding = ("script_fields",)
     launches = True
     runs = True
