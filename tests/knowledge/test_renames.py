@@ -26,7 +26,7 @@ def announced(package: str, name: str, old: str) -> set[str]:
             texts = [text for _, text in known.changes(f".{method}") if text.startswith("(")]
             found |= {p.successor for t in texts for n, p in read_method(t).parameters.items() if n == old}
         else:
-            found |= {value for _, value in known.changes(f"!{old}")}
+            found |= {value.lstrip("?") for _, value in known.changes(f"!{old}")}
     return found
 
 

@@ -38,8 +38,8 @@ class Rule:
 
     `triggers`   Python calls (see python/triage.py)         -> `check_call`
     `imports`    Python files that import one of the packages -> `check_module`
-    `documents`  kinds of config documents ("any" of the recognised ones, "other", "command" for those whose kind is read
-                 by one command of a framework) -> `check_document`
+    `documents`  kinds of config documents ("any" of the recognised ones, "other", "command" for those that a command of
+                 a framework reads) -> `check_document`
     `holding`    documents of the kinds that hold one of these, see `knowledge/families.py`, `Holds` -> `check_document`
     `launches`   True to see every launch command            -> `check_launch`
     `runs`       True to see every run, the launch with all that it reads -> `check_run`; with `launched`, only those

@@ -6,6 +6,7 @@ accelerate announced `project_dir` for `logging_dir`, but wrote it somewhere els
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from trl_lint.knowledge.histories import block
@@ -16,7 +17,10 @@ from trl_lint.records import NamedTuple
 
 
 class Rename(NamedTuple):
-    """An announced rename. `of`: what announces it; `same`: the release takes the value over unchanged, see `why`."""
+    """An announced rename. `of`: what announces it; `same`: the release takes the value over unchanged, see `why`.
+
+    `releases`: those in which the new name takes such a value, where it had another meaning before.
+    """
 
     package: str
     old: str
@@ -25,6 +29,7 @@ class Rename(NamedTuple):
     same: bool
     why: str
     evidence: tuple[str, ...]
+    releases: str = ""
 
 
 class Move(NamedTuple):
@@ -82,11 +87,22 @@ def renamed_modules() -> tuple[RenamedModule, ...]:
 @cache
 def is_same_value(dotted: str, old: str, new: str) -> bool:
     """Whether every class or function behind a name that announced `new` for `old` is known to take the value over."""
-    announcing = announcers(dotted, old, new)
-    return bool(announcing) and all(
-        any(r.same and (r.package, r.old, r.new) == (package, old, new) and name in r.of for r in renames())
-        for package, name in announcing
-    )
+    found = _rows(dotted, old, new)
+    return bool(found) and all(row is not None and row.same for row in found)
+
+
+@cache
+def takers(dotted: str, old: str, new: str) -> Mapping[str, str]:
+    """The releases, by package, in which a new name takes the value of the old one, where not all that have it do."""
+    return {row.package: row.releases for row in _rows(dotted, old, new) if row is not None and row.releases}
+
+
+def _rows(dotted: str, old: str, new: str) -> list[Rename | None]:
+    """What is known of a rename, for each definition that announced it."""
+    return [
+        next((r for r in renames() if (r.package, r.old, r.new) == (package, old, new) and name in r.of), None)
+        for package, name in announcers(dotted, old, new)
+    ]
 
 
 def announcers(dotted: str, old: str, new: str) -> set[tuple[str, str]]:
@@ -98,7 +114,7 @@ def announcers(dotted: str, old: str, new: str) -> set[tuple[str, str]]:
         name = symbol.partition(":")[2]
         if defined is None:
             continue
-        if any(value == new for _, value in defined.changes(f"!{old}")):
+        if any(value.lstrip("?") == new for _, value in defined.changes(f"!{old}")):
             found.add((package, name))
         for _, text in defined.changes(method):
             parameters = read_method(text).parameters if text.startswith("(") else {}

@@ -11,7 +11,8 @@ from trl_lint.checks.drift._past import Past
 from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import intervals, points_of_parameter
-from trl_lint.knowledge.renames import is_same_value, move_of
+from trl_lint.knowledge.ranges import holds
+from trl_lint.knowledge.renames import is_same_value, move_of, takers
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.stack import Choices
 from trl_lint.python.module import PythonModule
@@ -71,7 +72,7 @@ def edit_rename(
         return None
     if any(keyword.arg in (None, past.successor) for keyword in call.keywords):
         return None
-    if not is_everywhere(dotted, past.successor, known):
+    if not takes_over(dotted, argument.name, past.successor, known):
         return None
     start, _ = module.span(argument.node)
     edit = module.source.edit(start, start + len(argument.name), past.successor)
@@ -85,6 +86,14 @@ def is_everywhere(dotted: str, name: str, known: Choices) -> bool:
     """Whether every allowed release takes a parameter."""
     newest = known.newest(points_of_parameter(dotted, name))
     return bool(newest) and all(_in_all(dotted, name, newest, package, known[package].releases) for package in newest)
+
+
+def takes_over(dotted: str, old: str, new: str, known: Choices) -> bool:
+    """Whether a new name takes the value of the old one in every allowed release."""
+    return is_everywhere(dotted, new, known) and all(
+        package in known and all(holds(releases, version) for version in known[package].releases)
+        for package, releases in takers(dotted, old, new).items()
+    )
 
 
 def _in_all(dotted: str, name: str, versions: dict[str, str], package: str, allowed: tuple[str, ...]) -> bool:

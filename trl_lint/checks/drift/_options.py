@@ -42,7 +42,7 @@ _FLAG = regex(r"--([A-Za-z][\w-]*)")
 class Unknown(NamedTuple):
     """A name that a parser does not know: what it means for the run, and where the name is or was known.
 
-    `consequence`: "fails" at start, or "ignored" without a word.
+    `consequence`: "fails" at start, or "ignored" without a word. `others`: how other parsers meet it that may be meant.
     """
 
     parser: ScriptParser
@@ -51,6 +51,7 @@ class Unknown(NamedTuple):
     past: Past | None
     owner: str
     newest: dict[str, str]
+    others: tuple[Unknown, ...] = ()
 
     @property
     def related(self) -> tuple[Location, ...]:
@@ -221,7 +222,7 @@ def judge_all(
     if not found:
         return None
     mildest = min((one.verdict.severity for one in found), key=SEVERITIES.index)
-    return found[0]._replace(verdict=found[0].verdict._replace(severity=mildest))
+    return found[0]._replace(verdict=found[0].verdict._replace(severity=mildest), others=tuple(found[1:]))
 
 
 # -- which parser ---------------------------------------------------------------------------------------------------

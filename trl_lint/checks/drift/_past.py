@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from trl_lint.checks.drift._calls import accepts, parameter
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import ChangePoints, Lookup, intervals, points_of_parameter
+from trl_lint.knowledge.renames import is_same_value
 from trl_lint.records import NamedTuple
 
 
@@ -22,7 +23,7 @@ class Past(NamedTuple):
     """Where a parameter is found outside the releases in use.
 
     `successor`: the parameter that the last of the older releases announced to use instead; `is_rename`: with no
-    conditions.
+    conditions, or it is known to have taken every value over.
     """
 
     elsewhere: Elsewhere
@@ -55,7 +56,7 @@ def read_past(dotted: str, name: str, newest: dict[str, str]) -> Past | None:
     last = parameter(dotted, name, {**newest, found.package: found.older}) if found.older else None
     if last is None or not last.deprecated:
         return Past(found, "", False)
-    return Past(found, last.successor, last.is_rename)
+    return Past(found, last.successor, last.is_rename or is_same_value(dotted, name, last.successor))
 
 
 def successors(dotted: str, keywords: Iterable[str], newest: dict[str, str]) -> frozenset[str]:

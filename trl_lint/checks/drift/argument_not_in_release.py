@@ -86,11 +86,14 @@ class ArgumentNotInRelease(Rule):
             # Which script a recipe is for may be known by nothing but its keys: then one that never was is no evidence.
             if unknown is None or (not is_linked and unknown.past is None):
                 continue
+            from trl_lint.checks.drift._option_fixes import edit_key
+
             yield self.finding(
                 document.source.location(entry.key.start, entry.key.end),
                 word_unknown(name, "keys", unknown, is_linked),
                 severity=unknown.verdict.severity,
                 related=unknown.related,
+                fix=edit_key(entry, unknown, is_linked, document, project),
                 pin=unknown.verdict.pin,
             )
 
@@ -99,14 +102,18 @@ class ArgumentNotInRelease(Rule):
 
         parsers = parsers_of_launch(launch, project)
         level = Level(self, launch.is_mild, of_code=False)
-        for name, word in flags_of(launch) if parsers else ():
+        flags = list(flags_of(launch)) if parsers else []
+        for name, word in flags:
             unknown = judge_all(name, "flags", parsers, level, project)
             if unknown is not None:
+                from trl_lint.checks.drift._option_fixes import edit_flag
+
                 yield self.finding(
                     launch.source.location(word.start, word.start + len(name) + 2),
                     word_unknown(name, "flags", unknown),
                     severity=unknown.verdict.severity,
                     related=unknown.related,
+                    fix=edit_flag(name, word, (other for other, _ in flags), unknown, launch, project),
                     pin=unknown.verdict.pin,
                 )
 
