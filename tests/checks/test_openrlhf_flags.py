@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from trl_lint.checks.configs._argparse import Arguments, read_arguments, read_flag
-from trl_lint.checks.configs._openrlhf import flags_in_release
+from trl_lint.checks.configs._openrlhf_runs import flags_in_release
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.programs import programs, successors
 from trl_lint.missing import UNKNOWN

@@ -13,8 +13,8 @@ import pytest
 from trl_lint.checks.configs import _verl_asserts as verl
 from trl_lint.checks.configs._asserts import AbsentSettingError, Assertion, UnknownValueError, Values, evaluate
 from trl_lint.checks.configs._hydra import copied, find, put
-from trl_lint.checks.configs._openrlhf import flags_in_release
 from trl_lint.checks.configs._openrlhf_refusals import settings_from as settings_of_flags
+from trl_lint.checks.configs._openrlhf_runs import flags_in_release
 from trl_lint.checks.configs._program_refusals import refused_in
 from trl_lint.checks.configs._verl import tree_in_release
 from trl_lint.checks.configs._verl_refusals import settings_from as settings_of_tree

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trl_lint.checks.verdict import Level, Verdict, judge
-from trl_lint.finding import Location, Severity
+from trl_lint.finding import Fix, Location, Severity
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.ranges import holds
 from trl_lint.project.launches import Launch
@@ -83,12 +83,13 @@ class Assertion(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Something wrong in a command: where, what, how severe, and the other places that it rests on."""
+    """Something wrong in a command: where, what, how severe, the other places that it rests on, and how to mend it."""
 
     location: Location
     message: str
     severity: Severity
     related: tuple[Location, ...]
+    fix: Fix | None = None
 
 
 class Broken(NamedTuple):

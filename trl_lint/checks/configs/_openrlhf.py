@@ -1,130 +1,32 @@
-"""The flags of a command of OpenRLHF, in the releases in use or in the project's own copy of the program."""
+"""Flags and values of a command of OpenRLHF that the releases in use refuse, or the project's own copy of it."""
 
 from __future__ import annotations
 
-import ast
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 
-from trl_lint import budget, tracked
-from trl_lint.checks._own_copy import has_own_copy
 from trl_lint.checks._phrases import either
-from trl_lint.checks.configs._argparse import Arguments, Fault, FaultKind, Flag, read_arguments, read_flag
-from trl_lint.checks.configs._asserts import (
-    Problem,
+from trl_lint.checks.configs._argparse import Fault, FaultKind, read_arguments
+from trl_lint.checks.configs._asserts import Problem
+from trl_lint.checks.configs._openrlhf_runs import (
+    Flags,
+    OpenRLHFRun,
+    arguments_in,
+    flags_in_release,
+    place_of,
+    read_run,
 )
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.finding import Location
-from trl_lint.knowledge.api import facts
 from trl_lint.knowledge.histories import positions, releases
-from trl_lint.knowledge.programs import programs, successors
-from trl_lint.memos import per_project
-from trl_lint.missing import ABSENT, Missing
+from trl_lint.knowledge.programs import successors
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.project.modules import holds_module
-from trl_lint.project.stack import Choices
-from trl_lint.records import NamedTuple
-from trl_lint.sources import SourceError
 from trl_lint.sources.shell import Word
-
-Flags = Mapping[str, Flag]
-
-
-class OpenRLHFRun(NamedTuple):
-    """A launch of OpenRLHF.
-
-    `own`: the flags of the project's own file at `path`, none where it has no such file; None where releases are
-    judged.
-    """
-
-    launch: Launch
-    module: str
-    own: Flags | None
-    path: str
-    choices: Choices
-
-
-def read_run(launch: Launch, project: Project) -> OpenRLHFRun | None:
-    """A launch of OpenRLHF whose flags are known; None for all else."""
-    if launch.command.errors:
-        return None
-    path = launch.script_path
-    module = launch.module or ""
-    if module not in programs("openrlhf"):
-        module = _module_at(path) if path is not None and launch.module is None else ""
-    if not module:
-        return None
-    environment = project.environment(launch.source.path)
-    choices = environment.choices
-    if environment.package("openrlhf").source != "target":
-        if path is not None:
-            own = read_own_flags(path, project)
-            return OpenRLHFRun(launch, module, own, path, choices) if own is not None else None
-        if launch.candidates or has_own_copy("openrlhf", launch.source.path, project):
-            is_checkout = not launch.candidates and environment.package("openrlhf").is_own
-            return OpenRLHFRun(launch, module, {}, "", choices) if is_checkout else None
-    elif launch.module is None:
-        return None
-    return OpenRLHFRun(launch, module, None, "", choices)
-
-
-def _module_at(path: str) -> str:
-    """`openrlhf.cli.train_sft` for `…/openrlhf/cli/train_sft.py`, "" for other files."""
-    parts = os.path.splitext(path)[0].split(os.sep)[-3:]
-    name = ".".join(parts)
-    if path.endswith(".py") and "cli" in parts:
-        tracked.note_name("openrlhf")
-    return name if path.endswith(".py") and name in programs("openrlhf") else ""
-
-
-@per_project
-def read_own_flags(path: str, project: Project) -> Flags | None:
-    """The flags a program of the project declares; None where some of them cannot be read in its file.
-
-    Three rules ask for those of the same script, for each of its launches.
-    """
-    from trl_lint.python.flags import read_flags
-
-    try:
-        tree = project.module_in(path).tree
-    except (OSError, SourceError):
-        return None
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call):
-            continue
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        if name in ("parse_known_args", "set_defaults", "add_subparsers"):
-            return None
-        if name == "add_argument" and not all(isinstance(a, (ast.Constant, ast.JoinedStr)) for a in node.args):
-            return None
-        if any(isinstance(a, ast.Name) and "parser" in a.id.lower() for a in node.args):
-            return None  # somebody else adds flags
-    flags = read_flags(tree)
-    if flags is None:
-        budget.note(path, "loops repeat its flags so often that they were not read")
-        return None
-    found = {flag.name: read_flag(flag.name, flag.text) for flag in flags}
-    return {**found, "--help": read_flag("--help", "False action=store_true")} if found else None
-
-
-@lru_cache(maxsize=256)
-def flags_in_release(module: str, version: str) -> Flags | None:
-    """The flags of a program in a release; None if they are not recorded, empty if there is no such program."""
-    found = facts("openrlhf", f"flags {module}", version)
-    if isinstance(found, Missing):
-        return {} if found is ABSENT else None
-    flags = {name: read_flag(name, text) for name, text in found.items() if name.startswith("--")}
-    return {**flags, "--help": read_flag("--help", "False action=store_true")}
-
-
-def arguments_in(run: OpenRLHFRun, version: str) -> Arguments | None:
-    """What a release makes of the command line; None if its flags are not known."""
-    flags = flags_of(run, version)
-    return read_arguments(run.launch.args, flags) if flags else None
 
 
 def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Problem]:
@@ -173,7 +75,12 @@ def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], level: Level, proje
         verdict = _judged(fault, run, faults_in, level) if is_asked else None
         if verdict is not None:
             message = _word(fault, run, flags_in_release(run.module, newest) or {}, verdict)
-            yield Problem(place_of(fault, run.launch), message, verdict.severity, verdict.related)
+            fix = None
+            if fault.kind == "unknown":
+                from trl_lint.checks.configs._openrlhf_fixes import edit_renamed
+
+                fix = edit_renamed(fault, run)
+            yield Problem(place_of(fault, run.launch), message, verdict.severity, verdict.related, fix)
 
 
 def _starts(launch: Launch) -> list[int]:
@@ -235,11 +142,6 @@ def _program_gone(run: OpenRLHFRun, level: Level, project: Project) -> Problem |
     return Problem(run.launch.location, message, verdict.severity, verdict.related)
 
 
-def flags_of(run: OpenRLHFRun, version: str) -> Flags | None:
-    """The flags of the project's own file, or those of a release."""
-    return run.own if run.own is not None else flags_in_release(run.module, version)
-
-
 # -- words ----------------------------------------------------------------------------------------------------------
 
 
@@ -293,11 +195,3 @@ def _word_lost(what: str, having: Sequence[str], verdict: Verdict, remedy: str) 
         return sentence(f"there is no {what}", remedy, verdict.basis)
     needed = f"it needs openrlhf>={having[0]}"
     return sentence(f"there is no {what} before OpenRLHF {having[0]}", remedy or needed, verdict.basis)
-
-
-def place_of(fault: Fault, launch: Launch) -> Location:
-    """The flag where it is written as it is, else the whole word."""
-    word = fault.word
-    if fault.kind == "unknown" and word.raw.startswith(fault.flag):
-        return launch.source.location(word.start, word.start + len(fault.flag))
-    return launch.source.location(word.start, word.end)

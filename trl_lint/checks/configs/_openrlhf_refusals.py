@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trl_lint.checks.configs._asserts import Problem, is_release, places
-from trl_lint.checks.configs._openrlhf import Flags, OpenRLHFRun, arguments_in, flags_of, read_run
+from trl_lint.checks.configs._openrlhf_runs import Flags, OpenRLHFRun, arguments_in, flags_of, read_run
 from trl_lint.checks.configs._program_refusals import Reading, Settings, broken
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level

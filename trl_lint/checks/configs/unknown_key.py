@@ -40,7 +40,7 @@ class UnknownKey(Rule):
             fix = edit_append(key.override, launch) if key.fault == "append" and key.override is not None else None
             yield self.finding(key.location, key.message, severity=key.severity, related=key.related, fix=fix)
         for flag in _openrlhf.unknown_flags(launch, self, project):
-            yield self.finding(flag.location, flag.message, severity=flag.severity, related=flag.related)
+            yield self.finding(flag.location, flag.message, severity=flag.severity, related=flag.related, fix=flag.fix)
         yield from _command_keys.unknown_flags(launch, self, project)
         yield from _command_keys.foreign_documents(launch, self, project)
 

@@ -1,0 +1,130 @@
+"""A command of OpenRLHF, and the flags of its program in a release or in the project's own copy."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+
+from trl_lint import budget, tracked
+from trl_lint.checks._own_copy import has_own_copy
+from trl_lint.checks.configs._argparse import Arguments, Fault, Flag, read_arguments, read_flag
+from trl_lint.finding import Location
+from trl_lint.knowledge.api import facts
+from trl_lint.knowledge.programs import programs
+from trl_lint.memos import per_project
+from trl_lint.missing import ABSENT, Missing
+from trl_lint.project import Project
+from trl_lint.project.launches import Launch
+from trl_lint.project.stack import Choices
+from trl_lint.records import NamedTuple
+from trl_lint.sources import SourceError
+
+Flags = Mapping[str, Flag]
+
+
+class OpenRLHFRun(NamedTuple):
+    """A launch of OpenRLHF.
+
+    `own`: the flags of the project's own file at `path`, none where it has no such file; None where releases are
+    judged.
+    """
+
+    launch: Launch
+    module: str
+    own: Flags | None
+    path: str
+    choices: Choices
+
+
+def read_run(launch: Launch, project: Project) -> OpenRLHFRun | None:
+    """A launch of OpenRLHF whose flags are known; None for all else."""
+    if launch.command.errors:
+        return None
+    path = launch.script_path
+    module = launch.module or ""
+    if module not in programs("openrlhf"):
+        module = _module_at(path) if path is not None and launch.module is None else ""
+    if not module:
+        return None
+    environment = project.environment(launch.source.path)
+    choices = environment.choices
+    if environment.package("openrlhf").source != "target":
+        if path is not None:
+            own = read_own_flags(path, project)
+            return OpenRLHFRun(launch, module, own, path, choices) if own is not None else None
+        if launch.candidates or has_own_copy("openrlhf", launch.source.path, project):
+            is_checkout = not launch.candidates and environment.package("openrlhf").is_own
+            return OpenRLHFRun(launch, module, {}, "", choices) if is_checkout else None
+    elif launch.module is None:
+        return None
+    return OpenRLHFRun(launch, module, None, "", choices)
+
+
+def _module_at(path: str) -> str:
+    """`openrlhf.cli.train_sft` for `…/openrlhf/cli/train_sft.py`, "" for other files."""
+    parts = os.path.splitext(path)[0].split(os.sep)[-3:]
+    name = ".".join(parts)
+    if path.endswith(".py") and "cli" in parts:
+        tracked.note_name("openrlhf")
+    return name if path.endswith(".py") and name in programs("openrlhf") else ""
+
+
+@per_project
+def read_own_flags(path: str, project: Project) -> Flags | None:
+    """The flags a program of the project declares; None where some of them cannot be read in its file.
+
+    Three rules ask for those of the same script, for each of its launches.
+    """
+    from trl_lint.python.flags import read_flags
+
+    try:
+        tree = project.module_in(path).tree
+    except (OSError, SourceError):
+        return None
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if name in ("parse_known_args", "set_defaults", "add_subparsers"):
+            return None
+        if name == "add_argument" and not all(isinstance(a, (ast.Constant, ast.JoinedStr)) for a in node.args):
+            return None
+        if any(isinstance(a, ast.Name) and "parser" in a.id.lower() for a in node.args):
+            return None  # somebody else adds flags
+    flags = read_flags(tree)
+    if flags is None:
+        budget.note(path, "loops repeat its flags so often that they were not read")
+        return None
+    found = {flag.name: read_flag(flag.name, flag.text) for flag in flags}
+    return {**found, "--help": read_flag("--help", "False action=store_true")} if found else None
+
+
+@lru_cache(maxsize=256)
+def flags_in_release(module: str, version: str) -> Flags | None:
+    """The flags of a program in a release; None if they are not recorded, empty if there is no such program."""
+    found = facts("openrlhf", f"flags {module}", version)
+    if isinstance(found, Missing):
+        return {} if found is ABSENT else None
+    flags = {name: read_flag(name, text) for name, text in found.items() if name.startswith("--")}
+    return {**flags, "--help": read_flag("--help", "False action=store_true")}
+
+
+def arguments_in(run: OpenRLHFRun, version: str) -> Arguments | None:
+    """What a release makes of the command line; None if its flags are not known."""
+    flags = flags_of(run, version)
+    return read_arguments(run.launch.args, flags) if flags else None
+
+
+def flags_of(run: OpenRLHFRun, version: str) -> Flags | None:
+    """The flags of the project's own file, or those of a release."""
+    return run.own if run.own is not None else flags_in_release(run.module, version)
+
+
+def place_of(fault: Fault, launch: Launch) -> Location:
+    """The flag where it is written as it is, else the whole word."""
+    word = fault.word
+    if fault.kind == "unknown" and word.raw.startswith(fault.flag):
+        return launch.source.location(word.start, word.start + len(fault.flag))
+    return launch.source.location(word.start, word.end)
