@@ -435,6 +435,13 @@ def datasets_that_are_joined_to_themselves(count: int) -> Files:
     return dataset(lines(count, lambda i: "ds = concatenate_datasets([ds, ds])"))
 
 
+@law(400)
+def loops_over_rows(count: int) -> Files:
+    """Each may change the rows that a dataset is made of."""
+    loops = lines(count, lambda i: f"for row_{i} in rows:\n    row_{i}['answer'] += row_{i}.get('more', '')\n")
+    return dataset(f'rows = [{{"question": "q"}}]\n{loops}ds = Dataset.from_list(rows)\n')
+
+
 @law(800)
 def loads_of_a_dataset(count: int) -> Files:
     body = lines(

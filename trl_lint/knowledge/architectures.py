@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 
-from trl_lint.knowledge.histories import Block, block, positions, text_of
+from trl_lint.knowledge.histories import Block, block, positions, releases, text_of
 
 _TRANSFORMERS, _PEFT, _TRL = "models/transformers", "models/peft", "models/trl"
 # What every model may have for its task, in a module that all families share since 4.54 (`modeling_layers.py`).
@@ -30,6 +30,14 @@ def adapted_names(family: str, version: str) -> frozenset[str] | None:
     """The attributes of a family that hold linear layers, convolutions or embeddings, task heads among them."""
     found = _of_kind(family, version, "adapted")
     return None if found is None else found | _HEADS
+
+
+@lru_cache(maxsize=256)
+def always_adapted(family: str, name: str) -> bool | None:
+    """Whether a family has held such a layer under this name of its own in every release; None for one unknown."""
+    found = [_of_kind(family, version, "adapted") for version in releases(_TRANSFORMERS)]
+    known = [names for names in found if names is not None]
+    return all(name in names for names in known) if known else None
 
 
 def parameter_names(family: str, version: str) -> frozenset[str] | None:

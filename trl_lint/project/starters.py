@@ -16,6 +16,8 @@ _SUFFIXES = (
     ".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".pbs", ".yaml", ".yml", ".py", ".ipynb", ".md", ".rst", ".txt",
     ".toml", ".mk", ".env",
 )  # fmt: skip
+# A command that submits a job, with an option by which it gets other GPUs or nodes.
+_SUBMITTED = rb"\b(?:sbatch|qsub)\b[\s\S]{1,300}?(?:--gres|--gpus|--exclusive|--nodes|\s-[GNl]\b)"
 _NAMES = ("Dockerfile", "Makefile", "makefile", "justfile", "Justfile", "tasks.json", "launch.json")
 
 
@@ -71,6 +73,30 @@ def may_be_given(names: frozenset[str], path: str, project: Project) -> bool:
         wanted = [f"{script}{argument}" if each.isdecimal() else _setting(each) for each in sorted(names)]
         with suppress(OSError, SourceError):
             if _fits(script, other, project) and _fits("|".join(wanted), other, project):
+                return True
+    return False
+
+
+@per_project
+def is_submitted_with_gpus(path: str, project: Project) -> bool:
+    """Whether the batch script at `path` may be submitted with options about GPUs, which go before its own lines.
+
+    Somebody writes such a command into a file that names the script, or into its own comments.
+    """
+    for other in (path, *files_naming(path, project)):
+        with suppress(OSError, SourceError):
+            if project.files.fits(other, _SUBMITTED):
+                return True
+    return False
+
+
+@per_project
+def is_named_beside(word: str, path: str, project: Project) -> bool:
+    """Whether another Python file that has the longest word in the name of the module at `path` has `word` as well."""
+    name = os.path.basename(path).encode(errors="replace")
+    for other in _by_word(project).get(_rarest(name), ()):
+        with suppress(OSError, SourceError):
+            if other != path and other.endswith((".py", ".ipynb")) and project.files.holds(other, word.encode()):
                 return True
     return False
 

@@ -9,15 +9,20 @@ from trl_lint.checks.algorithm._reward_models import adapter_config, is_left_out
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
+from trl_lint.knowledge.architectures import always_adapted
+from trl_lint.knowledge.models import family_of
 from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import only, possible_lines
+from trl_lint.project.trainercall.models import checkpoint, loader, only, possible_lines
 from trl_lint.project.trainercall.running import value_in
 
 # Each of them raises a ValueError: read in 1.14.2, where none does without Liger, 1.15.0 and 1.16.0.
 _TRAINERS = frozenset({"trl.SFTTrainer", "trl.DPOTrainer", "trl.GRPOTrainer", "trl.KTOTrainer", "trl.RLOOTrainer"})
 _REFUSES = ">=1.15.0"
+_OUTPUT = "lm_head"
+# Layers beside which the output layer may have another name, in models of which the id tells nothing.
+_OF_OTHERS = frozenset({"query_key_value", "embed_out", "output_layer"})
 # With these the layer may be trained whole, or get no adapter.
 _NARROWING = ("modules_to_save", "exclude_modules", "layers_to_transform")
 
@@ -33,6 +38,8 @@ class AdapterOnOutputLayer(TrainerRule):
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
         lines = possible_lines(call.lines("model"), run)
+        if any(_may_be_named_otherwise(line, call, run) for line in lines):
+            return None
         configs = [adapter_config(line, call, run) for line in lines]
         targets = [None if config is None else _on_output(config, run) for config in configs]
         target = targets[0] if targets and None not in targets else None
@@ -50,6 +57,16 @@ class AdapterOnOutputLayer(TrainerRule):
         return self.finding(place_for(call, target), message, severity=verdict.severity, related=related)
 
 
+def _may_be_named_otherwise(line: Line, call: TrainerCall, run: Run | None) -> bool:
+    """Whether the output layer may have another name, as that of GPT-NeoX, `embed_out`: then nothing is on it."""
+    load = loader(line)
+    if load is not None and not load.origin.startswith("transformers.Auto"):
+        return True
+    names = [value_in(made, run) for made in checkpoint(line, call, run)]
+    families = [family_of(name) if isinstance(name, str) else None for name in names]
+    return any(family is not None and always_adapted(family.name, _OUTPUT) is False for family in families)
+
+
 def _on_output(config: Made, run: Run | None) -> Made | None:
     """The `lm_head` among the targets of a LoRA config; None where it is not certain that it gets an adapter."""
     if not all(is_left_out(config, name, run) for name in _NARROWING):
@@ -57,8 +74,9 @@ def _on_output(config: Made, run: Run | None) -> Made | None:
     target = only(config.argument("target_modules"), run)
     if target is None or target.kind != "list" or target.changes:
         return None
-    items = [only(item, run) for item in target.items() or ()]
-    return next((item for item in items if item is not None and value_in(item, run) == "lm_head"), None)
+    items = [item for item in (only(one, run) for one in target.items() or ()) if item is not None]
+    values = {value_in(item, run): item for item in items}
+    return values.get(_OUTPUT) if values.keys().isdisjoint(_OF_OTHERS) else None
 
 
 rule = AdapterOnOutputLayer()

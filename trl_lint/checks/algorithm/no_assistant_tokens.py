@@ -11,9 +11,10 @@ from trl_lint.checks.verdict import Level, Verdict, judge_releases
 from trl_lint.finding import Finding
 from trl_lint.knowledge.architectures import has_training_template
 from trl_lint.knowledge.models import habit_of
+from trl_lint.knowledge.ranges import holds
 from trl_lint.project.columns import columns_of
 from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.made import Made
 from trl_lint.project.trainercall.models import only
 from trl_lint.project.trainercall.running import possible_in, value_in
@@ -28,6 +29,8 @@ _FIRST = "0.19.0"  # the field is there, and examples without assistant tokens a
 _CHATS = ("messages", "prompt", "completion", "chosen", "rejected", "conversations", "input_ids")
 # Those of data that is tokenised already, and of pairs, for which 0.20.0 to 0.23.1 do not look at the marks.
 _PREPARED = ("input_ids", "completion")
+_TAKES_PREPARED = ">=0.20.0,<0.24.0"
+_ON_HUB = regex(r"\w[\w.-]*/[\w.-]+")
 # What may bring a chat template, or data that is prepared already.
 _OTHER_TEMPLATE = regex(
     r"chat_template\s{0,4}=|chat_template_path|setup_chat_format|clone_chat_template|get_chat_template|skip_prepare"
@@ -57,8 +60,11 @@ class NoAssistantTokens(TrainerRule):
             return None
         return self._without_chat(call, switch, run) or self._without_marks(call, switch, run)
 
-    def _judged(self, call: TrainerCall, template: str) -> Verdict | None:
-        """The releases that stop; `template`: that of the tokenizer, "" where it is the data that they refuse."""
+    def _judged(self, call: TrainerCall, template: str, may_be_prepared: bool = False) -> Verdict | None:
+        """The releases that stop; `template`: that of the tokenizer, "" where it is the data that they refuse.
+
+        `may_be_prepared`: the data may be tokenised already.
+        """
         from packaging.version import Version
 
         chosen = call.project.environment(call.module.path).choices.get("trl")
@@ -66,7 +72,7 @@ class NoAssistantTokens(TrainerRule):
             return None
 
         def is_bad(release: str) -> bool:
-            if Version(release) < Version(_FIRST):
+            if Version(release) < Version(_FIRST) or (may_be_prepared and holds(_TAKES_PREPARED, release)):
                 return False
             if not template or Version(release) < Version(_REPLACED):
                 return True
@@ -97,7 +103,8 @@ class NoAssistantTokens(TrainerRule):
             return None
         named = tokenizer_name(call, run, _HARMLESS)
         template = habit_of(named).template if named else ""
-        verdict = self._judged(call, template) if template else None
+        may_be_prepared = any(map(_may_be_prepared, call.lines("train_dataset")))
+        verdict = self._judged(call, template, may_be_prepared) if template else None
         if verdict is None:
             return None
         message = (
@@ -110,6 +117,15 @@ class NoAssistantTokens(TrainerRule):
     def _finding(self, call: TrainerCall, switch: Made, message: str, verdict: Verdict) -> Finding:
         related = (*seen_at(call, switch, "the option"), *verdict.related)
         return self.finding(place_for(call, switch), message, severity=verdict.severity, related=related)
+
+
+def _may_be_prepared(line: Line) -> bool:
+    """Whether a dataset may be one that a project has saved before: of those on the hub people train on the text."""
+    source = line.source
+    if source.name != "load_dataset":
+        return not source.origin.startswith("datasets.Dataset.from_")
+    names = [made.value for made in source.argument("path", 0)]
+    return not all(isinstance(name, str) and _ON_HUB.fullmatch(name) for name in names)
 
 
 def is_off(call: TrainerCall, name: str, run: Run | None) -> bool:

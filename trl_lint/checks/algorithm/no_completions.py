@@ -13,10 +13,16 @@ from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall, is_absent
 from trl_lint.project.trainercall.models import only
 from trl_lint.project.trainercall.running import possible_in, value_in
+from trl_lint.python.module import mentions
+from trl_lint.regexes import regex
 
 # The collator looks for a mask that only pairs of prompt and completion get: read in 0.17.0, 0.19.1, 0.24.0, 0.29.1,
 # 1.9.2 and 1.16.0. Run with 0.24.0 and 0.29.1: no label is masked.
 _SILENT = ">=0.17.0"
+# Attributes of a trainer that a script sets itself, which decide what is learnt.
+_SET_LATER = regex(
+    r"\.(?:data_collator|train_dataset|completion_only_loss|assistant_only_loss|compute_loss)\s{0,4}=[^=]"
+)
 _SPARED_BY = ("completion", "completion_mask", "assistant_masks", "labels", "image", "images")
 
 
@@ -27,6 +33,8 @@ class NoCompletions(TrainerRule):
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if call.trainer != "trl.SFTTrainer" or call.own is not None or is_unsloth(call.module):
+            return
+        if mentions(call.module, _SET_LATER):
             return
         if all(is_absent(call.given(name)) for name in ("formatting_func", "data_collator")):
             yield from first_found(call, lambda run: self._in_run(call, run))

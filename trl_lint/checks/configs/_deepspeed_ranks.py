@@ -19,6 +19,7 @@ from trl_lint.project import Project
 from trl_lint.project.effective import Setting
 from trl_lint.project.links import linked_files
 from trl_lint.project.runs import Run, read_quietly
+from trl_lint.project.starters import is_named_beside
 from trl_lint.python.guards import bindings
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
@@ -142,8 +143,10 @@ def _of_expression(node: ast.expr, module: PythonModule, project: Project) -> Si
     if isinstance(node, ast.Name):
         values = bindings(module).get(node.id, [])
         uses = [each for each in module.of(ast.Name) if each.id == node.id]
-        # It is made and handed over: whoever else has the dict may change it.
-        node = values[0] if len(values) == 1 and len(uses) == 2 else node
+        # It is made and handed over: whoever else has the dict may change it, also another module.
+        if len(values) == 1 and len(uses) == 2:
+            is_shared = module.function(values[0]) is None and is_named_beside(node.id, module.path, project)
+            node = node if is_shared else values[0]
     return _of_dict(node, module) if isinstance(node, ast.Dict) else UNKNOWN
 
 

@@ -6,7 +6,7 @@ builds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from trl_lint.checks._trainers import HF_TRAINERS
@@ -199,7 +199,24 @@ def _of_package(run: Run, speaker: Speaker, asked: str) -> Iterator[ByRelease]:
         for statement in true[first]:
             said = statement.condition
             found.setdefault((said.holder, said.sentence), {}).setdefault(version, statement)
-    yield from found.values()
+    yield from _joined(found.values())
+
+
+def _joined(found: Iterable[ByRelease]) -> list[ByRelease]:
+    """What is said, with what other releases say in other words of the same condition."""
+    joined: list[ByRelease] = []
+    by_condition: dict[tuple[str, str, str], ByRelease] = {}
+    for said in found:
+        conditions = [each.condition for each in said.values()]
+        keys = {(one.holder, one.kind, one.condition) for one in conditions}
+        before = next((by_condition[key] for key in sorted(keys) if key in by_condition), None)
+        if before is not None and before.keys().isdisjoint(said):
+            before.update(said)
+        else:
+            joined.append(before := said)
+        for key in keys:
+            by_condition.setdefault(key, before)
+    return joined
 
 
 @per_project

@@ -23,7 +23,7 @@ from trl_lint.sources import SourceError
 _STARTED = "verl.trainer.main_ppo"
 _BLOCKS = ("custom_reward_function", "reward.custom_reward_function")
 # A module with one of these may have names that nobody can read in it.
-_OPEN = (b"globals()", b"setattr", b"__getattr__", b"exec(", b"import *")
+_OPEN = (b"globals", b"setattr", b"__getattr__", b"exec", b"__dict__", b"vars(", b"sys.modules", b"global ")
 
 
 def missing_function(run: Run, rule: Rule) -> Iterator[Problem]:
@@ -70,8 +70,12 @@ def defined_in(path: str, project: Project) -> frozenset[str] | None:
             found.add(node.name)
             continue
         if isinstance(node, (ast.Import, ast.ImportFrom)):
+            if any(alias.name == "*" for alias in node.names):
+                return None
             found.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.add(node.id)
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar, ast.ExceptHandler)) and node.name:
+            found.add(node.name)
         waiting.extend(ast.iter_child_nodes(node))
     return frozenset(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -14,8 +15,10 @@ from trl_lint.knowledge.ranges import holds
 from trl_lint.memos import read_per_project
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
+from trl_lint.project.discovery import listings
 from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
+from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 
 _TRAINERS = {
@@ -32,6 +35,12 @@ _SERVING = (
     b"vllm-serve", b"vllm_serve", b"vllm serve", b"vllm.entrypoints", b"VLLMClient", b"vllm/vllm-openai",
     b'"vllm", "serve"', b"'vllm', 'serve'", b"init_communicator", b"vLLM server", b"vllm server",
 )  # fmt: skip
+
+
+_SERVICES = regex(
+    r"\.(?:service|conf|cfg|ini|txt|rst|j2|tmpl|tpl|hcl|nomad|tf|env|bat|ps1|pbs|job|mk|fish|zsh|ksh|org|adoc)\Z"
+    r"|\A(?:Procfile|Vagrantfile|Jenkinsfile|justfile|Justfile|README)|\A[^.]+\Z"
+)
 
 
 class ServerNobodyStarts(Rule):
@@ -85,7 +94,15 @@ def _is_unsloth(run: Run) -> bool:
 @read_per_project
 def serves(project: Project) -> bool:
     """Whether any file of the project speaks of starting a server."""
-    return any(_speaks(path, project) for path in project.paths())
+    return any(_speaks(path, project) for path in (*project.paths(), *_of_services(project)))
+
+
+def _of_services(project: Project) -> Iterator[str]:
+    """The files in which people write how services are started, and which no reader of ours understands."""
+    for folder, entries in listings(project.root, project.settings):
+        for entry in entries or ():
+            if _SERVICES.search(entry.name) and not project.settings.is_excluded(entry.path):
+                yield os.path.join(folder, entry.name)
 
 
 def _speaks(path: str, project: Project) -> bool:

@@ -25,6 +25,8 @@ TRANSPARENT = frozenset(
     )
 )  # fmt: skip
 _NUMBER_OF_TASKS = regex(r"(?:-n|--ntasks)(?:=?(\d+))?")
+_JOB = regex(r"\b(?:SLURM|PBS)_JOB")
+_ASKS_FOR_JOB = regex(r"(?:-[nvz]|test|\[) {1,4}[\"']?\$?\{?(?:SLURM|PBS)_")
 _GPU_OPTION = regex(r"-G|--(?:gpus|gres|gpu-bind|jobid|het-group)")
 _TASK_OPTION = regex(r"-n\d*$|-G|--(?:ntasks|gpus|gres|gpu-bind|overlap|multi-prog)")
 
@@ -72,10 +74,16 @@ def _before(words: tuple[Word, ...], launch: Launch) -> Iterator[Word]:
 
 def _of_scheduler(launch: Launch) -> Evidence | None:
     scheduler = launch.scheduler
-    if scheduler is None or not scheduler.gpus:
+    if scheduler is None or not scheduler.gpus or _may_be_outside(launch):
         return None
     message = "the job gets 1 GPU" if scheduler.gpus == 1 else f"the job gets {scheduler.gpus} GPUs"
     return Evidence(scheduler.gpus, launch.source.location(scheduler.start, scheduler.end, message))
+
+
+def _may_be_outside(launch: Launch) -> bool:
+    """Whether the script asks if it is a job at all, so that the command may run outside of one."""
+    text = launch.source.text
+    return _ASKS_FOR_JOB.search(text) is not None or (bool(launch.command.branch) and _JOB.search(text) is not None)
 
 
 def read_seen(run: Run) -> Evidence | None:

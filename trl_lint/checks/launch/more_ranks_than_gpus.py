@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 
 from trl_lint.checks._phrases import places
 from trl_lint.checks.rule import Rule
@@ -15,6 +16,7 @@ from trl_lint.project.effective import Setting, of_document, of_flag
 from trl_lint.project.runs import Run
 from trl_lint.project.servers import read_server, share_of, shown_ids
 from trl_lint.records import NamedTuple
+from trl_lint.sources import SourceError
 
 # With these the ranks of a server are not all on the machine of the command.
 _SPREAD = (
@@ -22,6 +24,8 @@ _SPREAD = (
     "headless", "nnodes", "data_parallel_backend", "data_parallel_hybrid_lb", "data_parallel_external_lb",
 )  # fmt: skip
 _CONFIGS = (".yaml", ".yml", ".json")
+_NO_GPU = ("--no_cuda", "--no-cuda", "--no_gpu", "--no-gpu")
+_CPU_IN_CODE = (b"gloo", b"use_cpu=True", b"no_cuda=True", b"cpu=True")
 _CPU = ("--cpu", "--use_cpu", "--use_mps_device", "--tpu", "--use_xpu")
 
 
@@ -96,7 +100,7 @@ class MoreRanksThanGpus(Rule):
             yield self._finding(run, what, room, wanted.places, is_mild=True)
 
     def _check_training(self, run: Run, room: Room) -> Iterator[Finding]:
-        if not run.launch.options.keys().isdisjoint(_CPU) or _has_own_ids(run):
+        if not run.launch.options.keys().isdisjoint(_CPU) or _has_own_ids(run) or _may_be_on_cpu(run):
             return
         number = share_of(run).number
         if number is not None and number > room.gpus:
@@ -138,7 +142,13 @@ def _room_of(run: Run) -> Room | None:
     from trl_lint.checks.launch._visible import of_job
 
     job = of_job(launch)
-    return Room(job.gpus, job.location.message, job.location, True) if job is not None else None
+    if job is None:
+        return None
+    from trl_lint.project.starters import is_submitted_with_gpus
+
+    if is_submitted_with_gpus(launch.source.path, run.project):
+        return None
+    return Room(job.gpus, job.location.message, job.location, True)
 
 
 def _has_own_ids(run: Run) -> bool:
@@ -151,6 +161,18 @@ def _has_own_ids(run: Run) -> bool:
     return run.accelerate.value("use_cpu") is True or run.accelerate.value("distributed_type") not in (
         "MULTI_GPU", "DEEPSPEED", "FSDP", "MEGATRON_LM",
     )  # fmt: skip
+
+
+def _may_be_on_cpu(run: Run) -> bool:
+    """Whether the processes may do without GPUs: the command or the script speaks of gloo or of the CPU."""
+    if any((word.text or "").rpartition("=")[2] in ("cpu", "gloo") for word in run.launch.args):
+        return True
+    if "ACCELERATE_USE_CPU" in run.launch.env or not run.launch.options.keys().isdisjoint(_NO_GPU):
+        return True
+    path = run.launch.script_path
+    with suppress(OSError, SourceError):
+        return path is not None and run.project.files.holds(path, *_CPU_IN_CODE)
+    return False
 
 
 rule = MoreRanksThanGpus()

@@ -18,6 +18,7 @@ from trl_lint.project.columns.known import NOTHING_KNOWN, Columns, doubtful, unc
 from trl_lint.project.columns.returned import Rows, either, keys_of_dict, returned_rows
 from trl_lint.project.trainercall.entries import keywords
 from trl_lint.project.trainercall.made import Made, Options
+from trl_lint.project.trainercall.models import is_handed_on
 
 __all__ = ["Columns", "columns_of"]
 
@@ -175,9 +176,13 @@ def _written(made: Made) -> Columns:
 
 def _rows_in(options: Options) -> Rows | None:
     """The keys of the rows of a list."""
+    from trl_lint.project.columns.row_uses import leaves_rows
+
     found: list[Rows] = []
     for made in options:
         node = made.node
+        if is_handed_on((made,)) or not all(map(leaves_rows, made.stays)):
+            return None
         if isinstance(node, ast.ListComp) and not made.changes:
             found.append(keys_of_dict(node.elt))
             continue
@@ -195,7 +200,7 @@ def _table_in(options: Options) -> Rows | None:
     """The keys of a dict."""
     found = []
     for made in options:
-        if made.kind != "dict" or not isinstance(made.node, ast.expr) or made.origin == "**":
+        if made.kind != "dict" or not isinstance(made.node, ast.expr) or made.origin == "**" or is_handed_on((made,)):
             return None
         rows = keys_of_dict(made.node)
         for change in made.changes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from trl_lint.memos import per_module
+from trl_lint.project.trainercall.made import Stay
 from trl_lint.python.guards import functions_named, key_of
 from trl_lint.python.module import FunctionNode, PythonModule, nodes_in
 
@@ -56,6 +57,28 @@ def leaves_keys(module: PythonModule, use: ast.expr, is_read_alone: bool = False
             ast.comprehension, ast.Starred, ast.Expr, ast.BinOp, ast.AugAssign,
         ),
     )  # fmt: skip
+
+
+def leaves_rows(stay: Stay) -> bool:
+    """Whether no loop over a list of rows, under a name that it has, changes the keys of one of them."""
+    return stay.owner not in _loops_that_change(stay.frame.module)
+
+
+@per_module
+def _loops_that_change(module: PythonModule) -> frozenset[str]:
+    """The names that stand behind `in` of a loop whose body may change a key of what it goes through."""
+    found: set[str] = set()
+    for loop in module.of(ast.For):
+        targets = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+        uses = [
+            node
+            for statement in loop.body
+            for node in nodes_in(statement)
+            if isinstance(node, ast.Name) and node.id in targets
+        ]
+        if not all(isinstance(use.ctx, ast.Load) and leaves_keys(module, use, True) for use in uses):
+            found |= {key_of(node) for node in ast.walk(loop.iter) if isinstance(node, (ast.Name, ast.Attribute))}
+    return frozenset(found)
 
 
 def _is_read_by(module: PythonModule, call: ast.Call, use: ast.expr, depth: int) -> bool:
