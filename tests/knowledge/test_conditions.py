@@ -10,10 +10,12 @@ import pytest
 from benchmarks.conditions_oracle import Given
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, parse, truth_of
+from trl_lint.knowledge.condition_shared import expanded
 from trl_lint.knowledge.conditions import PACKAGES, conditions_of, coverage, has_conditions, is_recorded, reasons
 from trl_lint.knowledge.conditions_join import statements
 from trl_lint.knowledge.histories import positions
 from trl_lint.knowledge.refresher.conditions import Condition
+from trl_lint.knowledge.refresher.conditions_shared import share
 from trl_lint.knowledge.refresher.conditions_write import History, add_release, render
 from trl_lint.knowledge.refresher.conditions_write import parse as parse_file
 
@@ -25,7 +27,7 @@ def text_of(package: str) -> str:
 
 def test_all_files_are_small() -> None:
     texts = [text_of(package).encode() for package in PACKAGES]
-    assert sum(map(len, texts)) < 720_000
+    assert sum(map(len, texts)) < 600_000
     assert sum(len(zlib.compress(text, 9)) for text in texts) < 110_000
 
 
@@ -50,6 +52,16 @@ def test_a_release_is_added() -> None:
     text = render("pkg", history)
     assert "  a < 1\tMyConfig 1.0 1.1 1.2\n  b\tMyConfig 1.2\n" in text
     assert render("pkg", parse_file(text)) == text
+
+
+def test_what_repeats_is_written_once() -> None:
+    long = "isinstance(loss_type, (str, list, tuple)) and len(loss_type) == 1 and loss_type[0] in ('sigmoid', 'hinge')"
+    conditions = [f"{long} and {name} > 0" for name in "abcd"] + ["label == '$aaaa'", f"not ({long})"]
+    sentences = ["ValueError: it costs $k3fx, which is more than there is in the whole world of prices"] * 6
+    written, told, parts = share(conditions, sentences)
+    assert all(len(text) < 40 for text in written)
+    assert written[4] == "label == '$$aaaa'" and "$$k3fx" in told[0]
+    assert [expanded(text, parts) for text in (*written, *told)] == conditions + sentences
 
 
 def test_two_classes_of_one_name_say_what_both_say() -> None:

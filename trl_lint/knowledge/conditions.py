@@ -10,6 +10,7 @@ import os
 from functools import cache, lru_cache
 
 from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge.condition_shared import expanded
 from trl_lint.knowledge.ranges import spans
 from trl_lint.records import NamedTuple
 
@@ -69,7 +70,7 @@ class Refusal(NamedTuple):
 @cache
 def refusals(package: str) -> tuple[Refusal, ...]:
     """Every sentence of a package that ends the making of a config or a trainer, in the order of the file."""
-    places = _positions(package)
+    places, parts = _positions(package), _shared(package)
     found: dict[str, tuple[dict[str, None], dict[str, None], set[int]]] = {}
     sentence = ""
     for line in _text(package).split("\n"):
@@ -77,7 +78,7 @@ def refusals(package: str) -> tuple[Refusal, ...]:
             if sentence:
                 conditions, names, positions = found.setdefault(sentence, ({}, {}, set()))
                 condition, _, told = line[2:].partition("\t")
-                conditions[condition] = None
+                conditions[expanded(condition, parts)] = None
                 for each in told.split(", "):
                     name, *turns = each.split(" ")
                     names[name] = None
@@ -86,7 +87,8 @@ def refusals(package: str) -> tuple[Refusal, ...]:
                         positions.update(range(start, end))
         else:
             kind, _, told = line[1:].partition(" ")
-            sentence = told if line.startswith(" ") and kind in ("refuse", "trainer-refuse") else ""
+            is_refusal = line.startswith(" ") and kind in ("refuse", "trainer-refuse")
+            sentence = expanded(told, parts) if is_refusal else ""
     known = list(places)
     return tuple(
         Refusal(text, tuple(conditions), tuple(names), tuple(spans([known[at] for at in sorted(positions)], known)))
@@ -160,7 +162,7 @@ def _rows(package: str, name: str) -> tuple[tuple[Condition, tuple[tuple[int, in
     found = []
     kind = sentence = ""
     needles = (f"\t{name} ", f", {name} ")
-    places = _positions(package)
+    places, parts = _positions(package), _shared(package)
     for section in _holders(package):
         if needles[0] not in section and needles[1] not in section:
             continue  # to look at every line takes much longer, for each class anew
@@ -172,7 +174,7 @@ def _rows(package: str, name: str) -> tuple[tuple[Condition, tuple[tuple[int, in
                 condition, _, told = line[2:].partition("\t")
                 turns = next(each for each in told.split(", ") if each.startswith(f"{name} ")).split(" ")[1:]
                 ends = [places[turn] for turn in turns] + [len(places)] * (len(turns) % 2)
-                row = Condition(kind, condition, sentence, holder)
+                row = Condition(kind, expanded(condition, parts), expanded(sentence, parts), holder)
                 found.append((row, tuple(zip(ends[::2], ends[1::2], strict=True))))
     return tuple(found)
 
@@ -181,6 +183,12 @@ def _rows(package: str, name: str) -> tuple[tuple[Condition, tuple[tuple[int, in
 def _holders(package: str) -> list[str]:
     """What is recorded of each function, beginning with its name."""
     return _text(package).split("\nat ")[1:]
+
+
+@cache
+def _shared(package: str) -> dict[str, str]:
+    """Texts that many lines share, by name."""
+    return {line[1 : line.index(" ", 1)]: line[line.index(" ", 1) + 1 :] for line in _section(package, "shared")}
 
 
 @cache

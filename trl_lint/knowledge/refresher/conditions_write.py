@@ -6,6 +6,8 @@
     coverage
      construct refuse | 0.15.0 6 6 0 | 1.16.0 76 76 0
      because a slice | 0.15.0 3
+    shared
+     $k3fx isinstance(loss_type, str)
     at GRPOConfig.__post_init__
      refuse ValueError: GRPO requires at least 2 …
       num_generations < 2<tab>GRPOConfig 0.14.0, OtherConfig 1.2.0 1.4.0
@@ -14,7 +16,8 @@ Below `at`, the function that has the statement, stands what happens and when (`
 made, `trainer-refuse`, `trainer-warn`: when the trainer is; `before`, `after`: what a field is then; `base`: a class of
 another package whose constructor runs; `flag`: the texts that a command may give a field) and the sentence or field.
 Below that, one line is one fact: the condition, and the classes with the stretches of releases, `FROM` or `FROM UNTIL`
-(which does not have it any more). A condition that changed stands beside what it was.
+(which does not have it any more). A condition that changed stands beside what it was. `shared` are texts that stand
+where their names stand (`conditions_shared`).
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from trl_lint.knowledge.condition_shared import expanded
 from trl_lint.knowledge.refresher.conditions import Condition
+from trl_lint.knowledge.refresher.conditions_shared import share
 from trl_lint.records import NamedTuple
 
 _LONGEST_SENTENCE = 160
@@ -124,19 +129,20 @@ def render(package: str, history: History) -> str:
     lines.append("coverage")
     for name in sorted({name for counted in history.coverage.values() for name in counted}):
         lines.append(f" {name}{_changes(name, history)}")
-    holders: dict[str, list[Key]] = {}
-    for key in history.facts:
-        holders.setdefault(key.holder, []).append(key)
-    for holder in sorted(holders):
-        lines.append(f"at {holder}")
-        before = ("", "")
-        for key in sorted(holders[holder], key=lambda key: (key.kind, key.sentence, key.condition)):
-            if (key.kind, key.sentence) != before:
-                lines.append(f" {key.kind} {key.sentence}")
-                before = (key.kind, key.sentence)
-            classes = history.facts[key]
-            told = ", ".join(f"{name} {_stretches(classes[name], history.releases)}" for name in sorted(classes))
-            lines.append(f"  {key.condition}\t{told}")
+    keys = sorted(history.facts, key=lambda key: (key.holder, key.kind, key.sentence, key.condition))
+    conditions, sentences, parts = share([key.condition for key in keys], [key.sentence for key in keys])
+    if parts:
+        lines += ["shared", *sorted(f" {name} {part}" for name, part in parts.items())]
+    before = Key("", "", "", "")
+    for key, condition, sentence in zip(keys, conditions, sentences, strict=True):
+        if key.holder != before.holder:
+            lines.append(f"at {key.holder}")
+        if key._replace(condition="") != before._replace(condition=""):
+            lines.append(f" {key.kind} {sentence}")
+        before = key
+        classes = history.facts[key]
+        told = ", ".join(f"{name} {_stretches(classes[name], history.releases)}" for name in sorted(classes))
+        lines.append(f"  {condition}\t{told}")
     return "\n".join(lines) + "\n"
 
 
@@ -165,6 +171,7 @@ def _stretches(having: set[str], releases: list[str]) -> str:
 def parse(text: str) -> History:
     """What `render` wrote. Raises ValueError where it is something else."""
     history = History([], {}, {})
+    parts: dict[str, str] = {}
     section = kind = sentence = ""
     for line in text.splitlines():
         if not line.startswith(" "):
@@ -179,11 +186,16 @@ def parse(text: str) -> History:
                 last = values.get(version, last)
                 if last != "-":
                     history.coverage.setdefault(version, {})[name] = last
+        elif section == "shared":
+            name, _, part = line[1:].partition(" ")
+            parts[name] = part
         elif not line.startswith("  "):
             kind, _, sentence = line[1:].partition(" ")
+            sentence = expanded(sentence, parts)
         else:
             condition, told = line[2:].split("\t")
-            classes = history.facts.setdefault(Key(section[len("at ") :], kind, condition, sentence), {})
+            key = Key(section[len("at ") :], kind, expanded(condition, parts), sentence)
+            classes = history.facts.setdefault(key, {})
             for each in told.split(", "):
                 name, *turns = each.split(" ")
                 classes[name] = _between(turns, history.releases)
