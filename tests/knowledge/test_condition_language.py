@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, truth_of, value_of
+from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, raised_by, truth_of, value_of
 from trl_lint.knowledge.condition_names import deciding, names_in
 from trl_lint.knowledge.condition_things import Thing
 
@@ -186,3 +186,19 @@ def test_what_two_objects_have_in_common() -> None:
     assert common.is_instance(["PeftModel"]) is None
     assert MODEL.or_else(MODEL) is MODEL
     assert MODEL.or_else(OBJECT).is_true is None
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "expected"),
+    [
+        ("a < 2", {"a": "1"}, "TypeError: '<' not supported between instances of 'str' and 'int'"),
+        ("a.get('x') is None", {"a": 3}, "AttributeError: 'int' object has no attribute 'get'"),
+        ("any(e in ('x', 'y') for e in a)", {"a": 3}, "TypeError: 'int' object is not iterable"),
+        ("a < len(b)", {"a": 1, "b": 2}, "TypeError: object of type 'int' has no len()"),
+        ("(a + 'x') < (b + 'y')", {"a": 1, "b": 2}, "TypeError: unsupported operand type(s) for +: 'int' and 'str'"),
+        ("a < 2", {"a": 1}, ""),
+        ("b and a < 2", {"a": "1"}, ""),
+    ],
+)
+def test_what_a_crash_raises(text: str, fields: dict[str, object], expected: str) -> None:
+    assert raised_by(text, World(**fields)) == expected

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from trl_lint.knowledge.condition_things import Thing, is_thing
+from trl_lint.knowledge.condition_words import BINARY, COMPARE, METHODS, PLAIN, TYPES, WIDE_TYPES, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,33 +74,19 @@ def truth_of(text: str, world: World) -> object:
     return UNKNOWN if tree is None else Evaluation(world).truth(tree)
 
 
+def raised_by(text: str, world: World) -> str:
+    """What a condition that is a crash raises, `TypeError: …` in Python's words; "" where it is none."""
+    tree = parse(text)
+    if tree is None:
+        return ""
+    evaluation = Evaluation(world)
+    return evaluation.raised if evaluation.truth(tree) is CRASH else ""
+
+
 def value_of(text: str, world: World) -> object:
     """The value of an expression: a plain value, UNKNOWN or CRASH."""
     tree = parse(text)
     return UNKNOWN if tree is None else Evaluation(world).value(tree)
-
-
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.BitXor: operator.xor, ast.BitOr: operator.or_,
-    ast.BitAnd: operator.and_,
-}  # fmt: skip
-_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
-    ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
-}  # fmt: skip
-PLAIN: dict[str, Callable[..., Any]] = {
-    "len": len, "int": int, "float": float, "str": str, "abs": abs, "min": min, "max": max, "sum": sum, "set": set,
-    "list": list, "tuple": tuple, "dict": dict, "round": round, "bool": bool, "sorted": sorted, "range": range,
-}  # fmt: skip
-_METHODS = frozenset({"startswith", "endswith", "lower", "upper", "split", "strip", "keys", "values", "get", "replace",
-                      "lstrip", "rstrip", "items", "isdigit"})  # fmt: skip
-_TYPES: dict[str, type] = {
-    "str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict, "tuple": tuple, "set": set,
-    "Mapping": dict,
-}  # fmt: skip
-# What it costs not to know a class: a plain value is an instance of none that is not listed, but for these.
-_WIDE_TYPES = frozenset({"object", "Iterable", "Sequence", "Collection", "Sized", "Container", "Number", "Hashable"})
 
 
 class Evaluation:
@@ -108,6 +95,7 @@ class Evaluation:
     def __init__(self, world: World) -> None:
         self.world = world
         self.names: dict[str, object] = {}
+        self.raised = ""  # what the last operation that raised said
 
     def truth(self, node: ast.expr) -> object:
         """True, False, UNKNOWN or CRASH. What is known decides, wherever it stands."""
@@ -162,20 +150,35 @@ class Evaluation:
         if isinstance(node, ast.Call):
             return self._call(node)
         if isinstance(node, (ast.List, ast.Tuple)):
-            items = [self.value(item) for item in node.elts]
-            if any(item is CRASH for item in items):
+            items = self._values(node.elts)
+            if items[-1:] == [CRASH]:
                 return CRASH
             return items if isinstance(node, ast.List) else tuple(items)
         if isinstance(node, ast.Set):
-            items = [self.value(item) for item in node.elts]
+            items = self._values(node.elts)
+            if items[-1:] == [CRASH]:
+                return CRASH
             return UNKNOWN if any(isinstance(item, Mark) for item in items) else self._apply(set, [items])
         if isinstance(node, ast.Dict):
             return self._dict(node)
         if isinstance(node, ast.Subscript):
-            return self._apply(operator.getitem, [self.value(node.value), self.value(node.slice)])
+            return self._apply(operator.getitem, self._values([node.value, node.slice]))
         if isinstance(node, ast.ListComp):
             return self._each(node)[0]
         return UNKNOWN
+
+    def _values(self, nodes: list[ast.expr]) -> list[object]:
+        """The values of expressions, up to the first that crashes: the rest is never evaluated."""
+        found: list[object] = []
+        for node in nodes:
+            found.append(self.value(node))
+            if found[-1] is CRASH:
+                break
+        return found
+
+    def _crash(self, error: Exception) -> Mark:
+        self.raised = f"{type(error).__name__}: {error}"
+        return CRASH
 
     def _choose(self, node: ast.IfExp, read: Callable[[ast.expr], object]) -> object:
         condition = self.truth(node.test)
@@ -203,7 +206,7 @@ class Evaluation:
         if isinstance(owner, Block):
             return owner.get(node.attr, UNKNOWN)
         if owner is None or isinstance(owner, (str, int, float, list, tuple, dict, set, range)):
-            return CRASH  # plain values have no such attributes
+            return self._crash(AttributeError(f"'{type(owner).__name__}' object has no attribute '{node.attr}'"))
         return str(owner) if node.attr == "base_version" else UNKNOWN  # of a release
 
     def _apply(self, function: Callable[..., Any], values: list[object]) -> object:
@@ -216,20 +219,22 @@ class Evaluation:
         try:
             result: object = function(*values)
             return result
-        except (TypeError, ValueError, ZeroDivisionError, KeyError, IndexError, AttributeError, OverflowError):
-            return CRASH
+        except (TypeError, ValueError, ZeroDivisionError, KeyError, IndexError, AttributeError, OverflowError) as error:
+            return self._crash(error)
 
     def _compare(self, node: ast.Compare) -> object:
         if len(node.ops) != 1:
             return UNKNOWN  # chains are written apart
-        left, right = self.value(node.left), self.value(node.comparators[0])
-        kind = node.ops[0]
+        values = self._values([node.left, node.comparators[0]])
+        if values[-1] is CRASH:
+            return CRASH
+        (left, right), kind = values, node.ops[0]
         if isinstance(kind, (ast.In, ast.NotIn)):
             found = self._contains(left, right)
             return found if isinstance(found, Mark) or isinstance(kind, ast.In) else not found
         if isinstance(kind, (ast.Is, ast.IsNot)) and not isinstance(left, Mark) and not isinstance(right, Mark):
             return (left is right) is isinstance(kind, ast.Is) if _are_told_apart(left, right) else UNKNOWN
-        return self._apply(_COMPARE[type(kind)], [left, right])
+        return self._apply(COMPARE[type(kind)], [left, right])
 
     def _contains(self, item: object, items: object) -> object:
         if isinstance(items, Block) and isinstance(item, str):
@@ -240,11 +245,14 @@ class Evaluation:
         return self._apply(operator.contains, [items, item])
 
     def _binary(self, node: ast.BinOp) -> object:
-        left, right = self.value(node.left), self.value(node.right)
+        values = self._values([node.left, node.right])
+        if values[-1] is CRASH:
+            return CRASH
+        left, right = values
         if isinstance(node.op, ast.Pow):
             is_small = isinstance(left, (int, float)) and isinstance(right, int) and abs(right) <= 64
             return self._apply(operator.pow, [left, right]) if is_small else UNKNOWN
-        function = _BINARY.get(type(node.op))
+        function = BINARY.get(type(node.op))
         if function is None:
             return UNKNOWN
         if isinstance(node.op, ast.Mult) and isinstance(left, (str, list, tuple)) | isinstance(
@@ -252,7 +260,7 @@ class Evaluation:
         ):
             return UNKNOWN
         if isinstance(node.op, ast.Mod) and isinstance(left, str):
-            return CRASH if "%" not in left else UNKNOWN
+            return UNKNOWN if "%" in left else self._apply(operator.mod, [left, right])
         return self._apply(function, [left, right])
 
     def _dict(self, node: ast.Dict) -> object:
@@ -273,9 +281,11 @@ class Evaluation:
             return self._any(name, node.args[0])
         if name == "isinstance" and len(node.args) == 2:
             return self._isinstance(self.value(node.args[0]), node.args[1])
-        values = [self.value(item) for item in node.args]
+        values = self._values(node.args)
+        if values[-1:] == [CRASH]:
+            return CRASH
         if name == "ver":
-            return self._apply(_version, values)
+            return self._apply(version_of, values)
         if name in ("getattr", "hasattr"):
             return UNKNOWN
         if name == "range" and any(isinstance(value, int) and abs(value) > _LONGEST for value in values):
@@ -286,20 +296,19 @@ class Evaluation:
             if any(isinstance(value, str) and len(value) > _LARGEST_TEXT for value in values):
                 return UNKNOWN
             return self._apply(PLAIN[name], values)
-        if any(value is CRASH for value in values):
-            return CRASH
         return self.world.fact(name, tuple(values))
 
     def _method(self, function: ast.Attribute, arguments: list[ast.expr]) -> object:
-        owner = self.value(function.value)
-        values = [self.value(item) for item in arguments]
-        if function.attr not in _METHODS:
+        owner, *values = self._values([function.value, *arguments])
+        if owner is CRASH or values[-1:] == [CRASH]:
+            return CRASH
+        if function.attr not in METHODS:
             return UNKNOWN
         if isinstance(owner, dict) and function.attr == "get" and values and not isinstance(values[0], Mark):
             try:
                 return owner.get(values[0], values[1] if len(values) > 1 else None)
-            except TypeError:
-                return CRASH
+            except TypeError as error:
+                return self._crash(error)
         if isinstance(owner, str) and len(owner) > _LARGEST_TEXT:
             return UNKNOWN
 
@@ -322,9 +331,9 @@ class Evaluation:
             return UNKNOWN  # a dict, or what was made of it
         if value is None:
             return "object" in names
-        if any(isinstance(value, _TYPES[name]) for name in names if name in _TYPES):
+        if any(isinstance(value, TYPES[name]) for name in names if name in TYPES):
             return True
-        return UNKNOWN if _WIDE_TYPES & set(names) else False
+        return UNKNOWN if WIDE_TYPES & set(names) else False
 
     def _each(self, node: ast.ListComp | ast.GeneratorExp) -> tuple[object, list[object]]:
         """The items of a comprehension, and the truth of each."""
@@ -333,7 +342,8 @@ class Evaluation:
         if isinstance(items, Mark):
             return items, []
         if not isinstance(items, (list, tuple, dict, set, range, str)) or not isinstance(generator.target, ast.Name):
-            return (CRASH if items is None or isinstance(items, (int, float)) else UNKNOWN), []
+            is_single = items is None or isinstance(items, (int, float))
+            return (self._apply(iter, [items]) if is_single else UNKNOWN), []
         if len(items) > _LONGEST:
             return UNKNOWN, []
         found: list[object] = []
@@ -384,16 +394,3 @@ def _has_unknown(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return any(item is UNKNOWN for item in value)
     return isinstance(value, dict) and any(item is UNKNOWN for item in value.values())
-
-
-def _version(text: object) -> object:
-    from packaging.version import InvalidVersion, Version
-
-    if isinstance(text, Version):
-        return text
-    if not isinstance(text, str):
-        raise TypeError("no version")
-    try:
-        return Version(text)
-    except InvalidVersion:
-        raise ValueError("no version") from None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from trl_lint.knowledge.condition_language import CRASH, PLAIN, Block, Evaluation, Mark, World, parse
+from trl_lint.knowledge.condition_language import CRASH, Block, Evaluation, Mark, World, parse
+from trl_lint.knowledge.condition_words import PLAIN
 from trl_lint.regexes import regex
 
 _BUILT_IN = frozenset({*PLAIN, "any", "all", "isinstance", "ver", "getattr", "hasattr"})

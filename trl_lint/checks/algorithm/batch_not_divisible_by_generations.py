@@ -45,9 +45,12 @@ class BatchNotDivisibleByGenerations(Rule):
     def check_run(self, run: Run) -> Iterator[Finding]:
         from trl_lint.checks.configs._release_refusals import refusals_in
 
+        groups = list(self._check_groups(run))
+        told = {finding.location for finding in groups}
         for found in refusals_in(run, self):
-            yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
-        yield from self._check_groups(run)
+            if not (found.raises and found.location in told):  # what has words needs none of Python's
+                yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
+        yield from groups
 
     def _check_groups(self, run: Run) -> Iterator[Finding]:
         """Whole groups of generations, with the commands of TRL that check twice."""

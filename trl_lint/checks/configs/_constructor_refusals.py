@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding
 from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.condition_language import UNKNOWN as NOT_KNOWN
-from trl_lint.knowledge.condition_language import truth_of
+from trl_lint.knowledge.condition_language import raised_by, truth_of
 from trl_lint.knowledge.condition_names import deciding, words_in
 from trl_lint.knowledge.conditions import Condition, conditions_of, has_conditions
 from trl_lint.knowledge.signatures import Signature
@@ -122,7 +122,10 @@ def _class_of(site: Site) -> str:
 
 
 def _refusing(site: Site, dotted: str, chosen: Choice) -> dict[tuple[str, str], dict[str, _Found]]:
-    """The statements that refuse the call, by release. Without a written argument that decides none counts."""
+    """The statements that refuse the call, by release. Without a written argument that decides none counts.
+
+    What a check raises by itself counts where the release has no words for anything of the call.
+    """
     package, name = dotted.partition(".")[0], dotted.rpartition(".")[2]
     given = {keyword.arg for keyword in site.call.keywords}
     bad: dict[tuple[str, str], dict[str, _Found]] = {}
@@ -131,15 +134,29 @@ def _refusing(site: Site, dotted: str, chosen: Choice) -> dict[tuple[str, str], 
         if not isinstance(target, str):
             continue
         world = _World(site, signature(target, {package: version}), package, version)
-        for condition in conditions_of(package, name, version):
-            if condition.kind != "refuse" or given.isdisjoint(words_in(condition.condition)):
-                continue
-            if truth_of(condition.condition, world) is True:
-                names = _deciding(condition, world)
-                if any(isinstance(world.given(each), ast.expr) for each in names):
-                    key = (condition.holder, condition.sentence)
-                    bad.setdefault(key, {})[version] = _Found(condition, world, names)
+        asked = [
+            each
+            for each in conditions_of(package, name, version)
+            if each.kind == "refuse" and not given.isdisjoint(words_in(each.condition))
+        ]
+        worded = _about(world, (each for each in asked if truth_of(each.condition, world) is True))
+        raising = _about(world, (each for each in asked if _raises(each, world))) if not worded else []
+        for found in worded or raising[:1]:
+            bad.setdefault((found.condition.holder, found.condition.sentence), {})[version] = found
     return bad
+
+
+def _about(world: _World, refusing: Iterable[Condition]) -> list[_Found]:
+    """Those among statements that rest on an argument which is written."""
+    found = [_Found(each, world, _deciding(each, world)) for each in refusing]
+    return [each for each in found if any(isinstance(world.given(name), ast.expr) for name in each.names)]
+
+
+def _raises(condition: Condition, world: _World) -> str:
+    """What the check of the arguments raises by itself, "" where nothing."""
+    from trl_lint.checks.configs._release_says import may_crash
+
+    return raised_by(condition.condition, world) if may_crash(condition) else ""
 
 
 def _deciding(condition: Condition, world: _World) -> tuple[str, ...]:
@@ -158,6 +175,10 @@ def _told(found: _Found) -> str:
         for name, value in values.items()
         if value is not NOT_KNOWN
     )
+    if raises := _raises(found.condition, found.world):
+        from trl_lint.checks.configs._release_refusals import raised_words
+
+        return f"{told} ({raised_words(raises)}"
     kind, _, text = found.condition.sentence.partition(": ")
     shown = filled_in(text, found.world).rstrip(".")
     return f'{told} ({kind.rstrip(":")}: "{shown}"' if shown else f"{told} ({kind.rstrip(':')}"

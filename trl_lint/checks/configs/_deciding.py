@@ -31,10 +31,11 @@ class Deciding(NamedTuple):
     texts: tuple[tuple[str, str], ...]
 
 
-def deciding_values(world: RunWorld, statement: Statement, named: str = "") -> Deciding | None:
+def deciding_values(world: RunWorld, statement: Statement, named: str = "", is_typed: bool = False) -> Deciding | None:
     """The values that decide a statement; None where nobody wrote one of them, or one may be another by then.
 
-    `named`: the one that the statement is about, if it says so.
+    `named`: the one that the statement is about, if it says so. `is_typed`: their types decide as well, and None where
+    whoever reads them from a file or a command may make another type of one.
     """
     condition = statement.condition.condition
     names = statement.world.rests_on(deciding(condition, statement.world))
@@ -42,6 +43,8 @@ def deciding_values(world: RunWorld, statement: Statement, named: str = "") -> D
     fields = sorted((name for name in names if "." not in name and "(" not in name), key=lambda n: (order.get(n, 0), n))
     settings = [(field, said) for field in fields if isinstance(said := world.setting(field), Setting)]
     if any(world.is_doubtful(field) for field in fields):
+        return None
+    if is_typed and not all(_has_type(world, field, said) for field, said in settings):
         return None
     arguments = [
         (name.removeprefix("arg."), found)
@@ -60,7 +63,8 @@ def deciding_values(world: RunWorld, statement: Statement, named: str = "") -> D
     if place is None:
         return None
     told = [
-        f"`{field}` is {_shown(world, field, said)}" + (" by default" if said.location is None else "")
+        f"`{field}` is {repr(world.field(field)) if is_typed else _shown(world, field, said)}"
+        + (" by default" if said.location is None else "")
         for field, said in settings
         if said.location is not None or not world.is_old_name(field)
     ]
@@ -73,6 +77,16 @@ def deciding_values(world: RunWorld, statement: Statement, named: str = "") -> D
         ", ".join(told),
         tuple((field, _shown(world, field, said)) for field, said in settings),
     )
+
+
+def _has_type(world: RunWorld, field: str, said: Setting) -> bool:
+    """Whether a value is of the type that the class gets: as a script writes it, or as any reader makes it."""
+    if said.origin in ("script", "default"):
+        return True
+    value, usual = world.field(field), world.default(field)
+    if isinstance(value, bool) or isinstance(usual, bool):
+        return False
+    return isinstance(usual, (int, float)) and isinstance(value, (int, float))
 
 
 def _shown(world: RunWorld, field: str, said: Setting) -> str:

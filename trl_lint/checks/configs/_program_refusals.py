@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from trl_lint.checks.verdict import Level, Verdict, judge
-from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, Block, parse, truth_of
+from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, Block, parse, raised_by, truth_of
 from trl_lint.knowledge.condition_names import deciding
 from trl_lint.knowledge.conditions import Condition, conditions_of
 from trl_lint.knowledge.histories import releases
@@ -220,9 +220,12 @@ def _worded(who: str, refused: Refused, given: frozenset[str], settings: Setting
     kind, _, text = refused.condition.sentence.partition(": ")
     kind = kind.rstrip(":")
     if refused.crashes:
-        kind, text = "its check of them raises a TypeError or the like", ""
-    quoted = f'{kind}: "{filled_in(text, refused.world).rstrip(".")}"' if text else kind
-    if not text and not refused.crashes:
+        from trl_lint.checks.configs._release_refusals import raised_words
+
+        quoted = raised_words(raised_by(refused.condition.condition, refused.world))
+    elif text:
+        quoted = f'{kind}: "{filled_in(text, refused.world).rstrip(".")}"'
+    else:
         quoted = f"{kind} where `{_own(refused.condition.condition)}`"
     return f"{who} refuses this: {', '.join(told)} ({quoted}; {verdict.scope})"
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, said_of, said_of_configs, started_at
 from trl_lint.checks.verdict import Level, Verdict, judge_releases
-from trl_lint.knowledge.condition_language import parse
+from trl_lint.knowledge.condition_language import parse, raised_by
 from trl_lint.knowledge.contradictions import contradictions
 from trl_lint.knowledge.ranges import holds
 
@@ -58,7 +58,12 @@ def _refusals(run: Run, rule: Rule, every: list[Said]) -> Iterator[Refusal]:
     known = [(said, _refusal(run, rule, said)) for said in every if not _is_warning(said)]
     found = [(said, refusal) for said, refusal in known if refusal is not None]
     made = {refusal.location for said, refusal in found if not said.speaker.is_trainer}
+    worded = {refusal.location for _, refusal in found if not refusal.raises}
     for said, refusal in found:
+        if refusal.raises:
+            if refusal.location in worded:
+                continue  # the release has words of its own for such a value, or this was told
+            worded.add(refusal.location)
         if refusal.code == rule.code and not (said.speaker.is_trainer and refusal.location in made):
             yield refusal
 
@@ -75,17 +80,21 @@ def _refusal(run: Run, rule: Rule, said: Said) -> Refusal | None:
         return None
     statement = said.releases[verdict.version]
     sentence = statement.condition.sentence
-    if is_told_elsewhere(sentence, run.config) or _has_row(run, said, sentence):
+    raises = raised_by(statement.condition.condition, statement.world)
+    if not raises and (is_told_elsewhere(sentence, run.config) or _has_row(run, said, sentence)):
         return None
-    values = deciding_values(said.world(run, verdict.version), statement)
+    values = deciding_values(said.world(run, verdict.version), statement, is_typed=bool(raises))
     if values is None:
         return None
     return Refusal(
         topic_of(values.names) or ("TRL402" if len(values.names) == 1 else "TRL403"),
         values.location,
-        _worded(said.chosen.package.name, verdict, statement.condition.condition, sentence, values),
+        _failing(said.chosen.package.name, verdict, raises, values)
+        if raises
+        else _worded(said.chosen.package.name, verdict, statement.condition.condition, sentence, values),
         verdict.severity,
         (*values.related, *started_at(run), *verdict.related),
+        bool(raises),
     )
 
 
@@ -100,6 +109,18 @@ def _has_row(run: Run, said: Said, sentence: str) -> bool:
         and any(holds(row.releases, version) for version in said.chosen.releases)
         for row in contradictions(run.config)
     )
+
+
+def _failing(package: str, verdict: Verdict, raises: str, values: Deciding) -> str:
+    """What Python says where the release's check of the values raises by itself."""
+    return f"{package} {verdict.version} fails on this: {values.told} ({raised_words(raises)}; {verdict.scope})"
+
+
+def raised_words(raises: str) -> str:
+    """`its check raises TypeError: "…"`, of what `raised_by` gives."""
+    kind, _, text = raises.partition(": ")
+    # Python's words for a division by zero differ from release to release.
+    return f"its check raises {kind}" + ("" if kind == "ZeroDivisionError" or not text else f': "{text}"')
 
 
 def _worded(package: str, verdict: Verdict, condition: str, sentence: str, values: Deciding) -> str:

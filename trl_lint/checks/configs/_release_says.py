@@ -15,7 +15,9 @@ from trl_lint.checks.configs._trainer_given import Given
 from trl_lint.checks.configs._trainers_of_run import PACKAGES, is_known, trainers_of
 from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.condition_answers import Answers
+from trl_lint.knowledge.condition_language import CRASH
 from trl_lint.knowledge.condition_names import words_in
+from trl_lint.knowledge.conditions import Condition
 from trl_lint.knowledge.conditions_join import Asked, Statement, all_that_is_said, statements, trainer_statements
 from trl_lint.memos import per_project
 from trl_lint.project import Project
@@ -56,7 +58,7 @@ class Refusal(NamedTuple):
     """A refusal that holds for the run: where, in which words, how severe, and the other places that it rests on.
 
     `code`: the rule that tells of it (`rules/semantics/topics.toml`); else TRL402 where one value decides, TRL403 where
-    several do.
+    several do. `raises`: the release has no words of its own for it, its check of the values raises.
     """
 
     code: str
@@ -64,6 +66,7 @@ class Refusal(NamedTuple):
     message: str
     severity: Severity
     related: tuple[Location, ...]
+    raises: bool = False
 
 
 class Said(NamedTuple):
@@ -195,7 +198,7 @@ def _of_package(run: Run, speaker: Speaker, asked: str) -> Iterator[ByRelease]:
         if first not in true:
             world = world_of(run, speaker, {**others, asked: first}, values)
             every = _statements(run, speaker, world, about)
-            true[first] = [each for each in every if about.answers.truth(each.condition.condition, each.world) is True]
+            true[first] = [each for each in every if _stops(each, about.answers)]
         for statement in true[first]:
             said = statement.condition
             found.setdefault((said.holder, said.sentence), {}).setdefault(version, statement)
@@ -217,6 +220,17 @@ def _joined(found: Iterable[ByRelease]) -> list[ByRelease]:
         for key in keys:
             by_condition.setdefault(key, before)
     return joined
+
+
+def _stops(statement: Statement, answers: Answers) -> bool:
+    """Whether a statement is true, or ends the run in words of Python's: its condition cannot be evaluated."""
+    truth = answers.truth(statement.condition.condition, statement.world)
+    return truth is True or (truth is CRASH and may_crash(statement.condition))
+
+
+def may_crash(condition: Condition) -> bool:
+    """Whether a condition that raises ends the run: what is not known in it may be who catches that."""
+    return condition.kind not in WARNING and "_" not in words_in(condition.condition)
 
 
 @per_project

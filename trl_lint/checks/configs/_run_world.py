@@ -112,7 +112,7 @@ class RunWorld:
     def _typed(self, name: str, said: Setting) -> object:
         """The value as the parser hands it on: text from a command line or a file gets the type of the field."""
         value = said.value
-        if isinstance(value, bool) and isinstance(self._default(name), str):
+        if isinstance(value, bool) and isinstance(self.default(name), str):
             return UNKNOWN  # `no` in YAML is a trap of its own
         if not isinstance(value, str) or said.origin in ("script", "default"):
             return value
@@ -120,7 +120,7 @@ class RunWorld:
 
         if is_blank(value, name) or value.lower() in _NO_VALUE:
             return UNKNOWN
-        kind = self._default(name)
+        kind = self.default(name)
         if isinstance(kind, bool):
             truth = as_bool(value)
             return UNKNOWN if truth is None else truth
@@ -145,7 +145,8 @@ class RunWorld:
             return _plain(entry.value) if entry is not None else UNKNOWN
         return UNKNOWN
 
-    def _default(self, name: str) -> object:
+    def default(self, name: str) -> object:
+        """The plain value of a field that nobody sets, None also where it has none."""
         default = self._default_of(name)
         return default.value if isinstance(default, Setting) else None
 
