@@ -77,7 +77,8 @@ def test_agrees_with_the_libraries(
     if answer["verdict"] == "accepts":
         assert "error" not in levels, said
     elif config["name"] not in NOT_CLAIMED:
-        assert levels == (["error"] if answer["verdict"] == "refuses" else ["warning"]), (said, answer["said"])
+        # Two values may each be refused beside a third one; the library says the first.
+        assert set(levels) == ({"error"} if answer["verdict"] == "refuses" else {"warning"}), (said, answer["said"])
 
 
 # A scheduler that the release does not have: another rule's matter.

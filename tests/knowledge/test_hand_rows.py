@@ -32,6 +32,10 @@ def concerned(row: Contradiction) -> list[tuple[str, str]]:
     return [("trl", each) for name in names for each in (name, name.removesuffix("Config") + "Trainer")]
 
 
+# What a condition asks before that, and a row leaves out: whichever way it is answered, the run stops.
+ASKED_BEFORE = ("first_row", "arg.processing_class")
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.package}{row.releases} {row.raises[:40]}")
 def test_no_row_says_what_a_release_states(row: Contradiction) -> None:
     stated = [
@@ -40,7 +44,9 @@ def test_no_row_says_what_a_release_states(row: Contradiction) -> None:
         if holds(row.releases, version) and is_recorded(row.package, version)
         for package, name in concerned(row)
         for each in conditions_of(package, name, version)
-        if each.kind.endswith("refuse") and plain(each.sentence).partition(": ")[2].startswith(plain(row.raises))
+        if each.kind.endswith("refuse")
+        and plain(each.sentence).partition(": ")[2].startswith(plain(row.raises))
+        and not any(asked in each.condition for asked in ASKED_BEFORE)
     ]
     assert stated == []
 

@@ -15,6 +15,7 @@ from trl_lint.knowledge.condition_language import UNKNOWN, truth_of
 from trl_lint.knowledge.conditions import _positions, conditions_of
 from trl_lint.knowledge.conditions_join import Statement, statements, trainer_statements
 from trl_lint.knowledge.ranges import holds
+from trl_lint.knowledge.refresher.conditions_write import parse
 from trl_lint.knowledge.warned import warned, warned_of
 
 SILENT = ("none", "elsewhere")
@@ -29,8 +30,8 @@ def text_of(package: str) -> str:
 
 
 def sentences() -> set[str]:
-    lines = (line for package in ("trl", "transformers") for line in text_of(package).splitlines())
-    return {line.split(" ", 2)[2] for line in lines if line.startswith((" warn ", " trainer-warn "))}
+    keys = (key for package in ("trl", "transformers") for key in parse(text_of(package)).facts)
+    return {key.sentence for key in keys if key.kind in ("warn", "trainer-warn")}
 
 
 def test_every_warning_of_every_release_is_judged() -> None:

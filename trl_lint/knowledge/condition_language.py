@@ -15,7 +15,7 @@ import operator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from trl_lint.knowledge.condition_things import Thing, is_thing
+from trl_lint.knowledge.condition_things import Keys, Thing, are_told_apart, is_thing
 from trl_lint.knowledge.condition_words import BINARY, COMPARE, METHODS, PLAIN, TYPES, WIDE_TYPES, version_of
 
 if TYPE_CHECKING:
@@ -205,6 +205,8 @@ class Evaluation:
             return owner
         if isinstance(owner, Block):
             return owner.get(node.attr, UNKNOWN)
+        if isinstance(owner, Thing):
+            return owner.attribute(node.attr) or UNKNOWN
         if owner is None or isinstance(owner, (str, int, float, list, tuple, dict, set, range)):
             return self._crash(AttributeError(f"'{type(owner).__name__}' object has no attribute '{node.attr}'"))
         return str(owner) if node.attr == "base_version" else UNKNOWN  # of a release
@@ -233,12 +235,15 @@ class Evaluation:
             found = self._contains(left, right)
             return found if isinstance(found, Mark) or isinstance(kind, ast.In) else not found
         if isinstance(kind, (ast.Is, ast.IsNot)) and not isinstance(left, Mark) and not isinstance(right, Mark):
-            return (left is right) is isinstance(kind, ast.Is) if _are_told_apart(left, right) else UNKNOWN
+            return (left is right) is isinstance(kind, ast.Is) if are_told_apart(left, right) else UNKNOWN
         return self._apply(COMPARE[type(kind)], [left, right])
 
     def _contains(self, item: object, items: object) -> object:
         if isinstance(items, Block) and isinstance(item, str):
             return item in items
+        if isinstance(items, Keys) and isinstance(item, str):
+            found = items.has(item)
+            return UNKNOWN if found is None else found
         if isinstance(items, (list, tuple)) and _has_unknown(items) and not isinstance(item, Mark):
             known = [each for each in items if each is not UNKNOWN]
             return True if self._apply(operator.contains, [known, item]) is True else UNKNOWN
@@ -290,6 +295,8 @@ class Evaluation:
             return UNKNOWN
         if name == "range" and any(isinstance(value, int) and abs(value) > _LONGEST for value in values):
             return UNKNOWN
+        if name == "list" and isinstance(values[0], Keys):
+            return values[0]
         if name == "len" and isinstance(values[0], (list, tuple, dict)):
             return len(values[0])
         if name in PLAIN:
@@ -311,6 +318,8 @@ class Evaluation:
                 return self._crash(error)
         if isinstance(owner, str) and len(owner) > _LARGEST_TEXT:
             return UNKNOWN
+        if isinstance(owner, Keys) and function.attr == "keys":
+            return owner
 
         def apply(value: object, *rest: object) -> object:
             found = getattr(value, function.attr)(*rest)
@@ -372,15 +381,6 @@ class Evaluation:
             elif item is (name == "any"):
                 return item
         return UNKNOWN if is_open else name == "all"
-
-
-def _are_told_apart(left: object, right: object) -> bool:
-    """Whether it is known if two values are one object: texts, numbers and two objects may be, or be equal only."""
-    if isinstance(left, Thing) and isinstance(right, Thing):
-        return left is right
-    return (
-        left is None or right is None or isinstance(right, bool) or isinstance(left, Thing) or isinstance(right, Thing)
-    )
 
 
 def _truth(value: object) -> object:

@@ -156,6 +156,16 @@ def _at(package: str, name: str, position: int) -> tuple[Condition, ...]:
     )
 
 
+@lru_cache(maxsize=64)
+def releases_of(package: str, name: str) -> dict[Condition, frozenset[str]]:
+    """Every fact of a class in any release, with the releases that have it."""
+    known = recorded_releases(package)
+    return {
+        condition: frozenset(version for start, end in stretches for version in known[start:end])
+        for condition, stretches in _rows(package, name)
+    }
+
+
 @lru_cache(maxsize=256)
 def _rows(package: str, name: str) -> tuple[tuple[Condition, tuple[tuple[int, int], ...]], ...]:
     """The facts of a class in any release, each with its stretches of releases as positions."""

@@ -235,7 +235,7 @@ def _is_plain_heir(package: str, name: str, versions: Mapping[str, str]) -> bool
     known = versions.get(package, ""), versions.get(owner, "")
     if package == owner or not is_recorded(package, known[0]) or not is_recorded(owner, known[1]):
         return False
-    if conditions_of(package, name, known[0]):
+    if any(each.kind != "flag" for each in conditions_of(package, name, known[0])):
         return False
     ours, theirs = (resolve(f"{each}.{cls}", versions) for each, cls in ((package, name), (owner, base)))
     if not isinstance(ours, str) or not isinstance(theirs, str):

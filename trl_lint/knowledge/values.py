@@ -63,13 +63,17 @@ class Listed(NamedTuple):
 
 
 class Elsewhere(NamedTuple):
-    """A function (`holder.name` of the extraction) that gets the field of a config."""
+    """A function (`holder.name` of the extraction) that gets the field of a config.
+
+    `releases`: in which of those that have it; the others state it as a condition.
+    """
 
     config: str
     field: str
     asks: str
     fails: str
     when: str = ""
+    releases: Range = ">=0"
 
 
 class Spelling(NamedTuple):
@@ -103,9 +107,9 @@ def value_rules(config: str) -> tuple[ValueRule, ...]:
     for there in by_hand().elsewhere:
         if there.config == config:
             asked = (one for one in facts(package) if f"{one.holder}.{one.name}" == there.asks and "?" not in one.when)
-            found += [
-                ValueRule(config, there.field, fact.releases, fact.values, there.fails, there.when) for fact in asked
-            ]
+            for fact in asked:
+                within = frozenset(version for version in fact.releases if holds(there.releases, version))
+                found.append(ValueRule(config, there.field, within, fact.values, there.fails, there.when))
     known = releases_of(package)
     for row in by_hand().listed:
         if row.config == config:

@@ -197,7 +197,11 @@ class RunWorld:
             if isinstance(said, Setting) and said.integer is not None:
                 return said.integer
         if name == "zero3":
-            return self._zero_stage()
+            stage = self._stage()
+            return stage if stage is UNKNOWN else stage == 3
+        if name in ("zero_stage", "deepspeed_plugin"):
+            stage = self._stage()
+            return stage if name == "zero_stage" or stage is UNKNOWN else Thing(frozenset({"DeepSpeedPlugin"}))
         if name == "is_peft_model" and arguments and isinstance(arguments[0], Thing):
             found = arguments[0].is_instance(["PeftModel"])
             return UNKNOWN if found is None else found
@@ -209,12 +213,12 @@ class RunWorld:
         tops = script.module.tree.body if script is not None else []
         return any(package == name for node in tops for name in _imported(node))
 
-    def _zero_stage(self) -> object:
-        """Whether the run is at stage 3 of ZeRO, as its DeepSpeed or accelerate config says."""
+    def _stage(self) -> object:
+        """The stage of ZeRO, as the DeepSpeed or accelerate config of the run says."""
         for key in ("deepspeed:zero_optimization.stage", "accelerate:deepspeed_config.zero_stage"):
             said, backend = self._read(key), self._read("backend")
             if isinstance(said, Setting) and isinstance(backend, Setting) and backend.value == "DEEPSPEED":
-                return UNKNOWN if said.integer is None else said.integer == 3
+                return UNKNOWN if said.integer is None else said.integer
         return UNKNOWN
 
 

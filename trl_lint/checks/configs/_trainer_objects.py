@@ -7,11 +7,11 @@ more than once or a function of the project makes it, the picture of the trainer
 from __future__ import annotations
 
 import ast
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.configs._trainer_given import CallGiven, Value
-from trl_lint.knowledge.condition_things import Thing
+from trl_lint.knowledge.condition_things import Keys, Thing
 from trl_lint.knowledge.trainer_arguments import made_by
 from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.python.module import PythonModule
@@ -26,6 +26,9 @@ _GIVE_BACK = frozenset(
 )
 
 
+_DATA_SETS = frozenset({"Dataset", "IterableDataset"})
+
+
 class ObjectsGiven(CallGiven):
     """The arguments of a trainer: as the call has them, and as its objects came about in a run."""
 
@@ -38,8 +41,17 @@ class ObjectsGiven(CallGiven):
     def argument(self, name: str, position: int | None) -> Value | Missing:
         key = name, position
         if key not in self._answers:
-            self._answers[key] = self._argument(name, position)
+            found = self._argument(name, position)
+            self._answers[key] = found if isinstance(found, Missing) else self._with_columns(name, found)
         return self._answers[key]
+
+    def _with_columns(self, name: str, found: Value) -> Value:
+        """The same, where it is a data set with what is known of its columns."""
+        value, call = found.value, self._call
+        if not isinstance(value, Thing) or not value.kinds & _DATA_SETS or call is None:
+            return found
+        keys = partial(_keys_of, call, name)
+        return found._replace(value=Thing(value.kinds, value.is_whole, value.is_true, cache(keys)))
 
     def _argument(self, name: str, position: int | None) -> Value | Missing:
         found = super().argument(name, position)
@@ -80,6 +92,20 @@ class ObjectsGiven(CallGiven):
             return Thing(kinds)
         # The same object for whoever gets it, so that conditions can tell that it is.
         return self._things.setdefault(said.identity, Thing(kinds))
+
+
+def _keys_of(call: TrainerCall, name: str) -> Keys:
+    """The columns that all possibilities for a data set have, or lack."""
+    from trl_lint.project.columns import columns_of
+
+    known = columns_of(call.given(name))
+
+    def has(column: str) -> bool | None:
+        if known and all(column in each.certain for each in known):
+            return True
+        return False if known and all(each.lacks(column) for each in known) else None
+
+    return Keys(has)
 
 
 def _kinds(line: Line) -> frozenset[str]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
+from trl_lint.checks._phrases import either
 from trl_lint.checks._trainers import uses_trainer
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge_releases
+from trl_lint.knowledge.conditions import conditions_of
 from trl_lint.knowledge.values import ValueRule, value_rules
 from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
+from trl_lint.sources.placeholders import is_blank
 
 
 class Refused(NamedTuple):
@@ -41,17 +46,47 @@ def refused_values(run: Run, rule: Rule) -> Iterator[Refused]:
 
         verdict = judge_releases(chosen, is_refused, Level(rule, run.launch.is_documentation))
         if verdict is not None and (found := about[verdict.version]) is not None:
-            from trl_lint.sources.placeholders import is_blank
-
             if is_blank(said.value, field):
                 continue
-            from trl_lint.checks._phrases import either
-
             known = either(f"`{value}`" for value in found.allowed if value.lower() not in ("true", "false"))
             message = (
                 f"`{field}` cannot be `{said.value}`: choose {known}; the trainer stops {found.fails} ({verdict.scope})"
             )
             yield Refused(said, verdict, message)
+
+
+def refused_flags(run: Run, rule: Rule) -> Iterator[Refused]:
+    """The values of flags that argparse refuses: the dataclass of the field lists what it takes."""
+    if run.parser is None or "trl" not in run.choices or run.choices["trl"].is_tip:
+        return
+    chosen = run.choices["trl"]
+    for dotted in run.parser.fields.bases:
+        package, _, name = dotted.rpartition(".")
+        known = {release: _choices(name, release) for release in chosen.releases} if package == "trl" else {}
+        for field in dict.fromkeys(field for choices in known.values() for field in choices):
+            said = run.field(field) if field not in run.parser.fields.own else None
+            if not isinstance(said, Setting) or said.origin != "flag" or not isinstance(said.value, str):
+                continue
+            about = {release: choices.get(field, ()) for release, choices in known.items()}
+
+            def is_refused(release: str, value: str = said.value, about: Known = about) -> bool:
+                return bool(about[release]) and value not in about[release]
+
+            verdict = judge_releases(chosen, is_refused, Level(rule, run.launch.is_documentation))
+            if verdict is not None and not is_blank(said.value, field):
+                shown = either(f"`{value}`" for value in about[verdict.version])
+                yield Refused(said, verdict, f"`--{field}` cannot be `{said.value}`: choose {shown} ({verdict.scope})")
+
+
+Known = Mapping[str, tuple[str, ...]]
+"""By release, the texts that a flag takes, none where it takes any."""
+
+
+@lru_cache(maxsize=512)
+def _choices(name: str, release: str) -> dict[str, tuple[str, ...]]:
+    """By field of a class of trl, the texts that its flag takes."""
+    every = conditions_of("trl", name, release)
+    return {each.sentence: ast.literal_eval(each.condition) for each in every if each.kind == "flag"}
 
 
 def _rule(run: Run, rules: tuple[ValueRule, ...], field: str, release: str) -> ValueRule | None:

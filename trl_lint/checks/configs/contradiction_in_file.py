@@ -27,13 +27,14 @@ class ContradictionInFile(Rule):
         yield from refusals(site, self)
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
-        from trl_lint.checks.configs import _accelerate_contradictions, _deepspeed
+        from trl_lint.checks.configs import _accelerate_contradictions, _deepspeed, _deepspeed_stated
         from trl_lint.checks.configs._problems import report
 
         if document.kind == "accelerate":
             yield from report(self, document, project, _accelerate_contradictions.contradictions(document))
         if document.kind == "deepspeed":
             yield from report(self, document, project, _deepspeed.contradictions(document))
+            yield from report(self, document, project, _deepspeed_stated.stated_contradictions(document))
         if document.kind != "deepspeed":
             yield from self._check_twice(document)
         if document.definition.command:
@@ -71,11 +72,12 @@ class ContradictionInFile(Rule):
             yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
-        from trl_lint.checks.configs import _openrlhf_refusals, _verl_asserts, _verl_validation
+        from trl_lint.checks.configs import _launch_refusals, _openrlhf_refusals, _verl_asserts, _verl_validation
 
         for found in (
             *_verl_validation.contradictions(launch, _verl_asserts.ASSERTIONS, self, project),
             *_openrlhf_refusals.refused_together(launch, self, project),
+            *_launch_refusals.refused_options(launch, self, project),
         ):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 

@@ -41,15 +41,17 @@ class ValueNotAllowed(Rule):
             return
         if document.kind not in self.documents:
             return
-        from trl_lint.checks.configs import _accelerate_values, _deepspeed
+        from trl_lint.checks.configs import _accelerate_values, _deepspeed, _deepspeed_stated
         from trl_lint.checks.configs._problems import report
 
         read = _accelerate_values.refused_values if document.kind == "accelerate" else _deepspeed.refused_values
         yield from report(self, document, project, read(document), may_be_new=True)
+        if document.kind == "deepspeed":
+            yield from report(self, document, project, _deepspeed_stated.stated_values(document), may_be_new=True)
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         from trl_lint.checks.configs._release_refusals import stated_in
-        from trl_lint.checks.configs._trainer_values import refused_values
+        from trl_lint.checks.configs._trainer_values import refused_flags, refused_values
 
         if run.is_launched and run.framework == "verl":
             from trl_lint.checks.configs._verl_reward_function import missing_function
@@ -61,7 +63,7 @@ class ValueNotAllowed(Rule):
         for one in stated:
             yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
         told = {one.location for one in stated}
-        for refused in refused_values(run, self):
+        for refused in (*refused_values(run, self), *refused_flags(run, self)):
             if refused.setting.location not in told:
                 yield self.finding(
                     refused.setting.location or run.launch.location,

@@ -81,7 +81,7 @@ def release_conditions(
     for name in sorted(sources.modules):
         for cls in sources.modules[name].classes.values() if _is_asked(name, modules) else ():
             if _is_config(sources, cls):
-                found += _of_config(sources, cls, has_blocks=bool(programs))[0]
+                found += _of_config(sources, cls, has_blocks=any(not each.is_flat for each in programs))[0]
             elif cls.name.endswith("Trainer") and "__init__" in cls.functions and not _is_second_name(sources, cls):
                 found += _of_trainer(sources, cls)
     for cls, field, values, line in choices_of_flags(sources, flags):

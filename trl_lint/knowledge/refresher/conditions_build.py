@@ -54,7 +54,7 @@ _CRITIC = (
 _OF_MACHINE = ("capabilities", "env_capabilities", "axolotl_config_path", "world_size", "local_rank")
 
 RECORDED = {
-    "trl": Recorded("0.7", ("trl.*",)),
+    "trl": Recorded("0.7", ("trl.*",), flags=("trl.trainer.*", "trl.scripts.*", "trl.experimental.*")),
     "transformers": Recorded("4.40", ("transformers.training_args*", "transformers.trainer")),
     "verl": Recorded(
         "0.2",
@@ -70,7 +70,8 @@ RECORDED = {
     "accelerate": Recorded(
         "0.20",
         ("accelerate.utils.dataclasses", "accelerate.parallelism_config", "accelerate.commands.config.config_args"),
-        longest=200,
+        (Program("accelerate.commands.launch:_validate_launch_command", "launch", is_flat=True),),
+        longest=700,
         written="refuse .*",
     ),
     "vllm": Recorded(

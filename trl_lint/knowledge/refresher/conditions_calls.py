@@ -7,6 +7,16 @@ import re
 from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.refresher.conditions_blocks import ask_block, call_made, is_block, is_made, make
+from trl_lint.knowledge.refresher.conditions_made import (
+    as_made,
+    changed,
+    is_adapted,
+    is_changed,
+    is_instance,
+    iterated_by,
+    keep_given,
+    of_same_length,
+)
 from trl_lint.knowledge.refresher.conditions_objects import call, read_attribute
 from trl_lint.knowledge.refresher.conditions_raw import call_data, is_data, is_dict, may_be_member, spoil_part
 from trl_lint.knowledge.refresher.conditions_terms import (
@@ -65,13 +75,16 @@ def evaluate_call(node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term:
     known = _test_of_run(name, node, frame, evaluate)
     if known is not None:
         return known
+    iterated = iterated_by(node) if name == "next" else None
+    if iterated is not None:
+        return operation("attribute", evaluate(iterated, frame), names=("first_row",))
     if name == "object.__setattr__" and len(node.args) == 3 and not node.keywords:
         return _setattr([evaluate(item, frame) for item in node.args], frame)
     if isinstance(node.func, ast.Name) and node.func.id not in frame.names:
         found = _builtin(node, frame, evaluate)
         if found is not None:
             return found
-    return _call_value(node, frame, evaluate)
+    return as_made(name, _call_value(node, frame, evaluate))
 
 
 def arguments_of(node: ast.Call, frame: Frame, evaluate: Evaluate) -> tuple[list[Term], dict[str, Term]] | None:
@@ -124,6 +137,8 @@ def _call_super(node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term:
     for each in order[start:]:
         if isinstance(each, str):
             if each in machine.sources.external_bases(owner):
+                if given is not None and node.func.attr == "__init__" and each.endswith("Trainer"):
+                    keep_given(this.parts[0], given[1], machine)
                 return run_base(each, node.func.attr, this.parts[0], frame)
         elif node.func.attr in each.functions:
             method = machine.function(Closure(each.module, each.functions[node.func.attr], each, None), this)
@@ -192,6 +207,8 @@ def _is_own(func: ast.Attribute, frame: Frame) -> bool:
 
 def _fact(name: str, node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term:
     terms = [evaluate(item, frame) for item in node.args]
+    if name == "is_peft_model" and len(terms) == 1:
+        return is_adapted(terms[0])
     if any(term.operator in ("unknown", "object", "class", "function", "module", "text") for term in terms):
         return unknown("a fact about an object")
     return Term("fact", name, *terms)
@@ -215,7 +232,7 @@ def _builtin(node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term | None:
     if name == "isinstance":
         if len(terms) == 2 and is_data(terms[0], frame):
             return is_dict(terms[1])
-        return _isinstance(*terms) if len(terms) == 2 else unknown("isinstance")
+        return is_instance(terms[0], terms[1], frame) if len(terms) == 2 else unknown("isinstance")
     if name in ("getattr", "hasattr"):
         return _getattr(name, terms, frame)
     if name == "setattr":
@@ -237,8 +254,9 @@ def _builtin(node: ast.Call, frame: Frame, evaluate: Evaluate) -> Term | None:
         return Term("list", *members) if members else unknown("a class as a value")
     if name in ("tuple", "list", "set") and len(terms) == 1 and terms[0].operator in ("list", "tuple"):
         return Term(name, *terms[0].parts)
-    if name == "len" and terms and terms[0].operator in ("list", "tuple"):
-        return const(len(terms[0].parts))
+    if name == "len" and terms:
+        held = of_same_length(terms[0])
+        return const(len(held.parts)) if held.operator in ("list", "tuple") else operation("call", held, names=(name,))
     return operation("call", *terms, names=(name,))
 
 
@@ -258,32 +276,20 @@ def _of_picked(name: str, picked: Term) -> Term:
     return unknown("a list of some")
 
 
-def _isinstance(value: Term, kinds: Term) -> Term:
-    if value.operator == "unknown":
-        return value
-    if value.operator in ("object", "class", "function", "module"):
-        return unknown("the class of an object")
-    classes = kinds.parts if kinds.operator in ("tuple", "list", "union") else (kinds,)
-    names = []
-    for cls in classes:
-        if cls == NONE:
-            continue
-        if cls.operator not in ("class", "module"):
-            return unknown("the class of an object")
-        names.append(Term("variable", cls.parts[0].rpartition(":")[2].rpartition(".")[2]))
-    if not names:
-        return unknown("the class of an object")
-    return bounded(Term("call", "isinstance", value, names[0] if len(names) == 1 else Term("tuple", *names)))
-
-
 def _getattr(name: str, terms: list[Term], frame: Frame) -> Term:
     if len(terms) < 2 or not is_const(terms[1]) or not isinstance(terms[1].parts[0], str):
         return unknown("a dynamic getattr")
     if is_block(terms[0], frame):
         return ask_block(terms[0], terms[1], None if name == "hasattr" else terms[2] if len(terms) > 2 else NONE, frame)
     if name == "hasattr" and terms[1].parts[0] == "__len__" and terms[0].operator in ("field", "base"):
-        return _isinstance(terms[0], Term("tuple", *(Term("class", each) for each in _SIZED)))
-    if terms[0].operator == "arg" or (terms[0].operator == "attribute"):
+        return is_instance(terms[0], Term("tuple", *(Term("class", each) for each in _SIZED)), frame)
+    if terms[0].operator == "if":
+        condition, first, second = terms[0].parts
+        parts = [_getattr(name, [part, *terms[1:]], frame) for part in (first, second)]
+        return choice(condition, *parts)
+    if is_changed(terms[0], frame.machine):
+        return changed(terms[0])
+    if terms[0].operator in ("arg", "attribute"):
         return operation("call", *terms, names=(name,))
     if terms[0].operator != "object":
         return unknown("getattr on an object")

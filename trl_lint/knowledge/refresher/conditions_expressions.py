@@ -24,6 +24,7 @@ from trl_lint.knowledge.refresher.conditions_terms import (
     is_boolean,
     is_const,
     literal,
+    lost,
     negation,
     operation,
     reasons,
@@ -260,7 +261,7 @@ def each_of(shape: str, element: Term, variable: str, items: Term, condition: Te
     """`shape(element for variable in items if condition)`."""
     for part in (element, items, condition):
         if part.operator == "unknown":
-            return part
+            return lost(part)
         if part.operator in ("object", "class", "function", "module", "text"):
             return unknown("an object as a value")
     if shape == "any" and element == FALSE:

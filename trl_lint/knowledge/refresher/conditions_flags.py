@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from trl_lint.knowledge.refresher.conditions_declared import allowed_values
@@ -18,7 +19,22 @@ def choices_of_flags(sources: Sources, modules: tuple[str, ...]) -> Iterator[tup
             continue
         for cls in sources.modules[name].classes.values():
             for field, node in cls.fields.items() if cls.is_dataclass else ():
-                members = allowed_values(sources, cls.module, node.annotation)
-                if members and not any(isinstance(member.parts[0], bool) for member in members):
-                    values = tuple(str(member.parts[0]) for member in members)
-                    yield cls, field, repr(values), node.lineno
+                members = [term.parts[0] for term in allowed_values(sources, cls.module, node.annotation) or ()]
+                members = members or _in_metadata(node.value)
+                if members and not any(isinstance(member, bool) for member in members):
+                    yield cls, field, repr(tuple(map(str, members))), node.lineno
+
+
+def _in_metadata(default: ast.expr | None) -> list[object]:
+    """`field(metadata={"choices": ["fp4", "nf4"]})`."""
+    for keyword in default.keywords if isinstance(default, ast.Call) else ():
+        if keyword.arg == "metadata" and isinstance(keyword.value, ast.Dict):
+            for key, value in zip(keyword.value.keys, keyword.value.values, strict=True):
+                if (
+                    isinstance(key, ast.Constant)
+                    and key.value == "choices"
+                    and isinstance(value, (ast.List, ast.Tuple))
+                ):
+                    items = [item.value for item in value.elts if isinstance(item, ast.Constant)]
+                    return list(items) if len(items) == len(value.elts) else []
+    return []

@@ -6,15 +6,17 @@ import ast
 from typing import TYPE_CHECKING
 
 from trl_lint.knowledge.refresher.conditions_expressions import each_of, evaluate
+from trl_lint.knowledge.refresher.conditions_made import other_items
 from trl_lint.knowledge.refresher.conditions_raw import is_data
 from trl_lint.knowledge.refresher.conditions_state import CONFIG, merge_heaps, merge_names
 from trl_lint.knowledge.refresher.conditions_terms import TRUE, Term, conjunction, const, is_const, negation, unknown
-from trl_lint.python.default_text import last_name
+from trl_lint.python.default_text import dotted, last_name
 
 if TYPE_CHECKING:
     from trl_lint.knowledge.refresher.conditions_state import Frame, Machine
     from trl_lint.knowledge.refresher.conditions_statements import End
 
+_CARRIED = "state carried through a loop"
 _LONGEST_LOOP = 40
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
 
@@ -37,7 +39,8 @@ def loop(node: ast.For | ast.While, frame: Frame) -> End:
                 return end
         return block(node.orelse, frame)
     names, attributes = written(node.body, frame)
-    frame.forget(names, attributes, "state carried through a loop")
+    kept = {name: other_items(frame.names[name], _CARRIED) for name in _refilled(node) if name in frame.names}
+    frame.forget(names, attributes, _CARRIED)
     depth, told = len(frame.machine.path), len(frame.machine.facts)
     variable = None
     if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and not has_break and not names:
@@ -45,7 +48,7 @@ def loop(node: ast.For | ast.While, frame: Frame) -> End:
         variable = f"e{frame.variables}"
         frame.names[node.target.id] = Term("variable", variable)
     elif isinstance(node, ast.For):
-        store(node.target, unknown("state carried through a loop"), frame)
+        store(node.target, unknown(_CARRIED), frame)
     block(node.body, frame)
     del frame.machine.path[depth:]
     for number in range(told, len(frame.machine.facts)):
@@ -57,12 +60,33 @@ def loop(node: ast.For | ast.While, frame: Frame) -> End:
             outer = [part for part in parts if part not in inner]
             condition = conjunction([*outer, each_of("any", conjunction(inner), variable, items, TRUE)])
         else:
-            condition = conjunction([condition, unknown("state carried through a loop")])
+            condition = conjunction([condition, unknown(_CARRIED)])
         frame.machine.facts[number] = fact._replace(condition=condition)
-    frame.forget(names, attributes, "state carried through a loop")
+    frame.forget(names, attributes, _CARRIED)
+    frame.names.update(kept)
     if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
-        frame.names[node.target.id] = unknown("state carried through a loop")
+        frame.names[node.target.id] = unknown(_CARRIED)
     return "goes on"
+
+
+def _refilled(node: ast.For | ast.While) -> set[str]:
+    """The lists to which `for i, x in enumerate(…)` does nothing but to set items of: `items[i] = …`."""
+    if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call) or not isinstance(node.target, ast.Tuple):
+        return set()
+    index = node.target.elts[0]
+    if dotted(node.iter.func) != "enumerate" or not isinstance(index, ast.Name):
+        return set()
+    found: set[str] = set()
+    other: set[str] = set()
+    for part in (each for statement in node.body for each in ast.walk(statement)):
+        if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name) and isinstance(part.ctx, ast.Store):
+            is_item = isinstance(part.slice, ast.Name) and part.slice.id == index.id
+            (found if is_item else other).add(part.value.id)
+        elif isinstance(part, ast.Name) and isinstance(part.ctx, (ast.Store, ast.Del)):
+            other.add(part.id)
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            other.update(each.id for each in (part.func.value,) if isinstance(each, ast.Name))
+    return found - other if index.id not in other else set()
 
 
 def _mentions(term: Term, variable: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
+from trl_lint.knowledge.refresher.conditions_made import changed, is_changed
 from trl_lint.knowledge.refresher.conditions_raw import field_of
 from trl_lint.knowledge.refresher.conditions_source import ClassSource
 from trl_lint.knowledge.refresher.conditions_state import CONFIG, ELSEWHERE, Closure, Frame, Machine
@@ -16,8 +17,10 @@ _RUN_FACTS = {
     "num_processes": "num_processes", "world_size": "num_processes", "process_index": "rank",
     "local_process_index": "local_rank", "n_gpu": "n_gpu", "is_deepspeed_enabled": "deepspeed",
     "is_fsdp_enabled": "fsdp", "device": "device", "parallel_mode": "parallel_mode",
+    "deepspeed_plugin": "deepspeed_plugin",
 }  # fmt: skip
 _RUN_OBJECTS = frozenset({"num_processes", "is_deepspeed_enabled", "is_fsdp_enabled"})
+_PLUGIN = Term("fact", "deepspeed_plugin")
 _TYPES = frozenset(
     {"str", "int", "float", "bool", "list", "dict", "tuple", "set", "type", "object", "complex", "bytes"}
 )
@@ -37,6 +40,10 @@ def read_attribute(value: Term, name: str, frame: Frame) -> Term:
         return read_setting(machine, f"{value.parts[0]}.{name}")
     if name in _RUN_OBJECTS:
         return Term("fact", _RUN_FACTS[name])
+    if value == _PLUGIN and name == "zero_stage":
+        return Term("fact", name)
+    if is_changed(value, machine):
+        return changed(value)
     if is_const(value) and name == "value":
         return value  # a member of an enum stands for its value
     return operation("attribute", value, names=(name,))

@@ -30,7 +30,8 @@ class Program(NamedTuple):
     star at the end of the module for all that begin so. `owner` is the name by which it is asked, "" for that of
     the module. `assumed`: parameters and attributes that the caller decides, as expressions over `config`.
     `hidden`: keys of a model that no file has.
-    `parsed`: of a function, what makes the dataclasses that it looks at, and the list of these classes.
+    `parsed`: of a function, what makes the dataclasses that it looks at, and the list of these classes. `is_flat`: no
+    setting holds others, neither its own nor those of the classes of the package.
     """
 
     place: str
@@ -38,6 +39,7 @@ class Program(NamedTuple):
     assumed: tuple[tuple[str, str], ...] = ()
     hidden: tuple[str, ...] = ()
     parsed: tuple[str, str] | None = None
+    is_flat: bool = False
 
 
 def facts_of_program(sources: Sources, program: Program) -> list[tuple[str, str, list[Found]]]:
@@ -68,10 +70,9 @@ def _facts(sources: Sources, source: Source, name: str, program: Program) -> lis
     if not name:
         _run_main(source, frame, root)
     elif name in source.functions:
-        given = {"config": root, **terms}
-        call_function(
-            machine.function(Closure(source.name, source.functions[name], None, None), None), [], given, frame
-        )
+        function = source.functions[name]
+        given = {**{each.arg: root for each in function.args.args[:1]}, "config": root, **terms}
+        call_function(machine.function(Closure(source.name, function, None, None), None), [], given, frame)
     elif name in source.classes:
         cls = source.classes[name]
         machine.classes[TRAINER] = cls

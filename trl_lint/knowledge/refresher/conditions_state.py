@@ -65,6 +65,7 @@ class Machine:
         self.ran: set[str] = set()  # objects whose base from another package has run
         self.before: dict[str, Term] = {}
         self.bases: dict[str, None] = {}
+        self.changed: set[Term] = set()  # arguments of a trainer of which attributes were set
 
     def function(self, closure: Closure, bound: Term | None) -> Term:
         owner = closure.owner.reference if closure.owner is not None else closure.module

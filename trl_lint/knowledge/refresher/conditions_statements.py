@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from trl_lint.knowledge.refresher.conditions_expressions import evaluate, sentence_of, truth
 from trl_lint.knowledge.refresher.conditions_loops import attempt, catch, loop, written
+from trl_lint.knowledge.refresher.conditions_made import note_change
 from trl_lint.knowledge.refresher.conditions_objects import initial
 from trl_lint.knowledge.refresher.conditions_raw import is_data, spoil_fields, store_key
 from trl_lint.knowledge.refresher.conditions_state import CONFIG, DEEPEST, Frame, merge_heaps, merge_names
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.refresher.conditions_state import Heap
 
 End = Literal["goes on", "returns", "raises"]
+# What changes how many items a list or a dict has, and which.
+_GROWING = frozenset({"append", "extend", "insert", "pop", "popitem", "remove", "clear", "update", "setdefault", "add"})
 _HARMLESS = frozenset({"debug", "info", "get", "add_callback", "warning_advice"})
 
 
@@ -243,7 +246,7 @@ def store(target: ast.expr, value: Term, frame: Frame) -> None:
             frame.machine.heap[owner.parts[0], target.attr] = value
         elif owner.operator == "field" and frame.machine.has_blocks:
             frame.machine.heap[CONFIG, f"{owner.parts[0]}.{target.attr}"] = value
-        else:
+        elif not _is_given(target.value, frame):
             _spoil(target.value, "an object changed in place", frame)
     elif isinstance(target, ast.Subscript):
         _store_item(target, value, frame)
@@ -252,6 +255,16 @@ def store(target: ast.expr, value: Term, frame: Frame) -> None:
         for number, item in enumerate(target.elts):
             known = parts[number] if len(parts) == len(target.elts) else unknown("unpacking")
             store(item.value if isinstance(item, ast.Starred) else item, known, frame)
+
+
+def _is_given(place: ast.expr, frame: Frame) -> bool:
+    """Whether what an attribute is set on is (an attribute of) an argument of a trainer; then it is noted.
+
+    The argument itself stays what it was: of its class, None or not.
+    """
+    while isinstance(place, ast.Attribute):
+        place = place.value
+    return isinstance(place, ast.Name) and note_change(evaluate(place, frame), frame.machine)
 
 
 def _store_item(target: ast.Subscript, value: Term, frame: Frame) -> None:
@@ -304,6 +317,7 @@ def _is_attribute_of_object(place: ast.expr, frame: Frame) -> bool:
 
 
 def _expression(node: ast.expr, frame: Frame) -> None:
+    machine = frame.machine
     evaluate(node, frame)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in _HARMLESS:
         owner = node.func.value
@@ -311,5 +325,9 @@ def _expression(node: ast.expr, frame: Frame) -> None:
             return
         if isinstance(owner, (ast.Name, ast.Attribute, ast.Subscript)):
             held = evaluate(owner, frame)
-            if held.operator not in ("object", "module", "class", "function", "arg", "unknown"):
+            is_grown = node.func.attr in _GROWING
+            if held.operator == "if" and not is_grown and isinstance(owner, ast.Name) and note_change(held, machine):
+                return
+            is_kept = held.operator in ("object", "module", "class", "function")
+            if not is_kept and (is_grown or held.operator not in ("arg", "unknown")):
                 _spoil(owner, "a dict or list changed in place", frame)

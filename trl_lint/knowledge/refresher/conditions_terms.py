@@ -51,6 +51,11 @@ def unknown(reason: str) -> Term:
     return Term("unknown", reason)
 
 
+def lost(term: Term) -> Term:
+    """What is not known of something that is made of what is not known: it has no class any more."""
+    return unknown(term.parts[0])
+
+
 TRUE, FALSE, NONE = const(True), const(False), const(None)
 # Values that are no expression: they can be called or looked into, and nothing else can be said with them.
 OBJECTS = frozenset({"object", "class", "union", "function", "module"})
@@ -171,7 +176,7 @@ def choice(condition: Term, first: Term, second: Term) -> Term:
 def compare(operator: str, left: Term, right: Term) -> Term:
     for side in (left, right):
         if side.operator == "unknown":
-            return side
+            return lost(side)
     if operator in ("is", "is not") and right == NONE:
         if left == NONE:
             return const(operator == "is")
@@ -218,7 +223,7 @@ def operation(operator: str, *terms: Term, names: tuple[str, ...] = ()) -> Term:
     """A term over others; what holds an object or what is unknown without condition is unknown."""
     for term in terms:
         if term.operator == "unknown":
-            return term
+            return lost(term)
         if term.operator in NO_VALUES:
             return unknown("an object as a value")
     return bounded(Term(operator, *names, *terms))
