@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 from packaging.version import Version
 
@@ -13,6 +14,7 @@ from trl_lint.knowledge.condition_language import UNKNOWN, Block, truth_of
 from trl_lint.knowledge.condition_names import deciding, words_in
 from trl_lint.knowledge.condition_sentences import filled_in
 from trl_lint.knowledge.conditions import Condition, is_recorded, releases_of
+from trl_lint.knowledge.configs import value_rows
 from trl_lint.project.documents import Document
 from trl_lint.sources.nodes import Entry, Scalar, find_entry
 
@@ -58,9 +60,17 @@ def _refused(document: Document, least: int) -> Iterator[Problem]:
             if (len(keys) > 1) is (least == 2):
                 found.setdefault(tuple(keys), {}).update(dict.fromkeys(versions, condition))
         for names, said in found.items():
+            if set(names) <= _rows():
+                continue
             entries = [entry for key in names if (entry := find_entry(root, key)) is not None]
             if entries:
                 yield _problem(document, said, world, entries)
+
+
+@cache
+def _rows() -> frozenset[str]:
+    """The keys of which a row written by hand says more."""
+    return frozenset(row.key for row in value_rows("deepspeed"))
 
 
 def _block_at(whole: Block, path: str, absent: Mapping[str, object]) -> Block | None:
