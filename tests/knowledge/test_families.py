@@ -303,9 +303,8 @@ def test_every_form_of_a_program_has_a_command(family: Family):
     for program in family.program:
         forms = [" ".join((program.command, *program.words)), *(f"-m {module}" for module in program.modules)]
         forms += [f"{program.command} {one}" for server in program.server for one in server.subcommands]
-        forms += [
-            option for option in (program.accelerate_config, program.deepspeed_config, program.processes) if option
-        ]
+        forms += [option for option in (program.accelerate_config, program.deepspeed_config) if option]
+        forms += program.ranks.variables if program.ranks is not None else ()
         assert [form for form in forms if not any(form in text for text in texts)] == []
     assert [name for name in family.modules if not any(f"-m {name}" in text for text in texts)] == []
     silent = [command for name, command in values(COMMANDS) if name == family.name and "program" not in command]

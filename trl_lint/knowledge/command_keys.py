@@ -16,7 +16,7 @@ from trl_lint.knowledge.api import facts, signature
 from trl_lint.knowledge.conditions import conditions_of
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.names import definition
-from trl_lint.missing import Missing
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.records import NamedTuple
 
 _MARKS = ("@", "!", ".")  # facts that are no fields
@@ -66,8 +66,30 @@ def keys_with(package: str, command: str, plugins: tuple[str, ...], version: str
     return keys and joined([keys, *(plugin_keys(package, plugin, version) for plugin in plugins)])
 
 
+@lru_cache(maxsize=512)
+def default_of(package: str, command: str, name: str, version: str) -> str | Missing | None:
+    """The default of a key of a command as the histories spell it, of the first class that has it; ABSENT if none has.
+
+    UNKNOWN where several of its classes have one and they differ, None where it has none.
+    """
+    at = positions(package).get(version, 0)
+    found: set[str | None] = set()
+    for reference in _references_of(package, command, version):
+        known = None if reference.startswith("transformers") else definition(reference, at)
+        values = {} if known is None else known.values(at)
+        if name in values:
+            found.add(values[name] or None)
+    return found.pop() if len(found) == 1 else UNKNOWN if found else ABSENT
+
+
 def classes_of(package: str, command: str, version: str) -> tuple[str, ...]:
     """The names of the package's classes whose fields are the keys of a command, with their bases; none if unknown."""
+    return tuple(dict.fromkeys(name.rpartition(":")[2] for name in _references_of(package, command, version)))
+
+
+@lru_cache(maxsize=256)
+def _references_of(package: str, command: str, version: str) -> tuple[str, ...]:
+    """The classes whose fields are the keys of a command, with their bases, as the histories name them."""
     found = facts(package, f"command {command}", version)
     waiting = [] if isinstance(found, Missing) else found["@classes"].split()
     at = positions(package).get(version, 0)
@@ -79,7 +101,7 @@ def classes_of(package: str, command: str, version: str) -> tuple[str, ...]:
         )
         seen[reference] = None
         waiting += known.values(at).get("@bases", "").split() if known is not None else []
-    return tuple(dict.fromkeys(reference.rpartition(":")[2] for reference in seen))
+    return tuple(seen)
 
 
 @lru_cache(maxsize=256)

@@ -37,6 +37,28 @@ class Server(NamedTuple):
     reads_configs: bool = False
 
 
+class Ranks(NamedTuple):
+    """What says how many processes a program starts by itself.
+
+    `processes`, `machines`: the variables with the processes on a machine and the number of machines; without either
+    there is one process, or one for each visible GPU if there is a `switch`. `subcommands`: those that start several.
+    `switch`: the variable that asks for them; without it they start where more than one GPU is visible. `unless`:
+    variables with which all is different. `in_configs`: whether a config file that a command is given may set the
+    variables.
+    """
+
+    processes: str
+    machines: str
+    subcommands: tuple[str, ...]
+    switch: str = ""
+    unless: tuple[str, ...] = ()
+    in_configs: bool = False
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(filter(None, (self.processes, self.machines, self.switch)))
+
+
 class Program(NamedTuple):
     """A command that starts training or serving.
 
@@ -48,7 +70,7 @@ class Program(NamedTuple):
     `needle`       the word that every file with such a command has; the command itself if not given
     `common`       whether the needle is a word of other texts too, so that it counts only with a blank or quote behind
     `serves_only`  whether it trains nothing
-    `processes`    the variable that says how many processes start on a machine
+    `ranks`        what says how many processes it starts by itself
     `hides_gpus`   whether it hides the GPUs on which no process of it runs
     `accelerate_config`, `deepspeed_config`  its own options that name such a file
     """
@@ -61,7 +83,7 @@ class Program(NamedTuple):
     needle: str = ""
     common: bool = False
     serves_only: bool = False
-    processes: str = ""
+    ranks: Ranks | None = None
     hides_gpus: bool = False
     accelerate_config: str = ""
     deepspeed_config: str = ""
@@ -294,8 +316,9 @@ def placing_packages() -> frozenset[str]:
 
 @cache
 def process_variables() -> tuple[str, ...]:
-    """The environment variables that say how many processes start."""
-    return tuple(program.processes for program in programs().values() if program.processes)
+    """The environment variables that say how many processes start, and on how many machines."""
+    known = (program.ranks.variables for program in programs().values() if program.ranks is not None)
+    return tuple(dict.fromkeys(name for names in known for name in names))
 
 
 def read_family(name: str, data: bytes) -> Family:

@@ -6,8 +6,10 @@ import os.path
 import re
 from typing import TYPE_CHECKING
 
+from trl_lint import budget
 from trl_lint.project.launch import Launch, Variables
 from trl_lint.project.launchers import (
+    CONTAINERS,
     PYTHON,
     PYTHON_WITH_VALUE,
     Peeled,
@@ -24,11 +26,19 @@ if TYPE_CHECKING:
     from trl_lint.sources.shell import Command, Word
 
 
+_MOST_OUTER = 200  # words around each of the commands in one text: they are read for each of these
+
+
 def launch_of(command: Command, source: Source) -> Launch | None:
     """The launch a command is, None if it starts no Python program."""
     peeled = peel(command.words)
     if peeled is None or peeled.program >= len(command.words):
         return None
+    if not CONTAINERS.isdisjoint(peeled.wrappers):
+        from copy import copy
+
+        command = copy(command)
+        command.directory = None  # that of the container
     words = command.words
     index = peeled.program
     name = basename(words[index])
@@ -49,21 +59,24 @@ def launch_of(command: Command, source: Source) -> Launch | None:
         launch = None
     if launch is None:
         return None
-    launch.wrappers = (*_outer_programs(command), *peeled.wrappers)
+    outer = command.outer[:_MOST_OUTER]
+    if len(command.outer) > _MOST_OUTER:
+        budget.note(source.path, f"of a command around others, the words behind the first {_MOST_OUTER} were not read")
+    launch.wrappers = (*_outer_programs(outer), *peeled.wrappers)
     launch.env = _environment(command, peeled)
-    _read_gpus(launch)
+    _read_gpus(launch, outer)
     _resolve(launch)
     return launch
 
 
-def _outer_programs(command: Command) -> tuple[str, ...]:
+def _outer_programs(outer: tuple[Word, ...]) -> tuple[str, ...]:
     """The programs around a command in quotes: `srun -n 1 bash -c "…"` -> srun, bash."""
-    if not command.outer:
+    if not outer:
         return ()
-    peeled = peel(command.outer)
-    if peeled is None:
-        return tuple(basename(word) for word in command.outer[:1])
-    return (*peeled.wrappers, basename(command.outer[peeled.program]))
+    peeled = peel(outer)
+    if peeled is None or peeled.program >= len(outer):
+        return tuple(basename(word) for word in outer[:1])
+    return (*peeled.wrappers, basename(outer[peeled.program]))
 
 
 def _python(command: Command, source: Source, index: int) -> Launch | None:
@@ -221,7 +234,7 @@ def gpu_ids(text: str) -> tuple[str, ...] | None:
     return tuple(ids) if len(set(ids)) == len(ids) else None
 
 
-def _read_gpus(launch: Launch) -> None:
+def _read_gpus(launch: Launch, outer: tuple[Word, ...]) -> None:
     word = launch.env.get("CUDA_VISIBLE_DEVICES")
     if launch.launcher == "accelerate" and (given := launch.options.get("--gpu_ids")) is not None:
         if given.text == "all":
@@ -239,6 +252,19 @@ def _read_gpus(launch: Launch) -> None:
     if word is not None and word.text is not None:
         launch.visible_gpus = gpu_ids(word.text)
         launch.visible_word = word
+    elif word is None and not CONTAINERS.isdisjoint(launch.wrappers):
+        _read_container(launch, outer)
+
+
+def _read_container(launch: Launch, outer: tuple[Word, ...]) -> None:
+    from itertools import takewhile
+
+    from trl_lint.project.containers import gpus_of_container
+
+    front = takewhile(lambda word: word is not launch.launcher_word, launch.command.words)
+    found = gpus_of_container((*outer, *front))
+    if found is not None:
+        launch.visible_gpus, launch.visible_word = found
 
 
 def _resolve(launch: Launch) -> None:

@@ -41,11 +41,30 @@ _CONTAINER = Wrapper(
     ("exec|run",), names("-B --bind --env --env-file -H --home --pwd --workdir -W --overlay --mount --network"), 1
 )
 
+CONTAINERS = frozenset({"docker", "nvidia-docker", "podman"})
+# docker/cli, cli/command/container/opts.go; podman takes the same.
+_DOCKER = Wrapper(
+    ("run",),
+    names(
+        "-a -c -e -h -l -m -p -u -v -w --add-host --annotation --attach --blkio-weight --cap-add --cap-drop"
+        " --cgroup-parent --cgroupns --cidfile --cpu-period --cpu-quota --cpu-shares --cpus --cpuset-cpus --cpuset-mems"
+        " --detach-keys --device --device-cgroup-rule --dns --dns-option --dns-search --domainname --entrypoint --env"
+        " --env-file --expose --gpus --group-add --health-cmd --health-interval --health-retries --health-timeout"
+        " --hostname --ip --ip6 --ipc --label --label-file --link --log-driver --log-opt --mac-address --memory"
+        " --memory-reservation --memory-swap --memory-swappiness --mount --name --net --network --network-alias"
+        " --oom-score-adj --pid --pids-limit --platform --publish --pull --restart --runtime --security-opt --shm-size"
+        " --stop-signal --stop-timeout --storage-opt --sysctl --tmpfs --ulimit --user --userns --uts --volume"
+        " --volume-driver --volumes-from --workdir"
+    ),
+    1,
+)
+
 WRAPPERS: dict[str, Wrapper] = {
     "apptainer": _CONTAINER,
     "command": Wrapper(),
     "conda": Wrapper(("run",), names("-n --name -p --prefix --cwd")),
     "exec": Wrapper((), names("-a")),
+    "docker": _DOCKER,
     "env": Wrapper((), names("-u --unset -C --chdir")),
     "ionice": Wrapper((), names("-c --class -n --classdata")),
     "mamba": Wrapper(("run",), names("-n --name -p --prefix --cwd")),
@@ -54,11 +73,13 @@ WRAPPERS: dict[str, Wrapper] = {
     "mpirun": Wrapper((), _MPI),
     "nice": Wrapper((), names("-n --adjustment")),
     "nohup": Wrapper(),
+    "nvidia-docker": _DOCKER,
     "nsys": Wrapper(("profile",), names("-o --output -t --trace -w -c -y -d")),
     "numactl": Wrapper((), names("-C --physcpubind -N --cpunodebind -m --membind -i --interleave -p --preferred")),
     "pdm": Wrapper(("run",)),
     "pipenv": Wrapper(("run",)),
     "pixi": Wrapper(("run",), names("-e --environment --manifest-path")),
+    "podman": _DOCKER,
     "poetry": Wrapper(("run",)),
     "ray": Wrapper(("job", "submit"), separator=True),
     "setsid": Wrapper(),
@@ -138,11 +159,15 @@ def peel(words: Sequence[Word]) -> Peeled | None:
         if wrapper is None:
             return Peeled(index, tuple(wrappers), tuple(assignments), clean)
         wrappers.append(name)
-        clean = clean or name in ("sudo", "ray")
+        clean = clean or name in ("sudo", "ray") or wrapper is _DOCKER
         index += 1 + len(wrapper.subcommand)
         skipped = wrapper.arguments
         while index < len(words):
+            if wrapper.arguments and not skipped:
+                break  # its own options end before its argument does
             text = words[index].text
+            if wrapper is _DOCKER and text is not None and text.startswith("--entrypoint"):
+                return None
             if wrapper.separator:
                 index += 1
                 if text == "--":
@@ -159,6 +184,8 @@ def peel(words: Sequence[Word]) -> Peeled | None:
                 break
             elif text.startswith("-") and len(text) > 1:
                 clean = clean or (name == "env" and text in ("-i", "-", "--ignore-environment"))
+                if wrapper is _DOCKER and text in ("-e", "--env") and index + 1 < len(words):
+                    assignments += _given_by_name(words[index + 1])
                 index += 1 + (text in wrapper.with_value) + (text in _TWO_VALUES)
             elif name in ("env", "sudo") and re.match(r"[A-Za-z_]\w*=", text):
                 assignments.append(_assignment(words[index]))
@@ -178,6 +205,14 @@ def _wrapper(words: Sequence[Word], index: int, name: str) -> Wrapper | None:
     following = [word.text for word in words[index + 1 : index + 1 + len(wrapper.subcommand)]]
     matches = [text in names.split("|") for text, names in zip(following, wrapper.subcommand, strict=False)]
     return wrapper if all(matches) and len(matches) == len(wrapper.subcommand) else None
+
+
+def _given_by_name(word: Word) -> list[tuple[str, Word]]:
+    """What `-e NAME=value` sets in a container. `-e NAME` hands on what nobody knows here."""
+    name = (word.text if word.text is not None else word.raw).partition("=")[0].strip("\"'")
+    if not name.isidentifier():
+        return []
+    return [_assignment(word) if word.text is not None and "=" in word.text else (name, word._replace(text=None))]
 
 
 def _assignment(word: Word) -> tuple[str, Word]:

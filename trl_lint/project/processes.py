@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
-from trl_lint.project.effective import Setting, of_document, of_flag
+from trl_lint.project.effective import Setting, as_bool, of_document, of_flag
+from trl_lint.project.launch import Variables
 from trl_lint.project.runs import Run
 from trl_lint.sources.shell import Word
 from trl_lint.words import read_count
+
+if TYPE_CHECKING:
+    from trl_lint.knowledge.families import Ranks
 
 # One command of these may start many.
 _MULTIPLIERS = frozenset({"srun", "mpirun", "mpiexec", "ray"})
@@ -27,8 +33,9 @@ def read_processes(run: Run) -> Setting | Missing:
     if launcher == "python":
         return _of_python(run)
     program = run.launch.program
-    word = run.launch.env.get(program.processes) if program is not None and program.processes else None
-    return _setting(word, run) if word is not None else UNKNOWN
+    if program is None or program.ranks is None or run.launch.subcommand not in program.ranks.subcommands:
+        return UNKNOWN
+    return _of_variables(run, program.ranks)
 
 
 def _of_accelerate(run: Run) -> Setting | Missing:
@@ -104,6 +111,41 @@ def _of_python(run: Run) -> Setting | Missing:
     if not _MULTIPLIERS.isdisjoint(launch.wrappers) or "WORLD_SIZE" in launch.env:
         return UNKNOWN
     return Setting(1, "launcher", launch.source.location(launch.launcher_word.start, launch.launcher_word.end))
+
+
+def _of_variables(run: Run, ranks: Ranks) -> Setting | Missing:
+    """`NPROC_PER_NODE=4 NNODES=2` before a program that starts torchrun with them."""
+    launch = run.launch
+    named = set(launch.env.names())
+    given = named & set(ranks.variables)
+    if not named.isdisjoint(ranks.unless) or not _MULTIPLIERS.isdisjoint(launch.wrappers):
+        return UNKNOWN
+    if ranks.in_configs and len(given) < len(ranks.variables) and run.link("recipe") is not None:
+        return UNKNOWN
+    place = launch.source.location(launch.launcher_word.start, launch.launcher_word.end)
+    machines = read_count(launch.env[ranks.machines].text) if ranks.machines in given else 1
+    visible = len(launch.visible_gpus) if launch.visible_gpus else None
+    if ranks.switch and not _is_on(ranks.switch, launch.env):
+        if visible is None or ranks.switch in given:
+            return UNKNOWN
+        if visible == 1:
+            return Setting(1, "launcher", place)
+    if ranks.processes in given:
+        said = _setting(launch.env[ranks.processes], run)
+    elif ranks.switch:
+        said = Setting(UNKNOWN if visible is None else visible, "launcher", place)
+    elif not given and launch.visible_word is None:
+        return UNKNOWN  # they are often set for all that a machine runs
+    else:
+        said = Setting(1, "launcher", place)
+    if said.integer is None or machines is None:
+        return said._replace(value=UNKNOWN)
+    return said._replace(value=said.integer * machines)
+
+
+def _is_on(variable: str, env: Variables) -> bool:
+    word = env.get(variable)
+    return word is not None and as_bool(word.text or "") is True
 
 
 def _setting(word: Word, run: Run) -> Setting:

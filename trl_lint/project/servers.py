@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project.effective import Setting, of_flag
+from trl_lint.project.launchers import CONTAINERS
 from trl_lint.project.runs import Run, runs_in
 from trl_lint.records import NamedTuple
 from trl_lint.words import read_count
@@ -12,7 +13,7 @@ from trl_lint.words import read_count
 _SIZES = (("tensor_parallel_size", "-tp"), ("data_parallel_size", "-dp"))
 _PORT = 8000
 # They put one of the two on another machine.
-_ELSEWHERE = frozenset({"srun", "ssh", "mpirun", "mpiexec", "ray", "docker", "apptainer", "singularity", "kubectl"})
+_ELSEWHERE = CONTAINERS | {"srun", "ssh", "mpirun", "mpiexec", "ray", "apptainer", "singularity", "kubectl"}
 
 
 class Server(NamedTuple):
@@ -105,6 +106,9 @@ def machines_of(run: Run) -> int | None:
         word = launch.options.get(option)
         if word is not None:
             return read_count(word.text)
+    ranks = launch.program.ranks if launch.program is not None else None
+    if ranks is not None and ranks.machines in set(launch.env.names()):
+        return read_count(launch.env[ranks.machines].text)
     if run.accelerate is not None:
         said = run.accelerate.value("num_machines")
         return said if isinstance(said, int) else 1 if said is None else None

@@ -22,6 +22,9 @@ _TRAIN = (
 )  # fmt: skip
 
 
+Reader = Callable[[str], "Setting | Missing"]
+
+
 class Fault(NamedTuple):
     """What the trainer refuses, the fields it comes from, and a word about where that is checked."""
 
@@ -51,19 +54,47 @@ class BatchNotDivisibleByGenerations(Rule):
             if not (found.raises and found.location in told):  # what has words needs none of Python's
                 yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
         yield from groups
+        yield from self._check_command(run)
+
+    def _check_command(self, run: Run) -> Iterator[Finding]:
+        """The same with the commands of a framework that takes flags."""
+        if run.config or run.launch.program is None:
+            return
+        from trl_lint.checks.algorithm._command_groups import sized_command
+
+        sized = sized_command(run, processes_of(run))
+        if sized is None:
+            return
+
+        def judged(version: str) -> tuple[Fault | None, Reader | None]:
+            rule = sized.rule(version)
+            if rule is None:
+                return None, None
+            read = sized.reader(rule, version)
+            return find_fault(rule, read, sized.processes, run), read
+
+        yield from self._finding(run, sized.arguments.package, judged)
 
     def _check_groups(self, run: Run) -> Iterator[Finding]:
         """Whole groups of generations, with the commands of TRL that check twice."""
         if run.config not in ("trl.GRPOConfig", "trl.RLOOConfig") or "trl" not in run.choices:
             return
-        chosen = run.choices["trl"]
-        faults = {version: self._fault(run, version) for version in chosen.releases}
+        yield from self._finding(run, "trl", lambda version: self._fault(run, version))
+
+    def _finding(
+        self, run: Run, package: str, judged: Callable[[str], tuple[Fault | None, Reader | None]]
+    ) -> Iterator[Finding]:
+        """What `judged` finds wrong in the releases of a package in use, with the places of what it read."""
+        chosen = run.choices[package]
+        faults = {version: judged(version) for version in chosen.releases}
         level = Level(self, run.launch.is_documentation)
-        verdict = judge_releases(chosen, lambda version: faults[version] is not None, level)
-        if verdict is None or (fault := faults[verdict.version]) is None:
+        verdict = judge_releases(chosen, lambda version: faults[version][0] is not None, level)
+        if verdict is None:
             return
-        versions = {**run.choices.newest(("trl", "transformers")), "trl": verdict.version}
-        said = [(name, found) for name in fault.fields if isinstance(found := run.effective(name, versions), Setting)]
+        fault, read = faults[verdict.version]
+        if fault is None or read is None:
+            return
+        said = [(name, found) for name in fault.fields if isinstance(found := read(name), Setting)]
         if isinstance(run.processes, Setting) and "processes" in fault.message:
             said.append(("processes", run.processes))
         place = place_of(run, said)
@@ -77,16 +108,16 @@ class BatchNotDivisibleByGenerations(Rule):
             related=(*related, run.launch.location._replace(message="the run"), *verdict.related),
         )
 
-    def _fault(self, run: Run, version: str) -> Fault | None:
+    def _fault(self, run: Run, version: str) -> tuple[Fault | None, Reader | None]:
         rule = group_rule(run.config, version)
         if rule is None or not uses_trainer(run, rule.trainer):
-            return None
+            return None, None
         versions = {**run.choices.newest(("trl", "transformers")), "trl": version}
 
         def read(name: str) -> Setting | Missing:
             return run.effective(name, versions)
 
-        return find_fault(rule, read, processes_of(run), run)
+        return find_fault(rule, read, processes_of(run), run), read
 
 
 def processes_of(run: Run) -> int | None:
@@ -94,14 +125,12 @@ def processes_of(run: Run) -> int | None:
     return run.processes.integer if isinstance(run.processes, Setting) else None
 
 
-def find_fault(
-    rule: GroupRule, read: Callable[[str], Setting | Missing], processes: int | None, run: Run
-) -> Fault | None:
+def find_fault(rule: GroupRule, read: Reader, processes: int | None, run: Run) -> Fault | None:
     """The first thing that the trainer of one release refuses, None if nothing does or a value is not known."""
     given = {name: integer(read(name)) for name in _TRAIN}
     if given["num_generations"] is None or UNKNOWN in given.values():
         return None
-    if _number(given, "num_generations") < 2 and rule.train != "none":
+    if _number(given, "num_generations") < 2 and rule.train != "none" and not rule.takes_one:
         return Fault("`num_generations` is below 2, which leaves nothing to compare in a group", ("num_generations",))
     if _both(given) and rule.excludes_both:
         names = ("generation_batch_size", "steps_per_generation")
@@ -141,9 +170,7 @@ def _train_fault(rule: GroupRule, given: dict[str, int | Missing | None], proces
     return Fault(f"{total} is no multiple of `num_generations` {generations}", tuple(names))
 
 
-def _eval_fault(
-    rule: GroupRule, read: Callable[[str], Setting | Missing], given: dict[str, int | Missing | None], processes: int
-) -> Fault | None:
+def _eval_fault(rule: GroupRule, read: Reader, given: dict[str, int | Missing | None], processes: int) -> Fault | None:
     if rule.eval == "none":
         return None
     strategy, batch = read("eval_strategy"), integer(read("per_device_eval_batch_size"))

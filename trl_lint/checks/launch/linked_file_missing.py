@@ -28,7 +28,7 @@ _WHAT = {"script": "script", "accelerate": "accelerate config", "recipe": "recip
 _LONG_NAME = 10
 _SUFFIXES = (".py", ".yaml", ".yml", ".json")
 # These run the program elsewhere, or from another folder.
-_MOVING = frozenset({"apptainer", "singularity", "ray", "ssh", "docker", "podman", "kubectl", "sudo"})
+_MOVING = frozenset({"apptainer", "singularity", "ray", "ssh", "docker", "nvidia-docker", "podman", "kubectl", "sudo"})
 _FOLDER_OPTIONS = (
     "--directory",
     "--project",

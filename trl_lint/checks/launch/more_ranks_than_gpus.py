@@ -65,7 +65,7 @@ class MoreRanksThanGpus(Rule):
             yield from self._check_sizes(run, server, room)
         elif run.framework == "verl":
             yield from self._check_ray(run, room)
-        elif program is not None and program.starts_programs and not program.hides_gpus:
+        elif program is not None and (program.starts_programs or program.ranks) and not program.hides_gpus:
             yield from self._check_training(run, room)
 
     def _check_server(self, run: Run, room: Room) -> Iterator[Finding]:

@@ -1,0 +1,66 @@
+"""Whole groups of generations in the batches of commands that take flags: `rules/semantics/groups.toml`."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+from trl_lint.checks.configs._command_keys import is_left_alone
+from trl_lint.knowledge.arithmetic import GroupRule, group_rule_of_command
+from trl_lint.knowledge.command_keys import default_of
+from trl_lint.knowledge.families import Arguments, arguments_of
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.project.effective import Setting, of_default, of_flag
+from trl_lint.project.runs import Run
+from trl_lint.records import NamedTuple
+
+_BATCH, _ACCUMULATION = "per_device_train_batch_size", "gradient_accumulation_steps"
+
+
+class Sized(NamedTuple):
+    """A run of a command, and whose releases say what its sizes have to be."""
+
+    run: Run
+    arguments: Arguments
+    command: str
+    processes: int
+
+    def rule(self, version: str) -> GroupRule | None:
+        """What a release asks of the sizes; None where the command does not train in groups."""
+        rule = group_rule_of_command(self.arguments.package, self.command, version)
+        for name, value in rule.method.items() if rule is not None else ():
+            said = self.read(rule, version, name)
+            if not isinstance(said, Setting) or said.value != value:
+                return None
+        return rule
+
+    def reader(self, rule: GroupRule, version: str) -> partial[Setting | Missing]:
+        return partial(self.read, rule, version)
+
+    def read(self, rule: GroupRule | None, version: str, name: str) -> Setting | Missing:
+        """An argument of the command in a release: its flag, else what the release makes of its absence."""
+        said = of_flag(self.run.launch, name)
+        if said is not ABSENT:
+            return said
+        text = default_of(self.arguments.package, self.command, name, version)
+        found = text if isinstance(text, Missing) else of_default(text)
+        if name == _ACCUMULATION and rule is not None and rule.fills:
+            batch = self.read(rule, version, _BATCH)
+            size = batch.integer if isinstance(batch, Setting) else None
+            return Setting(max(1, math.ceil(rule.fills / size / self.processes)), "default", None) if size else UNKNOWN
+        return found
+
+
+def sized_command(run: Run, processes: int | None) -> Sized | None:
+    """A run whose flags a table of groups may judge; None where its sizes may come from elsewhere."""
+    arguments, command = arguments_of(run.framework), run.launch.subcommand
+    if arguments is None or command is None or processes is None or run.launch.command.errors:
+        return None
+    if arguments.package not in run.choices or run.link("recipe") is not None:
+        return None
+    newest = run.choices[arguments.package].newest
+    if group_rule_of_command(arguments.package, arguments.keys_for(command), newest) is None:
+        return None
+    if is_left_alone(arguments, run.project):
+        return None
+    return Sized(run, arguments, arguments.keys_for(command), processes)
