@@ -3,8 +3,9 @@
 What it says of the configuration itself is recorded (`rules/conditions/verl.txt`). Read in the normalisation of
 verl/workers/fsdp_workers.py (0.3.0 to 0.7.1), where the number of processes is that of a device mesh, in its
 `_build_rollout` and that of engine_workers.py (0.8.0, 0.9.1), in verl/workers/rollout/vllm_rollout/vllm_rollout_spmd.py
-(0.3.0 to 0.6.1), and in verl/trainer/config/rollout/rollout.yaml, in the sources of every release at which it begins,
-changes or ends.
+(0.3.0 to 0.6.1), verl/workers/reward_manager/dapo.py (0.4.0 to 0.7.0), verl/workers/sharding_manager/fsdp_vllm.py
+(0.4.0 to 0.5.0), verl/utils/fsdp_utils.py (0.6.0 to 0.7.1), and in verl/trainer/config/rollout/rollout.yaml, in the
+sources of every release at which it begins, changes or ends.
 """
 
 from __future__ import annotations
@@ -123,6 +124,68 @@ def turns_without_a_mask(v: Values) -> str | None:
     )
 
 
+_ANSWERS = "reward_model.reward_kwargs"
+
+
+def _is_dapo(v: Values) -> bool:
+    """Whether the reward manager of DAPO is made with a buffer for answers that are too long."""
+    if v.text("reward_model.reward_manager") != "dapo" or not v.has(f"{_ANSWERS}.overlong_buffer_cfg"):
+        return False
+    # A null instead of the block switches it off.
+    return v.has(f"{_ANSWERS}.overlong_buffer_cfg.len") or v.has(f"{_ANSWERS}.overlong_buffer_cfg.enable")
+
+
+def buffer_without_length(v: Values) -> str | None:
+    """`DAPORewardManager.__init__` asks for it even where the buffer is not enabled."""
+    if not _is_dapo(v) or (v.has(f"{_ANSWERS}.max_resp_len") and v(f"{_ANSWERS}.max_resp_len") is not None):
+        return None
+    return (
+        f"the reward manager dapo with an `overlong_buffer_cfg` needs `{_ANSWERS}.max_resp_len` too, the length of the "
+        "longest answer: set it to `data.max_response_length`"
+    )
+
+
+def buffer_over_length(v: Values) -> str | None:
+    if not _is_dapo(v) or not v.has(f"{_ANSWERS}.max_resp_len"):
+        return None
+    length, buffer = v.number(f"{_ANSWERS}.max_resp_len"), v.number(f"{_ANSWERS}.overlong_buffer_cfg.len")
+    if length >= buffer:
+        return None
+    return f"`{_ANSWERS}.overlong_buffer_cfg.len` ({buffer}) is more than an answer can have (`max_resp_len`, {length})"
+
+
+_LORA = "actor_rollout_ref.model.lora_rank"
+# `LoRAConfig` of vLLM: up to 64 in the oldest releases, up to 512 later, and 1 in the newest.
+_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+
+
+def _is_lora_in_vllm(v: Values) -> bool:
+    return v.text(f"{_ROLLOUT}.name") == "vllm" and v.text(f"{_ACTOR}.strategy") in _FSDP and v.number(_LORA) > 0
+
+
+def layers_without_base_model(v: Values) -> str | None:
+    """`collect_lora_params`: "make sure base-model is preloaded in vllm"."""
+    if not v.flag(f"{_ROLLOUT}.layered_summon") or not _is_lora_in_vllm(v):
+        return None
+    if "dummy" not in (form := v.text(f"{_ROLLOUT}.load_format")):
+        return None
+    return (
+        f"`{_ROLLOUT}.layered_summon` hands over the adapter alone, and with `load_format` {form} vLLM has no base "
+        f"model to put it on: set `{_ROLLOUT}.load_format=safetensors`"
+    )
+
+
+def rank_that_vllm_refuses(v: Values) -> str | None:
+    """From 0.6.1 on `get_vllm_max_lora_rank` rounds it up."""
+    if not _is_lora_in_vllm(v) or (rank := v.number(_LORA)) in _RANKS:
+        return None
+    above = next((each for each in _RANKS if each > max(rank, 8)), 512)
+    return (
+        f"`{_LORA}` {rank} is none of the ranks that vLLM takes (8, 16, 32, 64, 128, 256, 320, 512), and verl does not "
+        f"round it up before 0.6.1: use {above}"
+    )
+
+
 # -- what goes on without what was asked for ------------------------------------------------------------------------
 
 
@@ -137,6 +200,8 @@ def turns_without_a_server(v: Values) -> str | None:
 
 _OLD_WORKER = Assertion(">=0.3.0.post1,<0.5.0", mini_batch_of_nothing)
 _OLD_WORKER_MICRO = Assertion(">=0.4.0,<0.5.0", mini_batch_over_micro_batches_of_a_gpu)
+
+_LAYERS = Assertion(">=0.4.0,<0.5.0", layers_without_base_model)
 
 # -- single values (TRL402) -----------------------------------------------------------------------------------------
 
@@ -160,5 +225,10 @@ ASSERTIONS = (
     Assertion(">=0.8.0", rollout_over_the_gpus),
     Assertion(">=0.3.0.post1,<0.7.0", longer_than_a_batch_of_tokens),
     Assertion(">=0.4.0,<0.5.0", turns_without_a_mask),
+    Assertion(">=0.4.0,<0.7.1", buffer_without_length),
+    Assertion(">=0.5.0,<0.7.1", buffer_over_length),
+    _LAYERS,
+    _in_old_worker(_LAYERS),
+    Assertion(">=0.4.0,<0.6.1", rank_that_vllm_refuses),
     Assertion(">=0.5.0,<0.7.0", turns_without_a_server, stops=False),
 )
