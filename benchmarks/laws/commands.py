@@ -249,6 +249,19 @@ def commands_of_verl(count: int) -> Files:
     return shell("export CUDA_VISIBLE_DEVICES=0\n" + lines(count, lambda i: f"{VERL} {flags} data.seed={i}"))
 
 
+@law(400)
+def commands_in_groups(count: int) -> Files:
+    command = lines(count, lambda i: f"NPROC_PER_NODE=4 swift rlhf --rlhf_type grpo --num_generations 7 --seed {i}")
+    return {"run.sh": f"export CUDA_VISIBLE_DEVICES=0\n{command}", "requirements.txt": "ms-swift==3.8.2\n"}
+
+
+@law(400)
+def commands_in_a_container(count: int) -> Files:
+    """Each inner command has all the words of the outer one around it."""
+    options = " ".join(f"-e A{i}={i}" for i in range(count))
+    return shell(f"docker run --gpus 1 {options} image bash -c '{lines(count, launch)}'\n")
+
+
 @law(1600)
 def flags_of_llamafactory(count: int) -> Files:
     flags = " ".join(f"--no_such_{i} 1" for i in range(count))
