@@ -13,12 +13,18 @@ from trl_lint.finding import Location
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
+from trl_lint.project.launchers import read_flags
 from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import Source
+from trl_lint.words import read_count
 
 # With one of these words in its file, a command may belong to a cluster that has other GPUs.
 _CLUSTER = ("ray start", "ray up", "ray job", "RAY_ADDRESS", "ray_address", "ray.init")
+# A cluster that this script does not start alone, or a GPU that another command adds to it.
+_ELSEWHERE = regex(r"ray up|RAY_ADDRESS|ray_address|ray\.init|\bssh\b|\bsrun\b")
+_LOCAL = regex(r"127\.0\.0\.1|localhost|0\.0\.0\.0")
 _GPUS, _MACHINES, _DEVICE = "trainer.n_gpus_per_node", "trainer.nnodes", "trainer.device"
 
 
@@ -32,7 +38,7 @@ class Wanted(NamedTuple):
 def wanted_gpus(run: Run) -> Wanted | None:
     """What all releases in use ask Ray for; None where that is not known, or is not for the machine of the command."""
     launch = run.launch
-    if "ray" in launch.wrappers or _names_cluster(launch.source, run.project):
+    if ("ray" in launch.wrappers or _names_cluster(launch.source, run.project)) and cluster_of(run) is None:
         return None
     verl = read_run(launch, run.project)
     if verl is None or "verl" not in verl.choices:
@@ -43,6 +49,42 @@ def wanted_gpus(run: Run) -> Wanted | None:
     words = [override.word for override in verl.overrides if override.key == _GPUS]
     places = tuple(launch.source.location(word.start, word.end, "said here") for word in words)
     return Wanted(number, places)
+
+
+def cluster_of(run: Run) -> tuple[int, Location] | None:
+    """The GPUs of the cluster that the script of a command starts for it, and where that is written.
+
+    That is its only `ray start`, with `--head` and a number; None where the command may go to another cluster.
+    """
+    launch = run.launch
+    started = _started_cluster(launch.source, run.project)
+    if started is None or started[1].end > launch.command.start:
+        return None
+    front = (word.text or word.raw for word in launch.command.words if word.start < launch.launcher_word.start)
+    addresses = [text for text in front if "://" in text or "ADDRESS" in text.upper()]
+    return started if all(text == "--address" or _LOCAL.search(text) for text in addresses) else None
+
+
+@per_project
+def _started_cluster(source: Source, project: Project) -> tuple[int, Location] | None:
+    if source.language != "shell" or source.text.count("ray start") != 1 or _ELSEWHERE.search(source.text):
+        return None
+    from trl_lint.sources.shell import commands
+
+    for command in commands(source):
+        texts = [word.text for word in command.words]
+        if texts[:2] != ["ray", "start"]:
+            continue
+        if command.outer or command.branch or "--head" not in texts or command.errors:
+            return None
+        given = read_flags(command.words).given
+        word = given.get("--num-gpus", given.get("--num_gpus"))
+        number = read_count(word.text) if word is not None else None
+        if word is None or number is None:
+            return None
+        gpus = "1 GPU" if number == 1 else f"{number} GPUs"
+        return number, source.location(word.start, word.end, f"the cluster of this script has {gpus}")
+    return None
 
 
 @per_project

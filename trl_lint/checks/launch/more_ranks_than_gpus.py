@@ -54,7 +54,7 @@ class MoreRanksThanGpus(Rule):
             )
 
     def _check_ranks(self, run: Run) -> Iterator[Finding]:
-        room = _room_of(run)
+        room = _cluster_of(run) or _room_of(run)
         if room is None:
             return
         program = run.launch.program
@@ -149,6 +149,16 @@ def _room_of(run: Run) -> Room | None:
     if is_submitted_with_gpus(launch.source.path, run.project):
         return None
     return Room(job.gpus, job.location.message, job.location, True)
+
+
+def _cluster_of(run: Run) -> Room | None:
+    """The cluster that the script of a run starts for it."""
+    if run.framework != "verl":
+        return None
+    from trl_lint.checks.launch._verl_gpus import cluster_of
+
+    found = cluster_of(run)
+    return Room(found[0], found[1].message, found[1]) if found is not None else None
 
 
 def _has_own_ids(run: Run) -> bool:
