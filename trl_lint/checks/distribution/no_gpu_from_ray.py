@@ -16,7 +16,7 @@ from trl_lint.checks.distribution._ray import (
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
-from trl_lint.missing import ABSENT
+from trl_lint.missing import ABSENT, Missing
 from trl_lint.project import Project
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
@@ -139,10 +139,13 @@ def _gpu_work(call: ast.Call, module: PythonModule) -> str:
     if name == "cuda" and not call.args and not call.keywords:
         return "`.cuda()`"
     if name == "to":
-        device = argument(call, "device", 0)
-        if isinstance(device, ast.Constant) and isinstance(device.value, str) and _CUDA.fullmatch(device.value):
-            return f"`.to({device.value!r})`".replace("'", '"')
-        return ""
+        return '`.to("cuda")`' if _is_cuda(argument(call, "device", 0)) else ""
+    if _is_cuda(argument(call, "device")) and any(
+        each.startswith("torch.") for each in module.names.origins(call.func)
+    ):
+        return '`device="cuda"`'
+    if name == "from_pretrained" and _is_cuda(argument(call, "device_map")):
+        return '`device_map="cuda"`'
     origins = module.names.origins(call.func) & _ENGINES
     if not origins:
         return ""
@@ -152,6 +155,10 @@ def _gpu_work(call: ast.Call, module: PythonModule) -> str:
         return f"`{engine}`" if is_plain else ""
     arguments = call if not min(origins).endswith("from_engine_args") else _engine_arguments(call, module)
     return f"`{engine}`" if arguments is not None and _is_one_rank(arguments) else ""
+
+
+def _is_cuda(device: ast.expr | Missing) -> bool:
+    return isinstance(device, ast.Constant) and isinstance(device.value, str) and bool(_CUDA.fullmatch(device.value))
 
 
 def _engine_arguments(call: ast.Call, module: PythonModule) -> ast.Call | None:
