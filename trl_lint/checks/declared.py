@@ -36,7 +36,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.distribution.integer_weights_under_fsdp': (815289427, (), {'code': 'TRL116', 'needles': (b'load_in_4bit', b'load_in_8bit'), 'skips_tests': True, 'imports': ('trl', 'transformers'), 'runs': True, 'launched': True}),
     'trl_lint.checks.distribution.loss_divided_twice': (3401398373, (), {'code': 'TRL111', 'triggers': ('.backward',), 'needles': (b'gradient_accumulation_steps',)}),
     'trl_lint.checks.distribution.module_of_prepared_model': (3991197866, ('trl_lint.regexes',), {'code': 'TRL114', 'needles': (b'.module',), 'skips_tests': True, 'imports': ('accelerate',)}),
-    'trl_lint.checks.distribution.no_gpu_from_ray': (3803849009, ('trl_lint.regexes',), {'code': 'TRL118', 'needles': (b'remote',), 'skips_tests': True, 'imports': ('ray',)}),
+    'trl_lint.checks.distribution.no_gpu_from_ray': (3694267229, ('trl_lint.regexes',), {'code': 'TRL118', 'needles': (b'remote',), 'skips_tests': True, 'imports': ('ray',)}),
     'trl_lint.checks.distribution.reference_copy_under_zero3': (3584955970, (), {'code': 'TRL117', 'needles': (b'create_reference_model',), 'skips_tests': True, 'imports': ('trl', 'transformers'), 'runs': True, 'launched': True}),
     'trl_lint.checks.distribution.reference_model_evaluation_mode': (2932606520, ('trl_lint.regexes',), {'code': 'TRL101', 'triggers': ('.prepare_model', '(evaluation_mode=)'), 'needles': (b'prepare_model',)}),
     'trl_lint.checks.distribution.reference_model_with_gradients': (4075334653, ('trl_lint.regexes',), {'code': 'TRL107', 'triggers': ('.backward', '.train'), 'needles': (b'.backward(',), 'skips_tests': True}),

@@ -26,6 +26,8 @@ from trl_lint.regexes import regex
 _HIDES = "<2.56.0"
 # Code that asks what there is, or chooses for itself, may do without a GPU.
 _ASKS = regex(r"is_available|device_count|VISIBLE_DEVICES|[\"']cpu[\"']|local_mode|has_gpu|use_gpu|no_cuda|use_cuda")
+# What runs in the process of the script, or has its GPUs by a variable.
+_SETS = regex(r"\blocal_mode\b|CUDA_VISIBLE_DEVICES")
 _ENGINES = frozenset(
     ("vllm.LLM", "vllm.LLMEngine.from_engine_args", "vllm.AsyncLLMEngine.from_engine_args", "sglang.Engine")
 )
@@ -48,7 +50,7 @@ class NoGpuFromRay(Rule):
         remotes = list(remotes_of(module))
         yield from self._beyond_cluster(module, remotes)
         bare = [each for each in remotes if each.gpus is ABSENT]
-        work = _work_in(module, {each.node: each for each in bare}) if bare else {}
+        work = _work_in(module, {each.node: each for each in bare}) if bare and not _SETS.search(module.text) else {}
         if not work:
             return
         verdict = judge_pins(project.environment(module.path), {"ray": _HIDES}, Level(self))
