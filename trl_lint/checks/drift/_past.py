@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from trl_lint.checks.drift._calls import accepts, parameter
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import ChangePoints, Lookup, intervals, points_of_parameter
-from trl_lint.knowledge.renames import is_same_value
 from trl_lint.records import NamedTuple
 
 
@@ -56,6 +55,8 @@ def read_past(dotted: str, name: str, newest: dict[str, str]) -> Past | None:
     last = parameter(dotted, name, {**newest, found.package: found.older}) if found.older else None
     if last is None or not last.deprecated:
         return Past(found, "", False)
+    from trl_lint.knowledge.renames import is_same_value
+
     return Past(found, last.successor, last.is_rename or is_same_value(dotted, name, last.successor))
 
 
