@@ -99,9 +99,11 @@ class _Diagnoser:
             best = self._best(cause)
             if best is not None:
                 (excluded if best.against else found).append((cause, best))
+        found = [one for one in found if not one[1].symptom.fallback] or found
         codes = [cause.code for cause, _ in found if cause.is_rule]
         diagnosed = [self._judge(cause, best, codes, order) for order, (cause, best) in enumerate(found)]
-        diagnosed += self._by_the_histories({one.code for one in diagnosed if one.rank[0] == 0})
+        told = self._by_the_histories({one.code for one in diagnosed if one.rank[0] == 0})
+        diagnosed = told if told and all(best.symptom.fallback for _, best in found) else [*diagnosed, *told]
         ranked = self._ranked(diagnosed)
         return Diagnosis(
             self.failure,
@@ -114,7 +116,9 @@ class _Diagnoser:
     def _best(self, cause: Cause) -> Match | None:
         """The symptom of a cause that fits best; one that something speaks against only if no other fits."""
         matches = [found for symptom in cause.symptoms if (found := match(symptom, self.context)) is not None]
-        matches.sort(key=lambda found: (bool(found.against), len(found.open), -found.weight))
+        matches.sort(
+            key=lambda one: (bool(one.against), len(one.open), -one.weight, one.symptom.likelihood == "possible")
+        )
         return matches[0] if matches else None
 
     def _judge(self, cause: Cause, best: Match, codes: list[str], order: int) -> Diagnosed:

@@ -29,7 +29,9 @@ _MISSING = regex(
     r"TypeError: (?:(?P<owner>\w+)\.)?__init__\(\) missing \d+ required (?:positional|keyword-only) arguments?:"
     r" (?P<keys>.+)"
 )
-_CANNOT_IMPORT = regex(r"cannot import name '?(?P<name>\w+)'? from '(?P<module>[\w.]+)'")
+_CANNOT_IMPORT = regex(
+    r"cannot import name '?(?P<name>\w+)'? from '(?P<module>[\w.]+)'(?: \((?P<place>[^()\n]{1,500})\))?"
+)
 _NO_MODULE = regex(r"No module named '(?P<module>[\w.]+)'")
 _NO_ATTRIBUTE = regex(r"AttributeError: (?:type object )?'(?P<owner>\w+)' (?:object )?has no attribute '(?P<key>\w+)'")
 _MODULE_WITHOUT = regex(r"AttributeError: module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'")
@@ -38,6 +40,13 @@ _POSITIONAL = regex(
     r" but (?P<given>\d+) were given"
 )
 _FAILED_IMPORT = regex(r"Failed to import (?P<package>\w+)(?:\.[\w.]*)? because of the following error")
+# What these packages lack is told by the message alone; `_OFTEN_HIDDEN` are names that projects give their own folders.
+_THIRD_PARTY = frozenset(
+    {*PACKAGES, "torch", "torchvision", "torchao", "triton", "numpy", "pandas", "pyarrow", "datasets", "tokenizers",
+     "huggingface_hub", "safetensors", "ray", "sglang", "xformers", "flash_attn", "bitsandbytes", "pydantic", "wandb",
+     "omegaconf", "hydra", "unsloth", "unsloth_zoo", "liger_kernel", "evaluate", "diffusers", "mistral_common"}
+)  # fmt: skip
+_OFTEN_HIDDEN = frozenset({"datasets", "wandb", "evaluate", "tokenizers", "trl", "verl", "openrlhf"})
 # Functions of libraries that hand a call on: the frame before them is the one that called.
 _FORWARDING = frozenset(
     {"wrapper", "wrapped", "wrapped_func", "wrapped_fn", "inner", "inner_f", "_inner_fn", "decorate_context",
@@ -63,7 +72,8 @@ class Drift(NamedTuple):
     """What was missing. `dated` has no spans where no recorded release ever had it.
 
     `caller` is the installed package whose frame raised, "" for code of the project and "?" where no frame tells.
-    `base`: the class is one that others are derived from; `is_guess`: only a name tells what was called.
+    `base`: the class is one that others are derived from; `is_guess`: only a name tells what was called. `is_told`: the
+    message itself says that the installed release has it not, whatever the histories have.
     """
 
     kind: str
@@ -71,6 +81,7 @@ class Drift(NamedTuple):
     caller: str
     base: bool = False
     is_guess: bool = False
+    is_told: bool = False
 
     @property
     def is_of_a_pair(self) -> bool:
@@ -82,7 +93,7 @@ class Drift(NamedTuple):
         """Whether who asked is known, or can hardly be another than the project."""
         is_known = self.caller != "?" or (self.dated.package == "trl" and not self.base)
         is_own = self.caller == self.dated.package and self.kind != "positional"
-        return bool(self.dated.spans) and is_known and not is_own and not self.is_guess
+        return (bool(self.dated.spans) or self.is_told) and is_known and not is_own and not self.is_guess
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -90,7 +101,9 @@ class Drift(NamedTuple):
         dated = self.dated
         first = f"The call is one of {self.caller}, not of the project"
         found = [first] if self.is_of_a_pair else []
-        if not dated.spans:
+        if self.is_told:
+            found += [capital(dated.what), _WHY["missing"]]
+        elif not dated.spans:
             found.append(f"{capital(dated.what).removesuffix(' in')} in no release of {dated.package} that was read")
         else:
             found.append(capital(dated.sentence))
@@ -154,12 +167,17 @@ def drift_of(failure: Failure) -> Drift | None:
         return _missing(match["owner"], re.findall(r"'(\w+)'", match["keys"]), failure)
     if match := _CANNOT_IMPORT.search(text):
         found = members.name_in(match["module"], match["name"])
+        if found is None and match["place"]:
+            return _told_by_the_message(match["module"], match["name"], match["place"], caller)
         return found and Drift("name", found, caller)
     if match := _NO_MODULE.search(text):
         found = members.module(match["module"])
-        return found and Drift("name", found, caller)
+        parent, _, name = match["module"].rpartition(".")
+        return Drift("name", found, caller) if found else _told_by_the_message(parent, name, "", caller)
     if match := _MODULE_WITHOUT.search(text):
         found = members.name_in(match["module"], match["name"])
+        if found is None and "partially initialized" not in text:
+            return _told_by_the_message(match["module"], match["name"], "", caller)
         return found and Drift("name", found, caller)
     if match := _NO_ATTRIBUTE.search(text):
         found = members.attribute(match["owner"], match["key"])
@@ -167,6 +185,20 @@ def drift_of(failure: Failure) -> Drift | None:
     if match := _POSITIONAL.search(text):
         return _too_many(match["owner"] or "", match["method"], int(match["given"]), failure)
     return None
+
+
+def _told_by_the_message(module: str, name: str, place: str, caller: str) -> Drift | None:
+    """A name that the message says an installed package has not. `place`: the file of the module, "" if unknown.
+
+    Of a compiled part that is missing, and of a folder of the project that may hide the package, nothing is told.
+    """
+    package = module.partition(".")[0]
+    is_installed = bool(_INSTALLED.search(place)) if place else package in _THIRD_PARTY
+    is_hidden = not place and package in _OFTEN_HIDDEN and caller in ("", "?")
+    if not is_installed or is_hidden or name.startswith("_"):
+        return None
+    what = f"the installed {package} has no `{name}` in {module}"
+    return Drift("name", Dated(package, what, ()), caller, is_told=True)
 
 
 def _of_a_constructor(owner: str | None, key: str, failure: Failure) -> Drift | None:

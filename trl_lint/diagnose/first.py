@@ -40,6 +40,11 @@ def first_failure(log: Log) -> Failure | None:
     first = chosen[0]
     if first.kind not in ("trace", "outside") and traces and _is_report_of(first, traces[0]):
         first = traces[0]
+    if first.kind == "words" and "command not found" in first.message and traces:
+        first = traces[0]  # the shell goes on
+    if first.kind == "trace" and not first.exception:
+        # A traceback that was cut off does not say what a scheduler says.
+        first = next((failure for failure in chosen if failure.kind == "outside"), first)
     if first.kind == "words" and _KILLED.search(first.text):
         # Who sent the signal says more than the line of a process that got it.
         first = next((failure for failure in chosen if failure.kind == "outside"), first)
@@ -82,7 +87,8 @@ def _same(failure: Failure) -> tuple[object, ...]:
 
 def _is_report_of(words: Failure, trace: Failure) -> bool:
     """Whether a line announces the traceback that follows at once, or repeats its message."""
-    return trace.number - words.number <= 40 or (bool(words.message) and words.message in trace.text)
+    is_near = trace.number - words.number <= 40 and words.exception in ("", trace.exception)
+    return is_near or (bool(words.message) and words.message in trace.text)
 
 
 def follows(failure: Failure) -> bool:

@@ -10,7 +10,7 @@ from trl_lint.regexes import regex
 # What kills from outside tells the cause even where the programs that died of it print tracebacks.
 _OUTSIDE = regex(
     r"""
-    ^(?:slurmstepd|srun|sbatch):[ ]error:[ ].*(?:CANCELLED[ ]AT|oom.kill|DUE[ ]TO|Out[ ]Of[ ]Memory
+    ^(?:slurmstepd|srun|sbatch):[ ]error:[ ].*(?:Task[ ]launch[ ]for|CANCELLED[ ]AT|oom.kill|DUE[ ]TO|Out[ ]Of[ ]Memory
         |Node[ ]failure|Unable[ ]to|Invalid|not[ ]available|execve\(\))
     | \bOOMKilled\b | The[ ]node[ ]was[ ]low[ ]on[ ]resource | [Mm]emory[ ]cgroup[ ]out[ ]of[ ]memory
     | Out[ ]of[ ]memory:[ ]Kill(?:ed)?[ ]process | oom-kill(?:er)?:
@@ -34,12 +34,13 @@ _ENDS = regex(
         (?:[ ]+\(core[ ]dumped\))?(?:[ ]+.{0,300})?)
     | (?P<fatal>Fatal[ ]Python[ ]error:.*)
     | (?P<pip>(?:ERROR:[ ])?(?:Cannot[ ]install[ ].{1,150}because.{1,150}conflicting|ResolutionImpossible.*
-        |Could[ ]not[ ]find[ ]a[ ]version[ ]that[ ]satisfies.*|No[ ]matching[ ]distribution[ ]found.*))
+        |Could[ ]not[ ]find[ ]a[ ]version[ ]that[ ]satisfies.*|No[ ]matching[ ]distribution[ ]found.*
+        |Failed[ ]building[ ]wheel[ ]for.*|Could[ ]not[ ]build[ ]wheels[ ]for.*))
     | (?P<uv>\s*(?:×|x)[ ]No[ ]solution[ ]found.*|error:[ ]Failed[ ]to[ ](?:build|download|fetch).*)
     | (?P<hydra>Could[ ]not[ ](?:override|append[ ]to[ ]config|delete[ ]from[ ]config).*|Missing[ ]mandatory[ ]value.*
         |In[ ]'[^']+':[ ]Could[ ]not[ ]find[ ].*|mismatched[ ]input[ ].*expecting.*|Error[ ]merging[ ]override.*
         |Cannot[ ]find[ ]primary[ ]config.*|Multiple[ ]values[ ]for[ ].*|You[ ]must[ ]specify[ ].*)
-    | (?P<terminate>terminate[ ]called[ ]after[ ]throwing.*|[ ]+what\(\):[ ]+.*)
+    | (?P<terminate>terminate[ ]called[ ]after[ ]throwing.*)
     | (?P<compiler>\S+:\d+:\d+:[ ]fatal[ ]error:[ ].*)
     | (?P<cudasetup>CUDA[ ]SETUP:[ ](?:Setup[ ]Failed|Required[ ]library[ ]version[ ]not[ ]found
         |CUDA[ ]detection[ ]failed|Something[ ]unexpected[ ]happened).*)
@@ -54,6 +55,10 @@ _REPORTS = regex(
     | NCCL[ ]WARN[ ](?:\[[^\]]{0,60}\][ ]|\S+[ ]:[ ]|\S+[ ])?(?:Duplicate[ ]GPU|Cuda[ ]failure|Connect[ ]to[ ]
         |Call[ ]to[ ]ibv_|Bootstrap[ ]Root|Could[ ]not[ ]find[ ]NET|Got[ ]completion[ ]|[Nn]o[ ]socket[ ]interface
         |Error[ ]while[ ]creating[ ]shared[ ]memory|Connection[ ]closed|Proxy[ ]Call[ ]to|Failed[ ]to[ ]execute)
+    | ^OMP:[ ]Error[ ]\#\d+
+    | ^Failed[ ]to[ ]initialize[ ]NVML: | could[ ]not[ ]select[ ]device[ ]driver
+    | Failed[ ]to[ ]connect[ ]to[ ]GCS | ^Memory[ ]on[ ]the[ ]node[ ]
+    | ^error:[ ]The[ ]actor[ ]is[ ]dead
     | [Aa]ddress[ ]already[ ]in[ ]use
     | error[ ]<class[ ]'pyarrow\.lib\.\w+'>:
     | failed[ ]\(exitcode:[ ]-\d+\)|exits[ ]with[ ]return[ ]code[ ]=[ ]-\d+
@@ -69,7 +74,7 @@ _RETRIES = regex(
     [Ss]erver[ ]is[ ]not[ ]up[ ]yet
     | thrown[ ]while[ ]requesting[ ](?:HEAD|GET)[ ]https?://
     | ^wandb:[ ]Network[ ]error
-    | Retrying[ ]in[ ].{0,20}\[Retry[ ]\d+/\d+\]
+    | ,[ ]but[ ]you[ ]have[ ].{1,80}[ ]which[ ]is[ ]incompatible
     """,
     re.VERBOSE,
 )
@@ -79,7 +84,8 @@ _SUMMARY = regex(r"FAILED \S{1,600} - (?P<type>[\w.]{0,200}(?:Error|Exception))(
 _WORDS = (
     "error: ", "OOMKilled", "low on resource", "ut of memory", "oom-kill", "NCCL WARN", "Xid", "device handle",
     "killed due", "Watchdog", "entire process", "already in use", "pyarrow", "exit", "Exit", "Signal ", "signal", "SIG",
-    "not up yet", "thrown while", "Network error", "Retrying",
+    "not up yet", "thrown while", "Network error", "to GCS", "on the node", "NVML", "device driver",
+    "OMP: Error", "incompatible",
 )  # fmt: skip
 
 Words = Literal["", "outside", "words", "hint"]

@@ -36,7 +36,7 @@ _PREFIX = regex(
     | \d{{4}}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)[ ]std(?:out|err)[ ][FP][ ]
     | \[{_LEVEL}\|[\w.]+:\d+\][ ][\d-]+[ ][\d:.,]+[ ]>>[ ]
     | (?P<level>{_LEVEL})[ ]\d\d-\d\d[ ]\d\d:\d\d:\d\d[ ](?:\[[\w./-]+:\d+\]|[\w./-]+:\d+\])[ ]?
-    | [IWEF]\d{{4}}[ ]\d\d:\d\d:\d\d\.\d+[ ]+(?:\d+[ ])?[\w./-]+:\d+\](?:[ ]\[\d+\])?[ ]?
+    | (?P<glog>[IWEF]\d{{4}})[ ]\d\d:\d\d:\d\d\.\d+[ ]+(?:\d+[ ])?[\w./-]+:\d+\](?:[ ]\[\d+\])?[ ]?
     | (?P<stamp>\[?(?:\d{{4}}[-/]\d\d[-/]\d\d|\d\d/\d\d/\d{{4}})[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?
         (?:[ ]?[-|:]?[ ]?\[?{_LEVEL}\]?[ ]?[-|:]?)?)[ ]?
     | \[\d\d:\d\d:\d\d(?:\.\d+)?\](?:[ ]{_LEVEL})?[ ]?
@@ -86,7 +86,7 @@ def read_line(text: str, number: int) -> Line:
         if found is not None:
             rank = int(found)
         stream = match["actor"] or match["raylet"] or match["container"] or stream
-        is_stamped = is_stamped or bool(match["level"] or match["stamp"])
+        is_stamped = is_stamped or bool(match["level"] or match["stamp"] or match["glog"])
         text = text[match.end() :]
     if rank is not None:
         stream = f"rank {rank} {stream}"

@@ -29,8 +29,8 @@ WORDS = (
     b"Traceback", b"rror", b"xception", b'  File "', b"ssert", b"illed", b"Signal ", b"CANCELLED", b"oom", b"bort",
     b"Segmentation", b"not found", b"No such", b"nan", b"arning", b"ersion", b"LLM engine", b"Could not", b"Cannot ",
     b"No solution", b"Xid", b"timeout", b"Duplicate", b"Successfully installed", b"exitcode", b"NCCL WARN",
-    b"already in use", b"return code", b"low on resource", b"CUDA SETUP", b"not up yet", b"SIGTERM", b"death signal",
-    b') File "',
+    b"already in use", b"return code", b"he node ", b"CUDA SETUP", b"not up yet", b"SIGTERM", b"death signal",
+    b') File "', b"to GCS", b"which is incompatible",
 )  # fmt: skip
 _STEPS = (b"'loss':", b'"loss":', b"step:")
 _ROOT_CAUSE = regex(r"Root Cause \(first observed failure\)")

@@ -31,9 +31,11 @@ _NAMED = regex(
     r"|Unavailable|Disconnect\w{0,60}|Refused|NotFound|Mismatch)(?:\([\w.]+\))?$"
 )
 _LOOSE = regex(
-    r"(?P<type>(?:[a-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Exit|Interrupt)|Exception(?=: ))(?:\([\w.]+\))?)"
-    r"(?:: (?P<message>.+)|:?$)"
+    r"(?P<type>(?:[a-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout)|Exception(?=: ))(?:\([\w.]+\))?)"
+    r"(?:: (?P<message>.+)|\(['\"](?P<shown>.+)['\"],?\)$|:?$)"
 )
+# What Colab makes of the path of a frame.
+_LINK = regex(r"\[([^\[\]]{1,500})\]\(https?://[^()\s]{1,500}\)")
 _NOISE = regex(
     r"\s*\d{1,3}%\||.*\d/\d+ \[\d\d:|wandb:|.*(?:it/s|s/it)\]|srun: |slurmstepd: |\[[WEIF]\d* |\{'|.*: FutureWarning:"
     r"|Sending process|/\S+\.py:\d+: \w*Warning|Exception ignored in|Sampling |Processed prompts|Loading |usage: "
@@ -74,17 +76,19 @@ class Tracer:
             text = self._unboxed(text)
         if self._lead is not None and (lead := self._lead.match(text)):
             text = text[lead.end() :]
+        if "](http" in text:
+            text = _LINK.sub(r"\1", text)
         header = _HEADER.search(text)
         if header is not None:
             before = text[: header.start()].strip(" ,:")
-            if before and not self._box:
-                self._lead = _lead(text[: header.start()])
+            if not self._box and (header.start() or self._lead is not None):
+                self._lead = _lead(text[: header.start()]) if header.start() else None
             self._begin(line, progress, bool(header["original"]))
             if self._part is not None and len(before) > _ANNOUNCED:
                 self._part.announced = before
             return True
         if self._state == "frames":
-            return self._in_frames(line, text)
+            return self._in_frames(line, text, progress)
         if self._state == "message":
             return self._in_message(line, text, progress)
         if self._state == "after":
@@ -135,7 +139,7 @@ class Tracer:
         if len(self._failure.parts) > 12:
             del self._failure.parts[6]
 
-    def _in_frames(self, line: Line, text: str) -> bool:
+    def _in_frames(self, line: Line, text: str, progress: int) -> bool:
         assert self._part is not None
         frame = _read_frame(self._half + text, line.number, self._box)
         self._half = text if self._box and frame is None and text[:1] == "/" else ""
@@ -163,6 +167,9 @@ class Tracer:
             self._state = "message"
             self._count = 0
             return True
+        if kind_of_words(text) == "outside":
+            self.close()
+            return self._outside(line, text, progress)
         self._count += 1
         if self._count > _MAX_NOISE:
             self.close()
@@ -219,13 +226,13 @@ class Tracer:
             self._failure = Failure(line.number, line.rank, line.stream, progress)
             self._is_stamped = line.is_stamped
             self._new_part(False)
-            return self._in_frames(line, text)
+            return self._in_frames(line, text, progress)
         kind: str = kind_of_words(text)
         named = None
         if not kind and (summary := read_summary(text)) is not None:
             kind, named = "hint", summary
         if not kind and (loose := _LOOSE.match(text)) is not None:
-            kind, named = "loose", (loose["type"], loose["message"] or "")
+            kind, named = "loose", (loose["type"], loose["message"] or loose["shown"] or "")
         if not kind:
             return False
         failure = Failure(line.number, line.rank, line.stream, progress)

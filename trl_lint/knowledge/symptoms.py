@@ -20,6 +20,7 @@ near        the finding must be in a function of the traceback
 proved      nothing but this cause prints the message: what is likely is called proved by the log
 settle      what would decide, where it is only likely or possible
 recorded    the group `owner` of the pattern must be a class that a recorded package has
+fallback    counts only where nothing else explains the failure
 example     a message as it is printed, `printed_by` the package that prints it; if its history is recorded, the tests
             look the message up there
 
@@ -57,6 +58,7 @@ class Symptom(NamedTuple):
     recorded: bool = False
     proved: bool = False
     settle: str = ""
+    fallback: bool = False
     example: str = ""
     printed_by: str = ""
 
