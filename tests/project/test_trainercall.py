@@ -19,6 +19,9 @@ FORMS: dict[str, tuple[str, list[str]]] = {
         "loader = AutoModelForCausalLM\nmodel = loader.from_pretrained('m')\nSFTTrainer(model)", [LOADS]
     ),
     "a name that is bound again": ("model = 'a'\nmodel = 'b'\nSFTTrainer(model)", ["literal='b'"]),
+    "a name that is declared": ("model = 'm'\nmodel: str\nSFTTrainer(model)", ["literal='m'"]),
+    "a name that is declared alone": ("model: str\nSFTTrainer(model)", ["unknown"]),
+    "a slice of what is no parser": ("model, tok = load()[:2]\nSFTTrainer(model)", ["unknown"]),
     "a branch": (
         "model = 'a'\nif flag:\n    model = 'b'\nSFTTrainer(model)",
         ["literal='a' if not flag", "literal='b' if flag"],
@@ -205,6 +208,20 @@ def test_items_of_a_list(tmp_path: Path) -> None:
 
 
 # -- trainers -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("part", "kind"), [("[:2]", "parsed"), ("", "parsed"), ("[1:3]", "unknown"), ("[:-1]", "unknown")]
+)
+def test_the_first_of_what_a_parser_gives(part: str, kind: str, tmp_path: Path) -> None:
+    parsed = "HfArgumentParser((A, SFTConfig)).parse_args_into_dataclasses(return_remaining_strings=True)"
+    script = f"a, args = {parsed}{part}\na: A\nargs: SFTConfig\nSFTTrainer('m', args=args)"
+    assert [made.kind for made in call_of(tmp_path, script).given("args")] == [kind]
+
+
+def test_a_list_that_a_loop_in_brackets_makes(tmp_path: Path) -> None:
+    (made,) = call_of(tmp_path, "SFTTrainer('m', train_dataset=[f(x) for x in rows])").given("train_dataset")
+    assert (made.kind, made.is_known, made.items()) == ("list", True, None)
 
 
 def test_a_class_of_the_project_that_hands_on_its_arguments(tmp_path: Path) -> None:

@@ -108,10 +108,15 @@ def _place(node: ast.AST) -> tuple[int, int]:
     return (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
 
 
+def _is_declared(parent: ast.AST) -> bool:
+    """Whether a name is given a type there (`args: TrainingArguments`) and nothing else."""
+    return isinstance(parent, ast.AnnAssign) and parent.value is None
+
+
 def _sites(module: PythonModule) -> Iterator[tuple[str, ast.AST]]:
     """Every place that binds a name, with the name."""
     for name in module.of(ast.Name):
-        if type(name.ctx) is not ast.Load:
+        if type(name.ctx) is not ast.Load and not _is_declared(module.parents[name]):
             yield name.id, name
     for parameter in module.of(ast.arg):
         yield parameter.arg, parameter

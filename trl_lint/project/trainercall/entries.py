@@ -229,12 +229,21 @@ def part(resolver: Resolver, options: Options, index: object, node: ast.AST, fra
 
 def of_subscript(resolver: Resolver, node: ast.Subscript, frame: Frame) -> Options:
     options = resolver.options(node.value, frame)
+    if _is_beginning(node.slice) and all(made.kind == "parsed" for made in options):
+        return options  # `a, b = parser.parse_args_into_dataclasses(…)[:2]`
     slices = [made.value for made in resolver.options(node.slice, frame)] if not _is_slice(node.slice) else []
     if len(slices) == 1 and isinstance(slices[0], (str, int)):
         return part(resolver, options, slices[0], node, frame)
     if all(made.kind in ("call", "part") for made in options):  # `dataset["train"][:100]`, `dataset[args.split]`
         return tuple(made._replace(item=(*made.item, UNKNOWN)) for made in options)
     return (resolver.unknown(node, frame),)
+
+
+def _is_beginning(node: ast.expr) -> bool:
+    """Whether it is `[:3]`, the first of some parts."""
+    if not isinstance(node, ast.Slice) or node.lower is not None or node.step is not None:
+        return False
+    return isinstance(node.upper, ast.Constant) and isinstance(node.upper.value, int) and node.upper.value > 0
 
 
 def _is_slice(node: ast.expr) -> bool:

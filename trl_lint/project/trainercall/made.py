@@ -135,7 +135,7 @@ class Made(NamedTuple):
                 "call"      a function or class that is none of the project's, or a method of another object
                 "instance"  a class of the project
                 "literal"   a value that is written down, see `value` (UNKNOWN for text with unknown parts)
-                "list", "dict"  a list or tuple, a dict: see `items`, `entry`
+                "list", "dict"  a list (also one that a loop in brackets makes) or tuple, a dict: see `items`, `entry`
                 "parsed"    what a parser of arguments gives: an object with one field for each argument
                 "field"     one of these fields; `origin` is its name
                 "name"      a name of a library that is not called; `origin` is its dotted name

@@ -146,14 +146,12 @@ class Resolver(Circle):
             kind = "literal" if value is not UNKNOWN else "computed"
         elif isinstance(node, ast.JoinedStr):
             kind = "literal"
-        elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        elif isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.ListComp)):
             kind, value = "list", literal(node)
         elif isinstance(node, ast.Dict):
             kind, value = "dict", literal(node)
         elif isinstance(node, ast.Lambda):
             kind = "function"
-        elif isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)):
-            kind = "computed"
         return Made(kind, node, frame, value=value)
 
     # -- what rules ask of what was made --------------------------------------------------------------------------
