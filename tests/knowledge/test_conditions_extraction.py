@@ -82,6 +82,27 @@ def test_condition(body: str, expected: str | None) -> None:
     assert all(each.reason for each in found if "_" in each.condition.split() or not each.condition)
 
 
+def test_a_table_that_is_filled_at_import_is_not_known() -> None:
+    source = """
+from dataclasses import dataclass
+
+LOSSES: dict = {}
+MODES = {"a": 1}
+
+@dataclass
+class C:
+    loss: str = "k1"
+    mode: str = "a"
+
+    def __post_init__(self):
+        if self.loss not in LOSSES:
+            raise ValueError("no such loss")
+        if self.mode not in MODES:
+            raise ValueError("no such mode")
+"""
+    assert told(modules({"pkg/a.py": source})) == [("refuse", ""), ("refuse", "mode not in {'a': 1}")]
+
+
 def test_sentences_name_fields_and_constants() -> None:
     (found,) = read("if self.a < 1:\n    raise ValueError(f'a is {self.a}, not {{x}} ' 'but {}'.format(1))")
     assert found.sentence == "ValueError: a is {a}, not {{x}} but {{}}"

@@ -3,6 +3,8 @@
 Since 0.6.0 `validate_config` (verl/utils/config.py) and the workers make a dataclass of a block with `_target_`, and
 of each such block in it before: of the actor, the rollout and the model in every run, of the critic where there is one
 (`omega_conf_to_dataclass` in verl/workers/fsdp_workers.py and engine_workers.py, 0.6.0 to 0.9.1).
+
+Since 0.9.0 main_ppo.py makes a RayPPOTrainer only without `trainer.use_v1`, which is on by default.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ from trl_lint.knowledge.condition_language import UNKNOWN as NOT_KNOWN
 from trl_lint.knowledge.condition_language import Block
 from trl_lint.knowledge.programs import table
 from trl_lint.knowledge.ranges import holds
-from trl_lint.missing import UNKNOWN
+from trl_lint.missing import ABSENT, UNKNOWN
 
-_WHOLE = ("RayPPOTrainer", "validate_config")
+_TRAINER, _VALIDATION = "RayPPOTrainer", "validate_config"
 _MADE = ("actor_rollout_ref.actor", "actor_rollout_ref.rollout", "actor_rollout_ref.model")
 _MADE_SINCE = ">=0.6.0"
 
@@ -58,7 +60,9 @@ def settings_from(tree: Tree, version: str, given: frozenset[str], is_open: bool
     """The settings of a composed tree, of which the keys of `given` were overridden."""
     same = _follow(tree, version, given)
     whole = _block("", tree, given, is_open)
-    readings = [Reading(owner, whole) for owner in _WHOLE]
+    readings = [Reading(_VALIDATION, whole)]
+    if find(tree, "trainer.use_v1") in (ABSENT, None, False):
+        readings.insert(0, Reading(_TRAINER, whole))
     if holds(_MADE_SINCE, version):
         for path in _MADE:
             readings += _made_of(_at(whole, path), ())

@@ -152,10 +152,19 @@ def global_value(machine: Machine, module: str, name: str) -> Term:
     if original in source.functions:
         return machine.function(Closure(home, source.functions[original], None, None), None)
     if original in source.values:
+        if _is_filled_later(source.values[original]):
+            return unknown("a table that is filled at import")
         return _constant(machine, home, source.values[original])
     if original in _TYPES:
         return Term("class", original)
     return Term("class", f"builtins:{original}") if hasattr(builtins, original) else unknown(f"the name {original}")
+
+
+def _is_filled_later(node: ast.expr) -> bool:
+    """Whether a module begins a table with nothing in it: a registry, which decorators and other modules fill."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id in ("dict", "list", "set") and not node.args and not node.keywords
+    return (isinstance(node, ast.Dict) and not node.keys) or (isinstance(node, ast.List) and not node.elts)
 
 
 def _foreign(home: str, name: str) -> Term:
