@@ -65,7 +65,8 @@ docs: $(INSTALLED)
 	$(BIN)/python tests/documents.py
 
 # MIRROR holds the clones as owner+name, ORACLE_PYTHON is an interpreter beside which TRL is really installed, and
-# CONDITIONS_PYTHONS are those of environments that are asked what they refuse (trl, transformers, peft, accelerate). The results
+# CONDITIONS_PYTHONS are those of environments that are asked what they refuse (trl, transformers); releases of the other
+# packages are put into ORACLE_FOLDER, if there is one, and asked as well. The results
 # are kept as data, so that a change of them is seen; a finding that is false, missed or was not read is a failure.
 RESULTS := benchmarks/results
 
@@ -79,6 +80,8 @@ oracle: $(INSTALLED)
 	for python in $(CONDITIONS_PYTHONS); do \
 		$(BIN)/python -m benchmarks.conditions_oracle --python "$$python" || failed=1; \
 	done; \
+	test -z "$(ORACLE_FOLDER)" || \
+		$(BIN)/python -m benchmarks.oracle_releases --folder "$(ORACLE_FOLDER)" > $(RESULTS)/releases.txt || failed=1; \
 	tail -n 3 $(RESULTS)/*.txt; test $$failed -eq 0
 
 # Nothing is installed for a benchmark: a linter that is in none of the environments is left out.

@@ -16,101 +16,69 @@ import argparse
 import ast
 import json
 import os
-import random
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from typing import Any
 
-from trl_lint.knowledge.api import resolve, signature
-from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, parse, truth_of
-from trl_lint.knowledge.condition_names import names_in
-from trl_lint.knowledge.conditions_join import Statement, statements
-from trl_lint.missing import Missing
-from trl_lint.project.effective import of_default
+from benchmarks.oracle_draws import draw
+from benchmarks.oracle_worlds import Fields, class_of, refusing
+from trl_lint.knowledge.condition_language import CRASH, truth_of
+from trl_lint.knowledge.conditions import conditions_of, recorded_classes
+from trl_lint.records import NamedTuple
 
 PROBE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "oracle", "config_probe.py")
 CLASSES = (
     "trl:GRPOConfig", "trl:DPOConfig", "trl:SFTConfig", "trl:KTOConfig", "trl:RewardConfig", "trl:RLOOConfig",
     "transformers:TrainingArguments",
 )  # fmt: skip
-ADAPTERS_AND_PLUGINS = (
-    "peft:LoraConfig", "peft:AdaLoraConfig", "peft:IA3Config", "peft:LoHaConfig", "peft:LoKrConfig", "peft:OFTConfig",
-    "peft:BOFTConfig", "peft:PromptTuningConfig", "peft:PrefixTuningConfig", "peft:PromptEncoderConfig",
-    "peft:VeraConfig", "peft:FourierFTConfig", "peft:HRAConfig", "peft:VBLoRAConfig", "peft:XLoraConfig",
-    "peft:LNTuningConfig",
-    "accelerate.utils:BnbQuantizationConfig", "accelerate.utils:FP8RecipeKwargs",
-    "accelerate.utils:MSAMPRecipeKwargs", "accelerate.utils:TERecipeKwargs", "accelerate:ParallelismConfig",
-    "accelerate.utils:TorchContextParallelConfig", "accelerate.utils:TorchTensorParallelConfig",
-    "accelerate.utils:TorchDynamoPlugin", "accelerate.utils:FullyShardedDataParallelPlugin",
-)  # fmt: skip
-KEPT = 50  # configs of a class
-_OTHERS = frozenset({"peft", "accelerate"})
-SHORTEST = 8  # characters of a sentence that can be recognised
-# What a machine with one CPU process has not, by the names that `is_…_available` gives.
-_ABSENT = frozenset(
-    {"torch-xla", "torch-xpu", "torch-npu", "torch-mlu", "torch-musa", "torch-hpu", "torch-mps", "torch-neuroncore",
-     "torch-cuda", "sagemaker-mp", "sagemaker-dp"}
-)  # fmt: skip
-_FACTS: dict[str, object] = {
-    "num_processes": 1, "rank": 0, "n_gpu": 0, "bf16_gpu": False, "tf32": False, "cuda": False, "cuda_device_count": 0,
-    "zero3": False, "fsdp": False,
+# Where the classes of a package are looked for, and its programs. A class that is in none of them cannot be asked.
+MODULES = {
+    "peft": ("peft", "peft.tuners", "peft.tuners.tuners_utils", "peft.config"),
+    "accelerate": (
+        "accelerate.utils", "accelerate.utils.dataclasses", "accelerate.parallelism_config",
+        "accelerate.commands.config.config_args",
+    ),
+    "vllm": ("vllm.sampling_params",),
+    "deepspeed": (
+        "deepspeed.runtime.zero.config", "deepspeed.runtime.zero.offload_config", "deepspeed.inference.config",
+        "deepspeed.runtime.precision_config", "deepspeed.runtime.fp16.config", "deepspeed.runtime.config",
+        "deepspeed.runtime.tensor_parallel.config", "deepspeed.runtime.tensor_parallel",
+    ),
+    "verl": (
+        "verl.workers.config", "verl.workers.config.reward", "verl.trainer.config", "verl.utils.profiler",
+        "verl.utils.profiler.config", "verl.utils.qat",
+    ),
+    "openrlhf": (),
 }  # fmt: skip
+PROGRAMS = {
+    "verl": ("verl.trainer.main_ppo:",),
+    "openrlhf": tuple(f"openrlhf.cli.train_{name}:" for name in ("ppo_ray", "sft", "rm", "dpo")),
+}
+KEPT, KEPT_OF_MANY = 50, 8  # configs of a class, and of one among many
+DECLARED = "ValidationError"
+SHORTEST = 8  # characters of a sentence that can be recognised
 
 
-class Given:
-    """A world of one config on a machine with one CPU process: what was given, else the default of the release."""
+class Installed(NamedTuple):
+    """Where a release is: the interpreter, the folders that are looked in first, and the modules that have classes."""
 
-    def __init__(self, config: str, versions: dict[str, str], given: dict[str, Any]) -> None:
-        found = resolve(config, versions)
-        self.signature = signature(found, versions) if isinstance(found, str) else None
-        self.versions = versions
-        self.given = given
-
-    def field(self, name: str) -> object:
-        if name in self.given:
-            return self.given[name]
-        parameter = self.signature.parameters.get(name) if self.signature is not None else None
-        said = of_default(parameter.default) if parameter is not None else None
-        return UNKNOWN if said is None or isinstance(said, Missing) or isinstance(said.value, Missing) else said.value
-
-    def base(self, name: str) -> object:
-        return UNKNOWN
-
-    def arg(self, name: str) -> object:
-        return UNKNOWN
-
-    def fact(self, name: str, arguments: tuple[object, ...]) -> object:
-        if name == "installed":
-            return False if arguments[0] in _ABSENT else arguments[0] in self.versions or UNKNOWN
-        if name == "version":
-            return self.versions.get(str(arguments[0]), UNKNOWN)
-        if name == "env":
-            return arguments[1] if len(arguments) > 1 else None
-        return _FACTS.get(name, UNKNOWN)
+    python: str
+    beside: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
 
 
-def refusals(asked: str, versions: dict[str, str], given: dict[str, Any]) -> tuple[list[str], bool]:
+def refusals(
+    asked: str, versions: dict[str, str], given: dict[str, Any], fields: Fields | None = None
+) -> tuple[list[str], bool]:
     """The sentences by which a config is refused for all that we know, and whether an expression crashes."""
-    package, name = _class_of(asked)
     found, crashes = [], False
-    for statement in _statements(package, name, versions, Given(asked.replace(":", "."), versions, given)):
-        truth = truth_of(statement.condition.condition, statement.world)
+    for condition, world in refusing(asked, versions, given, fields):
+        truth = truth_of(condition.condition, world)
         if truth is True:
-            found.append(statement.condition.sentence)
+            found.append(condition.sentence)
         crashes = crashes or truth is CRASH
     return found, crashes
-
-
-def _class_of(asked: str) -> tuple[str, str]:
-    """The package and the class of `accelerate.utils:FP8RecipeKwargs`."""
-    module, _, name = asked.partition(":")
-    return module.partition(".")[0], name
-
-
-def _statements(package: str, name: str, versions: dict[str, str], world: Given) -> list[Statement]:
-    return [each for each in statements(package, name, versions, world) if each.condition.kind == "refuse"]
 
 
 def is_by(sentence: str, answer: list[str]) -> bool:
@@ -119,6 +87,9 @@ def is_by(sentence: str, answer: list[str]) -> bool:
     at, said = 0, answer[1]
     if kind != answer[0] or len(text.strip("{}")) < SHORTEST:
         return False
+    if kind == DECLARED and text.partition(": ")[2].startswith("Input should be "):
+        field = text.partition(":")[0]
+        return any(each.startswith(f"{field}: ") and not is_of_type(each) for each in said.split("; "))
     for part in text.removesuffix(" …").replace("{{", "\x01").replace("}}", "\x02").split("{"):
         rest = part.partition("}")[2] if "}" in part else part
         rest = rest.replace("\x01", "{").replace("\x02", "}")[:100]
@@ -129,77 +100,66 @@ def is_by(sentence: str, answer: list[str]) -> bool:
     return True
 
 
-def judge(asked: str, versions: dict[str, str], configs: list[dict[str, Any]], answers: list[Any]) -> Counter[str]:
+def is_of_type(said: str) -> bool:
+    """Whether pydantic refuses a value for its type: each release in words of its own."""
+    return "Input should be a valid " in said or ("is not a valid " in said and "enumeration" not in said)
+
+
+def judge(
+    asked: str,
+    versions: dict[str, str],
+    configs: list[dict[str, Any]],
+    answers: list[Any],
+    fields: Fields | None = None,
+) -> Counter[str]:
     """Accepted, refused, stated, false, missed (by a sentence of which the condition is recorded), other."""
-    package, name = _class_of(asked)
-    known = [s.condition.sentence for s in _statements(package, name, versions, Given("", versions, {}))]
     tally: Counter[str] = Counter()
     for config, answer in zip(configs, answers, strict=True):
-        stated, crashes = refusals(asked, versions, config)
+        stated, crashes = refusals(asked, versions, config, fields)
+        is_stated = bool(stated or crashes)
         if answer is None:
             tally["accepted"] += 1
-            tally["false"] += bool(stated or crashes)
+            tally["false"] += is_stated
             continue
         tally["refused"] += 1
-        is_expressible = any(is_by(sentence, answer) for sentence in known)
-        tally["expressible"] += is_expressible
-        tally["expressible and stated"] += is_expressible and bool(stated or crashes)
-        tally["others"] += not is_expressible
-        tally["others stated"] += not is_expressible and bool(stated or crashes)
+        said = {condition.sentence for condition, _ in refusing(asked, versions, config, fields)}
+        kind = "expressible" if any(is_by(sentence, answer) for sentence in said) else "others"
+        tally[kind] += 1
+        tally["expressible and stated" if kind == "expressible" else "others stated"] += is_stated
     return tally
 
 
-def draw(
-    asked: str, versions: dict[str, str], fields: dict[str, list[Any]], count: int, seed: str
-) -> list[dict[str, Any]]:
-    """Random configs of one to four fields that occur in conditions, with values around the constants there."""
-    package, name = _class_of(asked)
-    constants: dict[str, dict[str, Any]] = {}
-    for statement in _statements(package, name, versions, Given("", versions, {})):
-        text = statement.condition.condition
-        tree = parse(text)
-        if tree is None:
-            continue
-        found = [each.value for each in ast.walk(tree) if isinstance(each, ast.Constant)]
-        for field in (each.removeprefix("base.") for each in names_in(text)):
-            if field in fields:
-                constants.setdefault(field, {}).update((repr(value), value) for value in found)
-    chance = random.Random(seed)
-    configs = []
-    for _ in range(count):
-        chosen = chance.sample(sorted(constants), min(len(constants), chance.randint(1, 4)))
-        config = {field: _value(chance, list(constants[field].values()), *fields[field]) for field in chosen}
-        if "output_dir" in fields:
-            config.setdefault("output_dir", "out")
-        if "use_cpu" in fields and chance.random() < 0.9:
-            config["use_cpu"] = True
-        configs.append(config)
-    return configs
+class Library:
+    """The library of an environment, which answers twice: what its classes have, then which configs they take.
 
+    Raises OSError if it cannot be asked.
+    """
 
-def _value(chance: random.Random, pool: list[Any], default: Any, annotation: str) -> Any:
-    numbers = [value for value in pool if isinstance(value, (int, float)) and not isinstance(value, bool)]
-    pool = [*pool, *(value + 1 for value in numbers), *(value - 1 for value in numbers)]
-    pool += [None, "bogus", 0, -1, True, False, 0.5, 1, 2, 3, 4]
-    if isinstance(default, (int, float)) and not isinstance(default, bool):
-        pool += [default * 2, default + 1]
-    if chance.random() < 0.6:  # of its own type
-        same = [value for value in pool if type(value).__name__ in annotation and value is not None]
-        pool = same or pool
-    return chance.choice(pool)
+    def __init__(self, at: Installed, every: tuple[str, ...]) -> None:
+        around = {**os.environ, "PYTHONPATH": os.pathsep.join(at.beside)}
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(
+            [at.python, PROBE], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, env=around
+        )
+        known = self._answer({"classes": every, "modules": at.modules})
+        self.versions: dict[str, str] = known["versions"]
+        self.fields: dict[str, Fields] = known["fields"]
+        self.missing: dict[str, str] = known["missing"]
 
+    def take(self, configs: dict[str, list[dict[str, Any]]]) -> dict[str, list[Any]]:
+        """By class, for each config None or the exception and its text."""
+        found: dict[str, list[Any]] = self._answer(configs)
+        self._process.communicate()
+        return found
 
-def ask(python: str, asked: str, configs: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the library of an environment says. Raises OSError if it cannot be asked."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = os.path.join(folder, "answers.json")
-        text = json.dumps({"class": asked, "configs": configs, "out": out})
-        done = subprocess.run([python, PROBE], input=text, capture_output=True, text=True, check=False)
-        if not os.path.exists(out):
-            raise OSError(done.stderr[-2000:])
-        with open(out, encoding="utf-8") as stream:
-            found: dict[str, Any] = json.load(stream)
-    return found
+    def _answer(self, said: dict[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        print(json.dumps(said), file=self._process.stdin, flush=True)
+        line = self._process.stdout.readline()
+        if not line:
+            raise OSError(f"what was asked ended with {self._process.wait()}")
+        found: dict[str, Any] = json.loads(line)
+        return found
 
 
 def use_mutant(versions: dict[str, str]) -> None:
@@ -237,53 +197,129 @@ def mutant_texts(versions: dict[str, str], classes: frozenset[str] = frozenset()
     return texts
 
 
+def asked_of(package: str, version: str) -> tuple[str, ...]:
+    """The programs and classes of a release of which a refusal is recorded."""
+    names = [
+        name
+        for name in recorded_classes(package)
+        if "." not in name and any(each.kind == "refuse" for each in conditions_of(package, name, version))
+    ]
+    known = {name for module in PROGRAMS.get(package, ()) for name in _PARTS.get(module, ())}
+    return (*PROGRAMS.get(package, ()), *(f"{package}:{name}" for name in names if name not in known))
+
+
+# What is recorded of a program under names of its own; the last one loads a model, and is not asked.
+_PARTS = {"verl.trainer.main_ppo:": ("RayPPOTrainer", "validate_config", "HFModelConfig")}
+
+
+class Asking(NamedTuple):
+    """How many configs of each, from which seed, and whether only arithmetic is asked."""
+
+    number: int = 500
+    seed: str = "held out"
+    counts: bool = False
+
+
+def cases_of(library: Library, how: Asking) -> list[dict[str, Any]]:
+    """What a library says of random configs, class by class."""
+    versions = library.versions
+    configs = {
+        asked: draw(asked, versions, fields, how.number, f"{asked} {how.seed}", how.counts)
+        for asked, fields in library.fields.items()
+    }
+    answers = library.take(configs)
+    return [
+        {
+            "class": each,
+            "versions": versions,
+            "fields": library.fields[each],
+            "configs": given,
+            "answers": answers[each],
+        }
+        for each, given in configs.items()
+    ]
+
+
+def tally_of(case: dict[str, Any]) -> Counter[str]:
+    return judge(case["class"], case["versions"], case["configs"], case["answers"], case.get("fields"))
+
+
+def keep(cases: list[dict[str, Any]], file: str) -> None:
+    """Write some of the answers down, with those versions and fields that they are read with."""
+    kept = []
+    for case in cases:
+        count = KEPT if len(cases) < KEPT_OF_MANY else KEPT_OF_MANY
+        package = class_of(case["class"])[0]
+        versions = {name: case["versions"][name] for name in sorted(case["versions"]) if _is_read(name, package)}
+        used = {name for config in case["configs"] for name in config}
+        fields = (
+            {name: field for name, field in case["fields"].items() if name in used} if case["class"][-1] != ":" else {}
+        )
+        of_case = {"class": case["class"], "versions": versions, "fields": fields}
+        kept.append({**of_case, "configs": case["configs"][:count], "answers": case["answers"][:count]})
+    with open(file, "w", encoding="utf-8") as stream:
+        json.dump(kept, stream, separators=(",", ":"))
+        stream.write("\n")
+
+
+def _is_read(name: str, package: str) -> bool:
+    return package in ("trl", "transformers") or name in (package, "torch", "transformers", "accelerate", "peft")
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.conditions_oracle", description=__doc__)
-    parser.add_argument(
-        "--python", required=True, help="an interpreter beside which trl and transformers are installed"
-    )
+    parser.add_argument("--python", required=True, help="an interpreter with the releases beside it")
+    parser.add_argument("--beside", nargs="*", default=(), help="folders with a release and what it needs")
+    parser.add_argument("--package", default="", help="all that is recorded of a package, instead of classes")
+    parser.add_argument("--release", default="", help="the release of the package")
+    parser.add_argument("--arithmetic", action="store_true", help="only settings that are counted with, as numbers")
     parser.add_argument("--configs", type=int, default=500, help="how many of each class")
     parser.add_argument("--seed", default="held out")
     parser.add_argument("--keep", help="a file for some of the answers")
     parser.add_argument("--mutant", action="store_true")
     parser.add_argument("--keep-mutant", help="a file for the conditions of the mutant, beside `--mutant`")
-    parser.add_argument("classes", nargs="*", default=(*CLASSES, *ADAPTERS_AND_PLUGINS))
+    parser.add_argument("-v", action="store_true", help="every config that is judged otherwise, and why it was refused")
+    parser.add_argument("classes", nargs="*", default=CLASSES)
     args = parser.parse_args(arguments)
-    kept: list[dict[str, Any]] = []
+    every = tuple(args.classes)
+    if args.package:
+        every = asked_of(args.package, args.release)
+    if args.arithmetic:
+        every = PROGRAMS[args.package][:1]
+    library = Library(Installed(args.python, tuple(args.beside), MODULES.get(args.package, ())), every)
+    versions = library.versions
+    if args.mutant:
+        use_mutant(versions)
+        if args.keep_mutant:
+            names = frozenset(each.partition(":")[2] for each in (*every, "transformers:TrainingArguments"))
+            with open(args.keep_mutant, "w", encoding="utf-8") as stream:
+                json.dump({"versions": versions, "texts": mutant_texts(versions, names)}, stream, indent=1)
     total: Counter[str] = Counter()
-    for asked in args.classes:
-        try:
-            known = ask(args.python, asked, [])
-            versions = known["versions"]
-            if args.mutant and not kept:
-                use_mutant(versions)
-                if args.keep_mutant:
-                    names = frozenset(
-                        each.partition(":")[2] for each in (*args.classes, "transformers:TrainingArguments")
-                    )
-                    with open(args.keep_mutant, "w", encoding="utf-8") as stream:
-                        json.dump({"versions": versions, "texts": mutant_texts(versions, names)}, stream, indent=1)
-            configs = draw(asked, versions, known["fields"], args.configs, f"{asked} {args.seed}")
-            answers = ask(args.python, asked, configs)["answers"]
-        except OSError as error:
-            print(f"{asked}: {error}", file=sys.stderr)
-            continue
-        tally = judge(asked, versions, configs, answers)
+    cases = []
+    for name, why in library.missing.items():
+        print(f"{name} cannot be asked: {why}", file=sys.stderr)
+    for case in cases_of(library, Asking(args.configs, args.seed, args.arithmetic)):
+        tally = tally_of(case)
         total += tally
-        pair = " ".join(
-            f"{name} {versions[name]}"
-            for name in ("trl", "transformers", *_OTHERS.intersection([_class_of(asked)[0]]))
-            if name in versions
-        )
-        print(f"{pair} {asked}: " + ", ".join(f"{name} {tally[name]}" for name in NAMES), flush=True)
-        versions = {name: versions[name] for name in sorted(versions)}
-        kept.append({"class": asked, "versions": versions, "configs": configs[:KEPT], "answers": answers[:KEPT]})
-    print("all: " + ", ".join(f"{name} {total[name]}" for name in NAMES))
+        cases.append(case)
+        package = class_of(case["class"])[0]
+        named = (package,) if package not in ("trl", "transformers") else ("trl", "transformers")
+        pair = " ".join(f"{name} {case['versions'][name]}" for name in named if name in case["versions"])
+        print(f"{pair} {case['class']}: " + ", ".join(f"{name} {tally[name]}" for name in NAMES), flush=True)
+        if args.v:
+            _show(case)
+    print("  all: " + ", ".join(f"{name} {total[name]}" for name in NAMES))
     if args.keep:
-        with open(args.keep, "w", encoding="utf-8") as stream:
-            json.dump(kept, stream, separators=(",", ":"))
-            stream.write("\n")
+        keep(cases, args.keep)
     return 1 if total["false"] else 0
+
+
+def _show(case: dict[str, Any]) -> None:
+    """The configs of which we say another thing than the library."""
+    for config, answer in zip(case["configs"], case["answers"], strict=True):
+        stated, crashes = refusals(case["class"], case["versions"], config, case["fields"])
+        if bool(stated or crashes) is (answer is None):
+            print("   FALSE" if answer is None else "   missed", config, answer or stated or "crash")
 
 
 NAMES = ("accepted", "refused", "expressible", "expressible and stated", "others", "others stated", "false")

@@ -1,13 +1,17 @@
 """Ask a library whether it takes configs: run by the interpreter of an environment that has it, with nothing of ours.
 
-Reads {"class": "trl:GRPOConfig", "configs": [{field: value}, …], "out": file} from standard input and writes to `out`
-{"versions": {package: version}, "fields": {name: [default or null, annotation]},
-"answers": [null or [exception, text], …]}.
+Reads {"classes": ["trl:GRPOConfig", …], "modules": […]} and answers {"versions": {package: version},
+"fields": {class: {name: [default or null, annotation]}}, "missing": {class: why it cannot be asked}}; then reads
+{class: [{field: value}, …]} and answers {class: [null or [exception, text], …]}: one line of JSON each. A class is
+looked for in the module before the colon and in `modules`. A program has no name behind the colon:
+`<package>_program.py` beside this file runs it.
 """
 
 import dataclasses
+import enum
 import importlib
 import importlib.metadata
+import inspect
 import json
 import logging
 import os
@@ -15,24 +19,36 @@ import sys
 import tempfile
 import warnings
 
+import stubs
+
 
 def main() -> None:
-    asked = json.load(sys.stdin)
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")  # a config may print, or close the standard streams
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    asked = json.loads(sys.stdin.readline())
     os.environ.update({"HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""})
     os.chdir(tempfile.mkdtemp())  # what a config writes or looks for is in no one's way
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
-    module, _, name = asked["class"].partition(":")
-    config = getattr(importlib.import_module(module), name)
-    found = {
-        "versions": _versions(),
-        "fields": {
-            field.name: [_default(field), str(field.type)] for field in dataclasses.fields(config) if field.init
-        },
-        "answers": [_answer(config, values) for values in asked["configs"]],
-    }
-    with open(asked["out"], "w", encoding="utf-8") as stream:  # a config may have closed the standard streams
-        json.dump(found, stream)
+    fields, build, missing = {}, {}, {}
+    for each in asked["classes"]:
+        try:
+            fields[each], build[each] = _open(each, asked["modules"])
+        except Exception as error:  # what a class needs is not there
+            missing[each] = f"{type(error).__name__}: {str(error)[:200]}"
+    print(json.dumps({"versions": _versions(), "fields": fields, "missing": missing}), file=out, flush=True)
+    configs = json.loads(sys.stdin.readline())
+    answers = {each: [_answer(build[each], values) for values in given] for each, given in configs.items()}
+    print(json.dumps(answers), file=out, flush=True)
+
+
+def _open(asked: str, modules: "list[str]") -> "tuple[dict[str, list[object]], object]":
+    module, _, name = asked.partition(":")
+    package = module.partition(".")[0]
+    stubs.install(package)
+    if name:
+        return _of_class(_class_in([module, *modules], name))
+    return importlib.import_module(f"{package}_program").open_program(module)
 
 
 def _versions() -> "dict[str, str]":
@@ -44,18 +60,51 @@ def _versions() -> "dict[str, str]":
     return found
 
 
-def _default(field: "dataclasses.Field[object]") -> object:
-    value = field.default if field.default is not dataclasses.MISSING else None
-    value = getattr(value, "value", value)  # an enum
+def _class_in(modules: "list[str]", name: str) -> type:
+    for each in modules:
+        try:
+            found = getattr(importlib.import_module(each), name, None)
+        except ModuleNotFoundError:
+            continue  # not in this release
+        if found is not None:
+            return found
+    raise AttributeError(f"{name} is in none of {', '.join(modules)}")
+
+
+def _of_class(config: type) -> "tuple[dict[str, list[object]], object]":
+    """The fields of a class, with defaults and annotations, and the class."""
+    if dataclasses.is_dataclass(config):
+        fields = [each for each in dataclasses.fields(config) if each.init]
+        return {each.name: [plain(each.default), str(each.type)] for each in fields}, config
+    models = getattr(config, "model_fields", None) or getattr(config, "__fields__", None)
+    if models:  # of pydantic
+        return {name: [plain(each.default), str(getattr(each, "annotation", ""))] for name, each in models.items()}, (
+            lambda **values: config(**values)
+        )
+    parameters = inspect.signature(config).parameters.values()
+    return {each.name: [plain(each.default), str(each.annotation)] for each in parameters}, config
+
+
+def plain(value: object) -> object:
+    value = value.value if isinstance(value, enum.Enum) else value
     return value if isinstance(value, (str, int, float, bool)) else None
 
 
-def _answer(config: type, values: "dict[str, object]") -> "list[str] | None":
+def _answer(build: object, values: "dict[str, object]") -> "list[str] | None":
     try:
-        config(**values)
+        build(**values)
     except BaseException as error:  # a library may raise anything
-        return [type(error).__name__, " ".join(str(error).split())[:160]]
+        while type(error).__name__ == "InstantiationException" and error.__cause__ is not None:
+            error = error.__cause__  # hydra tells where it was
+        return [type(error).__name__, " ".join(_text(error).split())[:160]]
     return None
+
+
+def _text(error: BaseException) -> str:
+    """What an error says; one of pydantic field by field."""
+    if type(error).__name__ != "ValidationError" or not hasattr(error, "errors"):
+        return str(error)
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
 
 
 if __name__ == "__main__":
