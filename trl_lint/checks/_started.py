@@ -34,12 +34,15 @@ def several_started(path: str, project: Project) -> tuple[Started, ...]:
     """
     found = []
     for run in project.runs_with(path):
-        launch = run.launch
-        if launch.script_path != path or launch.program is None or launch.is_documentation:
-            continue
-        if not launch.program.starts_programs:
-            continue
-        number = share_of(run).number
-        if number is not None and number > 1:
+        number = processes_of(run) if run.launch.script_path == path else 1
+        if number > 1:
             found.append(Started(run, number))
     return tuple(found)
+
+
+def processes_of(run: Run) -> int:
+    """How many processes of a script a run, no example in a document, starts on one machine; 1 where nobody knows."""
+    launch = run.launch
+    if launch.program is None or launch.is_documentation or not launch.program.starts_programs:
+        return 1
+    return share_of(run).number or 1

@@ -10,9 +10,11 @@ from trl_lint.checks._started import Started, several_started
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location
 from trl_lint.project import Project
+from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall, trainer_calls
+from trl_lint.project.trainercall import TrainerCall, runs_of_script, trainer_calls
 from trl_lint.project.trainercall.made import Made
+from trl_lint.project.trainercall.running import setting_of
 from trl_lint.python.module import PythonModule
 from trl_lint.sources import SourceError
 
@@ -54,6 +56,28 @@ class RunTrainerRule(TrainerRule):
                 yield from self.check_module(run.project.module_in(path), run.project)
 
 
+class FieldTrainerRule(TrainerRule):
+    """One about switches of the training arguments: the recipe or the command alone may name them as well."""
+
+    fields: ClassVar[tuple[str, ...]] = ()
+    runs: ClassVar[bool] = True
+    launched: ClassVar[bool] = True
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        path = run.launch.script_path
+        if path is None or not path.endswith(".py"):
+            return
+        started = runs_of_script(path, run.project)
+        if not started or started[0] is not run:
+            return  # once for each script
+        if not any(isinstance(one.field(name), Setting) for one in started for name in self.fields):
+            return
+        with suppress(OSError, SourceError):
+            files = run.project.files
+            if files.holds(path, *(self.words or (b"Trainer",))) and not files.holds(path, *self.needles):
+                yield from self.check_module(run.project.module_in(path), run.project)
+
+
 def first_found(call: TrainerCall, judge: Callable[[Run | None], Finding | None]) -> Iterator[Finding]:
     """What `judge` finds in the first run of a trainer in which it finds anything.
 
@@ -76,6 +100,18 @@ def _first(runs: Iterable[_R], judge: Callable[[_R], Finding | None]) -> Iterato
 def place_for(call: TrainerCall, made: Made) -> Location:
     """Where a finding about something that was made stands: there, or at the trainer for what another file makes."""
     return made.location if made.frame.module is call.module else call.location
+
+
+def said_at(call: TrainerCall, made: Made, run: Run | None) -> Location:
+    """Where somebody asked for a switch: in the command or the recipe of a run, else as `place_for` says."""
+    said = setting_of(made, run) if made.kind == "field" and run is not None else None
+    return said.location if isinstance(said, Setting) and said.location is not None else place_for(call, made)
+
+
+def also_at(call: TrainerCall, place: Location) -> tuple[Location, ...]:
+    """The trainer, where a finding stands elsewhere."""
+    here = call.location
+    return () if here[:3] == place[:3] else (here._replace(message="the trainer"),)
 
 
 def seen_at(call: TrainerCall, made: Made, message: str) -> tuple[Location, ...]:

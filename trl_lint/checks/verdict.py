@@ -18,6 +18,7 @@ from trl_lint.knowledge.presence import Absence, ChangePoints, Lookup, absences,
 from trl_lint.knowledge.ranges import holds, in_words, spans
 from trl_lint.project.environment import Environment
 from trl_lint.project.packages import Package
+from trl_lint.project.runs import Run
 from trl_lint.project.stack import Choice, Choices
 from trl_lint.records import NamedTuple
 
@@ -97,6 +98,11 @@ def judge(
     evidence = _evidence(chosen, main.releases)
     tip = any(one.is_tip for one in concerned.values())
     return _verdict(chosen, main.releases, evidence._replace(everywhere=everywhere, tip=tip), level)
+
+
+def level_in(rule: Rule, run: Run | None) -> Level:
+    """The level of a rule, a milder one for a run that is only shown in a document."""
+    return Level(rule, run is not None and run.launch.is_documentation)
 
 
 def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Level | Severity | Rule) -> Verdict | None:

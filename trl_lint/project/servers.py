@@ -46,7 +46,7 @@ def read_server(run: Run) -> Server:
     launch = run.launch
     ranks: int | None = 1
     for name, short in _SIZES:
-        size = _size(run, name, short)
+        size = size_of(run, name, short)
         ranks = None if size is None or ranks is None else ranks * size
     port = of_flag(launch, "port")
     number = _PORT if port is ABSENT else port.integer if isinstance(port, Setting) else None
@@ -54,7 +54,8 @@ def read_server(run: Run) -> Server:
     return Server(run, own, launch.visible_gpus, ranks, number, launch.command.background)
 
 
-def _size(run: Run, name: str, short: str) -> int | None:
+def size_of(run: Run, name: str, short: str) -> int | None:
+    """A size that the command of a server gives by a long or a short flag: 1 for none, None unknown."""
     said: Setting | Missing = of_flag(run.launch, name)
     if said is ABSENT:
         word = run.launch.flag(short)

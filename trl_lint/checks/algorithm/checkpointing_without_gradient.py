@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
+from trl_lint.checks._trainer_rule import FieldTrainerRule, also_at, first_found, said_at
 from trl_lint.checks.algorithm._reward_models import adapter_config, leaves_alone
 from trl_lint.checks.drift._calls import is_unsloth
-from trl_lint.checks.verdict import Level, judge_pins
+from trl_lint.checks.verdict import judge_pins, level_in
 from trl_lint.finding import Finding
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.facts import Thing, argument_of
 from trl_lint.project.trainercall.made import Made
 from trl_lint.project.trainercall.models import is_handed_on, is_name, loader, only, possible_lines
-from trl_lint.project.trainercall.running import value_in
+from trl_lint.project.trainercall.running import is_on, value_in
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
 
@@ -27,10 +27,11 @@ _INPUTS = frozenset({"embed_tokens", "wte", "wpe", "embed_in", "word_embeddings"
 _BY_HAND = regex(r"enable_input_require_grads|prepare_model_for|requires?_grad|get_input_embeddings")
 
 
-class CheckpointingWithoutGradient(TrainerRule):
+class CheckpointingWithoutGradient(FieldTrainerRule):
     code = "TRL732"
     words = (b"peft_config", b"get_peft_model")
     needles = (b"gradient_checkpointing",)
+    fields = ("gradient_checkpointing",)
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if call.trainer != "trl.GRPOTrainer" or call.own is not None or is_unsloth(call.module):
@@ -40,7 +41,7 @@ class CheckpointingWithoutGradient(TrainerRule):
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
         switch = only(call.field("gradient_checkpointing"), run)
-        if switch is None or switch.kind != "literal" or switch.value is not True or not _is_reentrant(call, run):
+        if switch is None or not is_on(switch, run) or not _is_reentrant(call, run):
             return None
         given = isinstance(argument_of(call, "peft_config", run), Thing)
         lines = possible_lines(call.lines("model"), run)
@@ -49,7 +50,7 @@ class CheckpointingWithoutGradient(TrainerRule):
         configs = [adapter_config(line, call, run) for line in lines]
         if not all(config is not None and leaves_alone(config, _INPUTS.__contains__, run) for config in configs):
             return None  # embeddings that are trained have a gradient
-        verdict = judge_pins(call.project.environment(call.module.path), {"trl": _WITHOUT}, Level(self))
+        verdict = judge_pins(call.project.environment(call.module.path), {"trl": _WITHOUT}, level_in(self, run))
         if verdict is None:
             return None
         message = (
@@ -57,8 +58,9 @@ class CheckpointingWithoutGradient(TrainerRule):
             'first step stops ("element 0 of tensors does not require grad"); give '
             f'`gradient_checkpointing_kwargs={{"use_reentrant": False}}` ({verdict.scope})'
         )
-        related = (*seen_at(call, switch, "the option"), *verdict.related)
-        return self.finding(place_for(call, switch), message, severity=verdict.severity, related=related)
+        place = said_at(call, switch, run)
+        related = (*also_at(call, place), *verdict.related)
+        return self.finding(place, message, severity=verdict.severity, related=related)
 
 
 def _is_reentrant(call: TrainerCall, run: Run | None) -> bool:
@@ -69,7 +71,7 @@ def _is_reentrant(call: TrainerCall, run: Run | None) -> bool:
     if kwargs.kind == "dict":
         made = only(kwargs.entry("use_reentrant"), run)
         return made is not None and (made.kind == "absent" or value_in(made, run) is True)
-    return kwargs.is_nothing
+    return value_in(kwargs, run) is None
 
 
 def _has_adapter(line: Line, is_given: bool) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
+from trl_lint.checks._trainer_rule import FieldTrainerRule, also_at, first_found, said_at
 from trl_lint.checks.algorithm._tokenizers import tokenizer_name
 from trl_lint.checks.drift._calls import is_unsloth
-from trl_lint.checks.verdict import Level, Verdict, judge_releases
+from trl_lint.checks.verdict import Verdict, judge_releases, level_in
 from trl_lint.finding import Finding
 from trl_lint.knowledge.architectures import has_training_template
 from trl_lint.knowledge.models import habit_of
@@ -17,7 +17,7 @@ from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.made import Made
 from trl_lint.project.trainercall.models import only
-from trl_lint.project.trainercall.running import possible_in, value_in
+from trl_lint.project.trainercall.running import is_on, possible_in, value_in
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
 
@@ -45,9 +45,11 @@ _HARMLESS = frozenset(
 _ELSEWHERE = ("chat_template_path", "dataset_kwargs")
 
 
-class NoAssistantTokens(TrainerRule):
+class NoAssistantTokens(FieldTrainerRule):
     code = "TRL725"
+    words = (b"SFTTrainer",)
     needles = (b"assistant_only_loss",)
+    fields = ("assistant_only_loss",)
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if call.trainer != "trl.SFTTrainer" or call.own is not None or is_unsloth(call.module):
@@ -56,11 +58,13 @@ class NoAssistantTokens(TrainerRule):
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
         switch = only(call.field("assistant_only_loss"), run)
-        if switch is None or value_in(switch, run) is not True:
+        if switch is None or not is_on(switch, run):
             return None
         return self._without_chat(call, switch, run) or self._without_marks(call, switch, run)
 
-    def _judged(self, call: TrainerCall, template: str, may_be_prepared: bool = False) -> Verdict | None:
+    def _judged(
+        self, call: TrainerCall, template: str, run: Run | None, may_be_prepared: bool = False
+    ) -> Verdict | None:
         """The releases that stop; `template`: that of the tokenizer, "" where it is the data that they refuse.
 
         `may_be_prepared`: the data may be tokenised already.
@@ -78,13 +82,13 @@ class NoAssistantTokens(TrainerRule):
                 return True
             return has_training_template(template, release) is False
 
-        return judge_releases(chosen, is_bad, Level(self))
+        return judge_releases(chosen, is_bad, level_in(self, run))
 
     def _without_chat(self, call: TrainerCall, switch: Made, run: Run | None) -> Finding | None:
         datasets = columns_of(possible_in(call.given("train_dataset"), run))
         if not datasets or not all(one.complete and all(one.lacks(name) for name in _CHATS) for one in datasets):
             return None
-        verdict = self._judged(call, "")
+        verdict = self._judged(call, "", run)
         if verdict is None:
             return None
         names = list(dict.fromkeys(f"`{name}`" for one in datasets for name in one.names))
@@ -93,7 +97,9 @@ class NoAssistantTokens(TrainerRule):
             f"stops with a ValueError; give it a column `messages`, or leave the option out ({verdict.scope})"
         )
         begun = tuple(one.places[0]._replace(message="the dataset begins here") for one in datasets if one.places)
-        return self._finding(call, switch, message, verdict)._replace(related=(*begun, call.location, *verdict.related))
+        return self._finding(call, switch, run, message, verdict)._replace(
+            related=(*begun, call.location, *verdict.related)
+        )
 
     def _without_marks(self, call: TrainerCall, switch: Made, run: Run | None) -> Finding | None:
         datasets = columns_of(possible_in(call.given("train_dataset"), run))
@@ -104,7 +110,7 @@ class NoAssistantTokens(TrainerRule):
         named = tokenizer_name(call, run, _HARMLESS)
         template = habit_of(named).template if named else ""
         may_be_prepared = any(map(_may_be_prepared, call.lines("train_dataset")))
-        verdict = self._judged(call, template, may_be_prepared) if template else None
+        verdict = self._judged(call, template, run, may_be_prepared) if template else None
         if verdict is None:
             return None
         message = (
@@ -112,11 +118,12 @@ class NoAssistantTokens(TrainerRule):
             "release has none to put in its place: the trainer stops, because `assistant_only_loss` finds nothing to "
             f"learn from; give the tokenizer a template with the marks ({verdict.scope})"
         )
-        return self._finding(call, switch, message, verdict)
+        return self._finding(call, switch, run, message, verdict)
 
-    def _finding(self, call: TrainerCall, switch: Made, message: str, verdict: Verdict) -> Finding:
-        related = (*seen_at(call, switch, "the option"), *verdict.related)
-        return self.finding(place_for(call, switch), message, severity=verdict.severity, related=related)
+    def _finding(self, call: TrainerCall, switch: Made, run: Run | None, message: str, verdict: Verdict) -> Finding:
+        place = said_at(call, switch, run)
+        related = (*also_at(call, place), *verdict.related)
+        return self.finding(place, message, severity=verdict.severity, related=related)
 
 
 def _may_be_prepared(line: Line) -> bool:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
+from trl_lint.checks._trainer_rule import FieldTrainerRule, also_at, first_found, said_at
 from trl_lint.checks.drift._calls import is_unsloth
-from trl_lint.checks.verdict import Level, judge_pins
+from trl_lint.checks.verdict import judge_pins, level_in
 from trl_lint.finding import Finding
 from trl_lint.project.columns import columns_of
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall, is_absent
 from trl_lint.project.trainercall.models import only
-from trl_lint.project.trainercall.running import possible_in, value_in
+from trl_lint.project.trainercall.running import is_on, possible_in, value_in
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
 
@@ -26,10 +26,11 @@ _SET_LATER = regex(
 _SPARED_BY = ("completion", "completion_mask", "assistant_masks", "labels", "image", "images")
 
 
-class NoCompletions(TrainerRule):
+class NoCompletions(FieldTrainerRule):
     code = "TRL733"
     words = (b"SFTTrainer",)
     needles = (b"completion_only_loss",)
+    fields = ("completion_only_loss",)
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if call.trainer != "trl.SFTTrainer" or call.own is not None or is_unsloth(call.module):
@@ -41,7 +42,7 @@ class NoCompletions(TrainerRule):
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
         switch = only(call.field("completion_only_loss"), run)
-        if switch is None or value_in(switch, run) is not True:
+        if switch is None or not is_on(switch, run):
             return None
         other = only(call.field("assistant_only_loss"), run)
         if other is None or not (other.kind == "absent" or value_in(other, run) is False):
@@ -49,7 +50,7 @@ class NoCompletions(TrainerRule):
         datasets = columns_of(possible_in(call.given("train_dataset"), run))
         if not datasets or not all(one.complete and all(one.lacks(name) for name in _SPARED_BY) for one in datasets):
             return None
-        verdict = judge_pins(call.project.environment(call.module.path), {"trl": _SILENT}, Level(self))
+        verdict = judge_pins(call.project.environment(call.module.path), {"trl": _SILENT}, level_in(self, run))
         if verdict is None:
             return None
         names = list(dict.fromkeys(f"`{name}`" for one in datasets for name in one.names))
@@ -59,8 +60,9 @@ class NoCompletions(TrainerRule):
             f"`assistant_only_loss` ({verdict.scope})"
         )
         begun = tuple(one.places[0]._replace(message="the dataset begins here") for one in datasets if one.places)
-        related = (*begun, *seen_at(call, switch, "the option"), *verdict.related)
-        return self.finding(place_for(call, switch), message, severity=verdict.severity, related=related)
+        place = said_at(call, switch, run)
+        related = (*begun, *also_at(call, place), *verdict.related)
+        return self.finding(place, message, severity=verdict.severity, related=related)
 
 
 rule = NoCompletions()

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from trl_lint.checks._trainer_rule import TrainerRule, first_found
+from trl_lint.checks._trainer_rule import FieldTrainerRule, also_at, first_found, said_at
 from trl_lint.checks.drift._calls import is_unsloth
-from trl_lint.checks.verdict import Level, judge_releases
-from trl_lint.finding import Finding, Location
+from trl_lint.checks.verdict import judge_releases, level_in
+from trl_lint.finding import Finding
 from trl_lint.knowledge.ranges import holds
 from trl_lint.missing import UNKNOWN
-from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.configs import field_in
 from trl_lint.project.trainercall.made import Made, Options
 from trl_lint.project.trainercall.models import is_handed_on, is_name, loader, only, possible_lines
-from trl_lint.project.trainercall.running import setting_of, value_in
+from trl_lint.project.trainercall.running import value_in
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
 
@@ -34,10 +33,11 @@ _BY_HAND = regex(r"_attn_implementation\s{0,4}=|set_attn_implementation|return_p
 Asked = Callable[[str], Options]
 
 
-class PackedWithoutPositions(TrainerRule):
+class PackedWithoutPositions(FieldTrainerRule):
     code = "TRL728"
     words = (b"SFTTrainer",)
     needles = (b"packing", b"padding_free")
+    fields = ("packing", "padding_free")
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if call.trainer != "trl.SFTTrainer" or call.own is not None or is_unsloth(call.module):
@@ -51,13 +51,11 @@ class PackedWithoutPositions(TrainerRule):
         if "trl" not in choices or not lines or not all(_has_no_flash(line, call, run) for line in lines):
             return None
 
-        is_example = run is not None and run.launch.is_documentation
-
         def is_bad(release: str) -> bool:
             versions = {**choices.newest(("trl", "transformers")), "trl": release}
             return holds(_WITHOUT, release) and flattened(call, run, versions) != ""
 
-        verdict = judge_releases(choices["trl"], is_bad, Level(self, is_example))
+        verdict = judge_releases(choices["trl"], is_bad, level_in(self, run))
         if verdict is None:
             return None
         option = flattened(call, run, {**choices.newest(("trl", "transformers")), "trl": verdict.version})
@@ -66,22 +64,10 @@ class PackedWithoutPositions(TrainerRule):
             "the model where they begin: each one attends to those before it; load the model with "
             f'`attn_implementation="flash_attention_2"`, or leave `{option}` out ({verdict.scope})'
         )
-        place = _said_at(call, option, run)
-        return self.finding(place, message, severity=verdict.severity, related=(*_at(call, place), *verdict.related))
-
-
-def _said_at(call: TrainerCall, option: str, run: Run | None) -> Location:
-    """Where somebody asked for an option: in the script, the command or the recipe; else the trainer."""
-    made = only(call.field(option), run)
-    if made is not None and made.kind == "field" and run is not None:
-        said = setting_of(made, run)
-        return said.location if isinstance(said, Setting) and said.location is not None else call.location
-    return made.location if made is not None and made.frame.module is call.module else call.location
-
-
-def _at(call: TrainerCall, place: Location) -> tuple[Location, ...]:
-    here = call.location
-    return () if here[:3] == place[:3] else (here._replace(message="the trainer"),)
+        made = only(call.field(option), run)
+        place = call.location if made is None or made.kind == "absent" else said_at(call, made, run)
+        related = (*also_at(call, place), *verdict.related)
+        return self.finding(place, message, severity=verdict.severity, related=related)
 
 
 def flattened(call: TrainerCall, run: Run | None, versions: dict[str, str]) -> Literal["packing", "padding_free", ""]:
@@ -108,7 +94,7 @@ def _has_no_flash(line: Line, call: TrainerCall, run: Run | None) -> bool:
         return False
     if kwargs.kind == "dict":
         return not kwargs.changes and _is_other(kwargs.entry, run)
-    return kwargs.is_nothing
+    return value_in(kwargs, run) is None
 
 
 def _is_other(asked: Asked, run: Run | None) -> bool:

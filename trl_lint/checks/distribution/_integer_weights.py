@@ -17,7 +17,7 @@ from trl_lint.sources.nodes import find_entry
 
 _INTEGERS = frozenset({"uint8", "int8", "torch.uint8", "torch.int8"})
 # Options of `accelerate launch` by which the backend, or its version, is another than that of the config.
-_OTHERS = frozenset({"--multi_gpu", "--use_deepspeed", "--use_megatron_lm", "--cpu", "--tpu", "--fsdp_version"})
+OTHER_BACKENDS = frozenset({"--multi_gpu", "--use_deepspeed", "--use_megatron_lm", "--cpu", "--tpu", "--fsdp_version"})
 
 
 def integer_weight_findings(rule: Rule, call: TrainerCall) -> Iterator[Finding]:
@@ -72,7 +72,7 @@ def is_integer(found: Quantised, run: Run | None) -> bool:
 def first_fsdp(run: Run) -> Location | None:
     """Where a run is told to use FSDP in its first version; None where it is not, or another, or nobody knows."""
     options = run.launch.options.keys()
-    if run.launch.launcher != "accelerate" or not options.isdisjoint(_OTHERS):
+    if run.launch.launcher != "accelerate" or not options.isdisjoint(OTHER_BACKENDS):
         return None
     config = run.accelerate
     if config is None:

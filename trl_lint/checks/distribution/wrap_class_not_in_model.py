@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trl_lint.checks._run_models import trained_model
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.architectures import families_with_layer, is_composed, layer_classes
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.models import family_of
-from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting, of_document
 from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall, trainer_calls
-from trl_lint.project.trainercall.running import value_in
 from trl_lint.records import NamedTuple
 from trl_lint.words import listed
 
@@ -38,7 +36,7 @@ class WrapClassNotInModel(Rule):
         wrapped = _wrapped(run)
         if wrapped is None:
             return
-        identifier, place = _model(run)
+        identifier, place = trained_model(run)
         family = family_of(identifier) if identifier else None
         if family is None:
             return
@@ -80,35 +78,6 @@ def _wrapped(run: Run) -> Wrapped | None:
         return None
     names = tuple(name.strip() for name in said.value.split(","))
     return Wrapped(names, said.location) if all(name.isidentifier() for name in names) else None
-
-
-def _model(run: Run) -> tuple[str, Location | None]:
-    """The id of the one model that a run trains, and where it stands; "" where that is not known."""
-    if run.script is None:
-        return _of_setting(run)
-    calls = trainer_calls(run.script.module, run.project)
-    found = [one for call in calls for one in _of_call(call, run)]
-    return found[0] if len({identifier for identifier, _ in found}) == 1 else ("", None)
-
-
-def _of_setting(run: Run) -> tuple[str, Location | None]:
-    """The model of a command of TRL."""
-    said, remote = run.field("model_name_or_path"), run.field("trust_remote_code")
-    is_plain = remote is ABSENT or (isinstance(remote, Setting) and remote.truth is False)
-    if not is_plain or run.field("model_init_kwargs") is not ABSENT:
-        return "", None
-    return (said.value, said.location) if isinstance(said, Setting) and isinstance(said.value, str) else ("", None)
-
-
-def _of_call(call: TrainerCall, run: Run) -> Iterator[tuple[str, Location | None]]:
-    """The models that a trainer may be given, "" for one whose layers are not certainly those of its family."""
-    from trl_lint.project.trainercall.models import checkpoint, has_own_layers, possible_lines
-
-    for line in possible_lines(call.lines("model"), run):
-        is_sure = call.is_certain and call.own is None and has_own_layers(line)
-        for made in (checkpoint(line, call, run) if is_sure else ()) or (None,):
-            value = value_in(made, run) if made is not None else None
-            yield (value, made.location) if made is not None and isinstance(value, str) else ("", None)
 
 
 rule = WrapClassNotInModel()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from trl_lint.finding import Location
 from trl_lint.missing import ABSENT, Missing
-from trl_lint.project.effective import Setting
+from trl_lint.project.effective import Setting, of_flag
 from trl_lint.project.runs import Run
 from trl_lint.project.servers import Server
 from trl_lint.python.module import PythonModule
@@ -85,3 +86,28 @@ def is_local(run: Run, server: Server, trl: str) -> bool:
     if not isinstance(host, Setting) or host.value not in _HERE or not isinstance(port, Setting):
         return False
     return server.port is not None and port.integer == server.port
+
+
+def is_split(run: Run, trl: str) -> bool:
+    """Whether the processes of a run hold engines together with a release of trl, by `vllm_tensor_parallel_size`."""
+    has_field = isinstance(run.default("vllm_tensor_parallel_size", versions_of(run, trl)), Setting)
+    return has_field and uses_vllm(run, trl) is True and mode_of(run, trl) == "colocate"
+
+
+class Served(NamedTuple):
+    """The model that a server is told to load, as it is written, and where."""
+
+    name: str
+    location: Location
+
+
+def served_model(run: Run) -> Served | None:
+    """The model of a command that starts a vLLM server; None where it is not known."""
+    launch = run.launch
+    said = of_flag(launch, "model")
+    if isinstance(said, Setting) and isinstance(said.value, str):
+        return Served(said.value, said.location or launch.location)
+    first = launch.args[0] if said is ABSENT and launch.args and launch.subcommand == "serve" else None
+    if first is None or not first.text or first.text.startswith("-"):
+        return None
+    return Served(first.text, launch.source.location(first.start, first.end))

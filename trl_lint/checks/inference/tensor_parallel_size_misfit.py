@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.checks._phrases import places
-from trl_lint.checks.inference._vllm import has_modes, mode_of, uses_vllm, versions_of
+from trl_lint.checks.inference._vllm import has_modes, is_split
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding
@@ -27,11 +27,10 @@ class TensorParallelSizeMisfit(Rule):
         if not isinstance(size, Setting) or size.integer is None or size.integer < 1 or count % size.integer == 0:
             return
 
-        def is_colocated(release: str) -> bool:
-            has_field = isinstance(run.default("vllm_tensor_parallel_size", versions_of(run, release)), Setting)
-            return has_field and uses_vllm(run, release) is True and mode_of(run, release) == "colocate"
+        def is_bad(release: str) -> bool:
+            return is_split(run, release)
 
-        verdict = judge_releases(run.choices["trl"], is_colocated, Level(self, run.launch.is_documentation))
+        verdict = judge_releases(run.choices["trl"], is_bad, Level(self, run.launch.is_documentation))
         if verdict is None:
             return
         yield self.finding(

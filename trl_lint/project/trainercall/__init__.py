@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from trl_lint.finding import Location
-from trl_lint.memos import per_module
+from trl_lint.memos import per_module, per_project
 from trl_lint.project import Project
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import attributes, calls, entries
@@ -34,7 +34,8 @@ from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode, PythonModule
 
 __all__ = [
-    "Line", "Made", "Options", "TrainerCall", "are_known", "is_absent", "literals", "trainer_calls", "trainers_by_call",
+    "Line", "Made", "Options", "TrainerCall", "are_known", "is_absent", "literals",
+    "runs_of_script", "trainer_calls", "trainers_by_call",
 ]  # fmt: skip
 
 ROLES = (
@@ -129,7 +130,7 @@ class TrainerCall:
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """The runs that start the script of the call, in the order of the project's commands."""
-        return _runs_of(self.module, self.project)
+        return runs_of_script(self.module.path, self.project)
 
     # -- how the roles are read -----------------------------------------------------------------------------------
 
@@ -169,9 +170,10 @@ class TrainerCall:
         return f"<{self.trainer} at {self.location}>"
 
 
-@per_module
-def _runs_of(module: PythonModule, project: Project) -> tuple[Run, ...]:
-    return tuple(run for run in project.runs_with(module.path) if run.launch.script_path == module.path)
+@per_project
+def runs_of_script(path: str, project: Project) -> tuple[Run, ...]:
+    """The runs that start the script at `path`, in the order of the project's commands."""
+    return tuple(run for run in project.runs_with(path) if run.launch.script_path == path)
 
 
 def _by_keyword(

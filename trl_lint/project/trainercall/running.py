@@ -82,6 +82,12 @@ def value_in(made: Made, run: Run | None) -> object:
     return UNKNOWN
 
 
+def is_on(made: Made, run: Run | None) -> bool:
+    """Whether a switch is certainly on; a command gives it as a word."""
+    value = value_in(made, run)
+    return value is True or (made.kind == "field" and isinstance(value, str) and as_bool(value) is True)
+
+
 def is_none_in(made: Made, run: Run | None) -> Truth:
     """Whether an object is None in a run; None as the answer where nobody can tell."""
     if made.kind in ("literal", "field", "absent"):

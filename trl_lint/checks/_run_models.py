@@ -1,0 +1,40 @@
+"""The model that a run trains, by its id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.finding import Location
+from trl_lint.missing import ABSENT
+from trl_lint.project.effective import Setting
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import TrainerCall, trainer_calls
+from trl_lint.project.trainercall.models import checkpoint, has_own_layers, possible_lines
+from trl_lint.project.trainercall.running import value_in
+
+
+def trained_model(run: Run) -> tuple[str, Location | None]:
+    """The id of the one model that a run trains, and where it stands; "" where that is not known."""
+    if run.script is None:
+        return _of_setting(run)
+    calls = trainer_calls(run.script.module, run.project)
+    found = [one for call in calls for one in named_models(call, run)]
+    return found[0] if len({identifier for identifier, _ in found}) == 1 else ("", None)
+
+
+def _of_setting(run: Run) -> tuple[str, Location | None]:
+    """The model of a command of TRL."""
+    said, remote = run.field("model_name_or_path"), run.field("trust_remote_code")
+    is_plain = remote is ABSENT or (isinstance(remote, Setting) and remote.truth is False)
+    if not is_plain or run.field("model_init_kwargs") is not ABSENT:
+        return "", None
+    return (said.value, said.location) if isinstance(said, Setting) and isinstance(said.value, str) else ("", None)
+
+
+def named_models(call: TrainerCall, run: Run | None) -> Iterator[tuple[str, Location | None]]:
+    """The models that a trainer may be given, "" for one whose layers are not certainly those of its family."""
+    for line in possible_lines(call.lines("model"), run):
+        is_sure = call.is_certain and call.own is None and has_own_layers(line)
+        for made in (checkpoint(line, call, run) if is_sure else ()) or (None,):
+            value = value_in(made, run) if made is not None else None
+            yield (value, made.location) if made is not None and isinstance(value, str) else ("", None)

@@ -1,0 +1,83 @@
+"""TRL735: prompts with images are cut to `max_prompt_length`, which most images fill alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.checks._run_models import named_models
+from trl_lint.checks._trainer_rule import TrainerRule, also_at, first_found, said_at
+from trl_lint.checks.drift._calls import is_unsloth
+from trl_lint.checks.verdict import judge_releases, level_in
+from trl_lint.finding import Finding
+from trl_lint.knowledge.models import family_of
+from trl_lint.knowledge.ranges import holds
+from trl_lint.project.effective import Setting
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.trainercall.configs import field_in
+from trl_lint.project.trainercall.made import Made
+from trl_lint.project.trainercall.models import only
+from trl_lint.project.trainercall.running import setting_of
+
+# Releases that take images and cut the prompt. Read in grpo_trainer.py of 0.20.0 to 0.25.1 (0.19.1 takes none, 0.26.0
+# cuts nothing) and in rloo_trainer.py of 0.22.0 to 0.26.2 (the same of 0.21.0 and 0.27.0).
+_CUTS = {"trl.GRPOTrainer": ">=0.20.0,<0.26.0", "trl.RLOOTrainer": ">=0.22.0,<0.27.0"}
+_FIELD = "max_prompt_length"
+# Who gives more than this has thought of the images.
+_SHORT = 1024
+
+
+class ImagePromptCut(TrainerRule):
+    code = "TRL735"
+    words = (b"GRPOTrainer", b"RLOOTrainer")
+    needles = (b"image", b"Image", b"pixels")
+
+    def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
+        if call.trainer in _CUTS and call.own is None and not is_unsloth(call.module):
+            yield from first_found(call, lambda run: self._in_run(call, run))
+
+    def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
+        choices = call.project.environment(call.module.path).choices
+        name = _vision_model(call, run)
+        if "trl" not in choices or not name:
+            return None
+
+        def length_in(release: str) -> int | None:
+            versions = {**choices.newest(("trl", "transformers")), "trl": release}
+            length = field_in(call, _FIELD, run, versions)
+            return length if isinstance(length, int) and 0 < length <= _SHORT else None
+
+        def is_bad(release: str) -> bool:
+            return holds(_CUTS[call.trainer], release) and length_in(release) is not None
+
+        verdict = judge_releases(choices["trl"], is_bad, level_in(self, run))
+        if verdict is None:
+            return None
+        said = only(call.field(_FIELD), run)
+        usual = "" if said is not None and _is_given(said, run) else ", its default,"
+        message = (
+            f"{name} takes images, and `{_FIELD}` {length_in(verdict.version)}{usual} cuts prompts whose images need "
+            f"more tokens: the trainer stops with a ValueError; give `{_FIELD}=None` ({verdict.scope})"
+        )
+        place = call.location if said is None or not _is_given(said, run) else said_at(call, said, run)
+        related = (*also_at(call, place), *verdict.related)
+        return self.finding(place, message, severity=verdict.severity, related=related)
+
+
+def _is_given(said: Made, run: Run | None) -> bool:
+    if said.kind != "field" or run is None:
+        return said.kind != "absent"
+    setting = setting_of(said, run)
+    return isinstance(setting, Setting) and setting.location is not None
+
+
+def _vision_model(call: TrainerCall, run: Run | None) -> str:
+    """The id of the model that a trainer certainly gets, where that takes images; else ""."""
+    names = set()
+    for identifier, _ in named_models(call, run):
+        family = family_of(identifier) if identifier else None
+        names.add(identifier if family is not None and family.vision else "")
+    return names.pop() if len(names) == 1 else ""
+
+
+rule = ImagePromptCut()

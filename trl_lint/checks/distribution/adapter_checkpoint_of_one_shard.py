@@ -1,0 +1,79 @@
+"""TRL119: checkpoints of an adapter under FSDP2 hold the part of the first process alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.checks._started import processes_of
+from trl_lint.checks.distribution._accelerators import backend_of
+from trl_lint.checks.distribution._integer_weights import OTHER_BACKENDS
+from trl_lint.checks.rule import Rule
+from trl_lint.checks.verdict import Level, judge_pins
+from trl_lint.finding import Finding, Location
+from trl_lint.project.effective import Setting
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import TrainerCall, trainer_calls
+from trl_lint.project.trainercall.facts import Thing, argument_of
+from trl_lint.project.trainercall.models import has_adapter, possible_lines
+from trl_lint.sources.nodes import find_entry
+
+_KEY = "fsdp_config.fsdp_state_dict_type"
+# `_get_model_state_dict` gives the adapter as it lies on each process, and the first one writes it: read in 1.7.0 to
+# 1.14.0 (utils/fsdp_utils.py). 1.6.0 refuses a full state dict, 1.15.0 gathers the adapter.
+_WRITES_ONE = ">=1.7.0,<1.15.0"
+
+
+class AdapterCheckpointOfOneShard(Rule):
+    code = "TRL119"
+    runs = True
+    launched = True
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        config = run.accelerate
+        entry = find_entry(config.root, _KEY) if config is not None else None
+        if config is None or entry is None or str(config.value(_KEY)).upper() != "FULL_STATE_DICT":
+            return
+        if run.launch.script_path is None or processes_of(run) < 2 or run.launch.options.keys() & OTHER_BACKENDS:
+            return
+        backend = backend_of(run.launch, run.project)
+        if backend is None or backend.kind != "FSDP2" or _saves_less(run):
+            return
+        place = _adapter(run)
+        verdict = judge_pins(run.environment, {"accelerate": _WRITES_ONE}, Level(self)) if place is not None else None
+        if place is None or verdict is None:
+            return
+        yield self.finding(
+            config.place(entry, ""),
+            "with FULL_STATE_DICT a checkpoint holds the first process's part of the adapter alone, and who resumes "
+            f"from it loses the rest: use SHARDED_STATE_DICT ({verdict.scope})",
+            severity=verdict.severity,
+            related=(
+                place._replace(message="the trainer"),
+                run.launch.location._replace(message="the run"),
+                *verdict.related,
+            ),
+        )
+
+
+def _saves_less(run: Run) -> bool:
+    """Whether a run may write no checkpoints, or none to resume from."""
+    strategy, alone = run.field("save_strategy"), run.field("save_only_model")
+    if isinstance(strategy, Setting) and strategy.value in ("no", False):
+        return True
+    return isinstance(alone, Setting) and alone.truth is not False
+
+
+def _adapter(run: Run) -> Location | None:
+    """Where the one trainer of a run is made, if it certainly trains an adapter."""
+    calls = trainer_calls(run.script.module, run.project) if run.script is not None else ()
+    return calls[0].location if len(calls) == 1 and calls[0].is_certain and _has_adapter(calls[0], run) else None
+
+
+def _has_adapter(call: TrainerCall, run: Run) -> bool:
+    if isinstance(argument_of(call, "peft_config", run), Thing):
+        return True
+    lines = possible_lines(call.lines("model"), run)
+    return bool(lines) and all(has_adapter(line) is True for line in lines)
+
+
+rule = AdapterCheckpointOfOneShard()

@@ -1,0 +1,104 @@
+"""TRL807: vLLM is to share the attention heads of a model out to a number of GPUs that does not divide them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.checks._run_models import trained_model
+from trl_lint.checks.inference._vllm import has_modes, is_engine, is_made, is_split, served_model
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.checks.verdict import Level, judge_releases
+from trl_lint.finding import Finding, Location, Severity
+from trl_lint.knowledge.models import model_of
+from trl_lint.missing import ABSENT, Missing
+from trl_lint.project.effective import Setting, of_flag
+from trl_lint.project.runs import Run
+from trl_lint.project.servers import size_of
+from trl_lint.python.values import argument
+
+
+class HeadsNotDivisible(Rule):
+    code = "TRL807"
+    triggers = ("vllm.LLM",)
+    needles = (b"tensor_parallel_size",)
+    runs = True
+    launched = True
+
+    def check_call(self, site: Site) -> Iterator[Finding]:
+        """An engine in a script."""
+        call, module = site.call, site.module
+        if not is_engine(call, module) or is_made(call) or not module.names.is_certain(call.func):
+            return
+        if any(keyword.arg in (None, "hf_overrides") for keyword in call.keywords):
+            return
+        model, size = argument(call, "model", 0), argument(call, "tensor_parallel_size")
+        if isinstance(model, Missing) or isinstance(size, Missing) or model is None or size is None:
+            return
+        name, number = module.value(model), module.value(size)
+        heads = heads_of(name) if isinstance(name, str) else 0
+        if isinstance(number, int) and _is_misfit(heads, number):
+            yield self._finding(module.location(size), str(name), heads, number, (module.location(model, "the model"),))
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        if run.framework == "vllm":
+            yield from self._check_server(run)
+        else:
+            yield from self._check_trainer(run)
+
+    def _check_server(self, run: Run) -> Iterator[Finding]:
+        served = served_model(run)
+        size = size_of(run, "tensor_parallel_size", "-tp")
+        if served is None or size is None or of_flag(run.launch, "hf_overrides") is not ABSENT:
+            return
+        heads = heads_of(served.name)
+        if _is_misfit(heads, size):
+            level = Level(self, run.launch.is_documentation).severity
+            yield self._finding(served.location, served.name, heads, size, (run.launch.location,), level)
+
+    def _check_trainer(self, run: Run) -> Iterator[Finding]:
+        """An engine that the processes of a trainer hold together."""
+        size = run.field("vllm_tensor_parallel_size")
+        if not isinstance(size, Setting) or size.integer is None or size.integer < 2 or not has_modes(run):
+            return
+        name, place = trained_model(run)
+        heads = heads_of(name)
+        if not _is_misfit(heads, size.integer):
+            return
+        level = Level(self, run.launch.is_documentation)
+        verdict = judge_releases(run.choices["trl"], lambda release: is_split(run, release), level)
+        if verdict is None:
+            return
+        related = (*((place._replace(message="the model"),) if place is not None else ()), *verdict.related)
+        where = size.location or run.launch.location
+        yield self._finding(where, name, heads, size.integer, related, verdict.severity, f" ({verdict.scope})")
+
+    def _finding(
+        self,
+        place: Location,
+        name: str,
+        heads: int,
+        size: int,
+        related: tuple[Location, ...],
+        severity: Severity | None = None,
+        scope: str = "",
+    ) -> Finding:
+        fitting = max(number for number in range(1, size) if heads % number == 0)
+        message = (
+            f"vLLM stops, because {name} has {heads} attention heads, which it cannot share out to {size} GPUs evenly: "
+            f"take a tensor parallel size that divides them, such as {fitting}{scope}"
+        )
+        shown = tuple(one for one in related if one[:3] != place[:3])
+        return self.finding(place, message, severity=severity, related=shown)
+
+
+def heads_of(name: str) -> int:
+    """The attention heads of a well-known model; 0 where they are not known."""
+    model = model_of(name) if name else None
+    return model.heads if model is not None else 0
+
+
+def _is_misfit(heads: int, size: int) -> bool:
+    return heads > 0 and 1 < size <= 1024 and heads % size != 0
+
+
+rule = HeadsNotDivisible()
