@@ -23,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from trl_lint.checks.configs._command_beside import OfRelease
+from trl_lint.checks.configs._command_beside import OfRelease, is_ill_typed
 from trl_lint.checks.configs._command_world import block_of
 from trl_lint.checks.configs._program_refusals import Reading, Settings, refused_in
 from trl_lint.knowledge.command_keys import keys_of
@@ -55,9 +55,11 @@ def stated(package: str, config: dict[str, Any], version: str) -> list[str]:
     if whole is None or arguments is None:
         return []
     block = Block("", {**whole, **dict.fromkeys(arguments.sets, UNKNOWN)})
-    beside = OfRelease(block, package, "train", version, "", False)
+    beside = OfRelease(block, package, "train", version, "", {"zero3": False})
     settings = Settings(block, (Reading("train", block),), absent=None, beside=beside)
-    return [found.condition.sentence for found in refused_in(package, version, settings) if not found.crashes]
+    crashes = is_ill_typed(package, "train", version)
+    refused = refused_in(package, version, settings)
+    return [found.condition.sentence for found in refused if not found.crashes or crashes(found)]
 
 
 def values_of(package: str, version: str) -> dict[str, list[Any]]:

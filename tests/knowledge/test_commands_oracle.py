@@ -23,7 +23,6 @@ def test_nothing_false_is_stated(path: Path) -> None:
 
 @pytest.mark.parametrize("path", ANSWERS, ids=lambda path: path.stem)
 def test_what_validators_refuse_is_stated(path: Path) -> None:
-    """What is said of the types of values is not recorded."""
     kept = json.loads(path.read_text(encoding="utf-8"))
     refused = [
         case["config"] for case in kept["cases"] if case["answer"] and BY_A_CHECK[kept["package"]] in case["answer"]

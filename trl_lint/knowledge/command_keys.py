@@ -20,6 +20,7 @@ from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.records import NamedTuple
 
 _MARKS = ("@", "!", ".")  # facts that are no fields
+_MOST_CLASSES = 200  # of a command, with all their bases
 
 
 class Keys(NamedTuple):
@@ -114,6 +115,57 @@ def choices_of(package: str, command: str, version: str) -> Mapping[str, frozens
                 values = frozenset(ast.literal_eval(each.condition))
                 found[each.sentence] = found.get(each.sentence, frozenset()) | values
     return found
+
+
+@lru_cache(maxsize=256)
+def types_of(package: str, command: str, version: str) -> Mapping[str, str]:
+    """By flag of a command the type of its values, as far as its default does not tell it: `int`, `float+` for several.
+
+    "" where several classes declare it otherwise.
+    """
+    found: dict[str, str] = {}
+    for name in classes_of(package, command, version):
+        for each in conditions_of(package, name, version):
+            if each.kind == "type":
+                known = found.setdefault(each.condition, each.sentence)
+                found[each.condition] = known if known == each.sentence else ""
+    return found
+
+
+@lru_cache(maxsize=64)
+def defaults_of(package: str, command: str, version: str) -> Mapping[str, str | None]:
+    """The keys of a command with their defaults as the histories spell them, None where there is none.
+
+    Those of transformers are of the newest release that is accepted. Where several classes have one, that of the first
+    in which Python looks.
+    """
+    found: dict[str, str | None] = {}
+    at = positions(package).get(version, 0)
+    known = facts(package, f"command {command}", version)
+    for reference in _order(() if isinstance(known, Missing) else known["@classes"].split(), at):
+        if reference.startswith("transformers"):
+            accepted = accepted_transformers(package, version)
+            parameters = signature(reference, {"transformers": accepted[0]}).parameters if accepted else {}
+            values = {name: parameter.default for name, parameter in parameters.items()}
+        else:
+            own = definition(reference, at)
+            given = own.values(at).items() if own is not None else ()
+            values = {name: None if value == "*" else value for name, value in given if name[0] not in _MARKS}
+        for name, value in values.items():
+            found.setdefault(name, value)
+    return found
+
+
+def _order(references: Iterable[str], at: int) -> list[str]:
+    """Classes with their bases, each where it comes last: a common base follows all that are derived from it."""
+    found: list[str] = []
+    waiting = list(references)
+    while waiting and len(found) < _MOST_CLASSES:
+        reference = waiting.pop(0)
+        found.append(reference)
+        known = None if reference.startswith("transformers") else definition(reference, at)
+        waiting = [*(known.values(at).get("@bases", "").split() if known is not None else ()), *waiting]
+    return list(dict.fromkeys(reversed(found)))[::-1]
 
 
 @lru_cache(maxsize=64)

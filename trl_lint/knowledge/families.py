@@ -174,6 +174,9 @@ class Arguments(NamedTuple):
     name of its keys, where it is another. `surplus`: what becomes of a key that no field has. `plugins`: the key that
     lists plugins, which may bring keys. `unless`: words that, somewhere in a project, change which keys there are, and
     flags that let every key pass. `more`: keys that the command itself takes. `sets`: keys that it may set itself.
+    `fills`: whether what it refuses is said of fields with their defaults, not of what is given. `unless_on`: switches
+    with which others than the command give settings. `unless_set`: variables that decide, beside the number of
+    processes, how many GPUs one of them has.
     """
 
     package: str
@@ -185,6 +188,9 @@ class Arguments(NamedTuple):
     unless: tuple[str, ...] = ()
     more: frozenset[str] = frozenset()
     sets: tuple[str, ...] = ()
+    fills: bool = False
+    unless_on: tuple[str, ...] = ()
+    unless_set: tuple[str, ...] = ()
 
     def keys_for(self, subcommand: str) -> str:
         """Under which name the keys of a subcommand are recorded."""

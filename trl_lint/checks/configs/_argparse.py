@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from trl_lint.missing import UNKNOWN
+from trl_lint.project.effective import as_bool, as_number
 from trl_lint.python.values import literal_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -25,6 +26,7 @@ _FACT = regex(r" (type|choices|action|nargs|dest|required|const)=(\S+)")
 _FLAG_HOLE = regex(r"[\"']?(--[A-Za-z][\w.-]*)=")
 # What people write behind a flag that takes nothing; other words there are placeholders of a document.
 _IS_VALUE = regex(r"(?i:true|false|yes|no|on|off|none|\d+)\Z")
+TRUTH, NUMBER = "truth", "number"
 _NEGATIVE = regex(r"-\d+\Z|-\d*\.\d+\Z")
 
 
@@ -198,7 +200,16 @@ _WRONG = object()
 
 
 def converted(flag: Flag, text: str) -> Any:
-    """The value that argparse makes of a text: `_WRONG` if `int` or `float` refuses it, UNKNOWN for other types."""
+    """The value that argparse makes of a text: `_WRONG` if its type refuses it, UNKNOWN for other types.
+
+    `truth` is what HfArgumentParser reads booleans with; a `number` is an int or a float, nobody knows which.
+    """
+    if flag.type == TRUTH:
+        found = as_bool(text)
+        return _WRONG if found is None else found
+    if flag.type == NUMBER:
+        number = as_number(text)
+        return _WRONG if number is None else number
     try:
         if flag.type == "int":
             return int(text)

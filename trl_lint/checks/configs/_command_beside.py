@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from trl_lint.checks.configs._program_refusals import Refused
 from trl_lint.knowledge.api import signature
-from trl_lint.knowledge.command_keys import accepted_transformers, keys_of
+from trl_lint.knowledge.command_keys import accepted_transformers, defaults_of, keys_of, types_of
 from trl_lint.knowledge.condition_answers import Answers
 from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, Block
 from trl_lint.knowledge.condition_names import deciding
 from trl_lint.knowledge.conditions_join import arguments_after
+from trl_lint.knowledge.value_types import fits
 from trl_lint.missing import Missing
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
@@ -18,20 +20,26 @@ from trl_lint.project.launches import Launch
 from trl_lint.project.runs import read_quietly
 
 _TRANSFORMERS = "transformers"
+# The settings on which a fact rests.
+_DECIDED_BY = {"zero3()": ("deepspeed",), "device_map()": ("NPROC_PER_NODE", "visible GPUs")}
 
 
 class OfRelease:
     """What is known with one release of the package: the fields that its classes inherit, as they leave them."""
 
-    def __init__(self, whole: Block, package: str, command: str, version: str, asked: str, zero3: object) -> None:
-        """`asked`: the release of transformers that is beside it, "" for the newest that it accepts."""
+    def __init__(
+        self, whole: Block, package: str, command: str, version: str, asked: str, facts: Mapping[str, object]
+    ) -> None:
+        """`asked`: the release of transformers that is beside it, "" for the newest that it accepts. `facts`: what the
+        run tells, by name.
+        """
         keys = keys_of(package, command, version)
         accepted = accepted_transformers(package, version)
         self._whole = whole
         self._version = asked or (accepted[0] if accepted else "")
         self._reference = keys.foreign[0] if keys is not None and len(keys.foreign) == 1 else ""
         self._after = arguments_after(self._reference.rpartition(":")[2], self._version) if self._reference else None
-        self._zero3 = zero3
+        self._facts = facts
 
     def base(self, name: str) -> object:
         """A field after the constructor of transformers."""
@@ -49,12 +57,12 @@ class OfRelease:
         return UNKNOWN if said is None or isinstance(said, Missing) or isinstance(said.value, Missing) else said.value
 
     def fact(self, name: str) -> object:
-        return self._zero3 if name == "zero3" else UNKNOWN
+        return self._facts.get(name, UNKNOWN)
 
     def keys_of(self, name: str) -> tuple[str, ...]:
         """The keys of the config on which a field after the constructor, or a fact, rests."""
         if name.endswith("()"):
-            return ("deepspeed",) if name == "zero3()" else ()
+            return _DECIDED_BY.get(name, ())
         field = name.removeprefix("base.")
         rule = (self._after or {}).get(field)
         return (field,) if rule is None else tuple(sorted(deciding(rule, _Given(self))))
@@ -77,6 +85,25 @@ class _Given:
 
     def fact(self, name: str, arguments: tuple[object, ...]) -> object:
         return UNKNOWN
+
+
+def is_ill_typed(package: str, command: str, version: str) -> Callable[[Refused], bool]:
+    """Whether a test raises by itself for want of the type that a key declares: `image_max_pixels: x < 32`.
+
+    A dataclass takes what a file gives; what compares it does not.
+    """
+    types, defaults = types_of(package, command, version), defaults_of(package, command, version)
+
+    def is_other(refused: Refused, key: str) -> bool:
+        said = of_default(defaults.get(key))
+        default = None if isinstance(said, Missing) else said.value
+        kind = types.get(key, type(default).__name__ if isinstance(default, (bool, int, float, str)) else "")
+        kind = f"list[{kind[:-1]}]" if kind.endswith("+") else kind
+        if not kind or key not in refused.world.block:
+            return False
+        return fits(refused.world.block[key], f"{kind}|None" if default is None else kind) is False
+
+    return lambda refused: any(is_other(refused, key) for key in refused.keys)
 
 
 def is_zero3(document: Document, whole: Block, launches: Sequence[Launch], project: Project) -> object:

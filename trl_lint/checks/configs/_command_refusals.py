@@ -7,7 +7,7 @@ from functools import partial
 
 from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.configs._asserts import Problem
-from trl_lint.checks.configs._command_beside import OfRelease, is_zero3
+from trl_lint.checks.configs._command_beside import OfRelease, is_ill_typed, is_zero3
 from trl_lint.checks.configs._command_keys import flag_name, is_left_alone, plugins_of
 from trl_lint.checks.configs._command_world import block_of
 from trl_lint.checks.configs._program_refusals import Broken, Reading, Settings, broken
@@ -63,7 +63,8 @@ def _read(document: Document, project: Project) -> Iterator[_Refused]:
     asked = neighbour.newest if neighbour is not None and not neighbour.assumed else ""
     zero3 = is_zero3(document, whole, launches, project)
     settings_in = partial(_in_release, whole, arguments.package, command, asked, zero3)
-    for found in broken(arguments.package, choices, settings_in, given, level, arguments.shown, stops=False):
+    crashes = is_ill_typed(arguments.package, command, choices[arguments.package].newest)
+    for found in broken(arguments.package, choices, settings_in, given, level, arguments.shown, crashes):
         keys = [key for key in found.keys if key in given]
         if not (keys or launches) or is_left_alone(arguments, project):
             continue
@@ -75,7 +76,7 @@ def _read(document: Document, project: Project) -> Iterator[_Refused]:
 
 
 def _in_release(whole: Block, package: str, command: str, asked: str, zero3: object, version: str) -> Settings:
-    beside = OfRelease(whole, package, command, version, asked, zero3)
+    beside = OfRelease(whole, package, command, version, asked, {"zero3": zero3})
     return Settings(whole, (Reading(command, whole),), absent=None, beside=beside)
 
 

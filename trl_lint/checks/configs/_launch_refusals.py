@@ -32,6 +32,8 @@ def refused_options(launch: Launch, rule: Rule, project: Project) -> Iterator[Pr
     settings = Settings(block, (Reading("launch", block),))
     choices = project.environment(launch.source.path).choices
     level = Level(rule, launch.is_mild, of_code=False)
-    for found in broken("accelerate", choices, lambda version: settings, words, level, "accelerate", stops=False):
+    for found in broken(
+        "accelerate", choices, lambda version: settings, words, level, "accelerate", crashes=lambda refused: False
+    ):
         location, beside = places(found.keys, words, launch)
         yield Problem(location, found.message, found.verdict.severity, (*beside, *found.verdict.related))

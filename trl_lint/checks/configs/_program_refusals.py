@@ -15,6 +15,7 @@ from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, Block, parse, 
 from trl_lint.knowledge.condition_names import deciding
 from trl_lint.knowledge.conditions import Condition, conditions_of
 from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.value_types import fits, shown
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 
@@ -110,6 +111,8 @@ def refused_in(package: str, version: str, settings: Settings) -> list[Refused]:
     for reading in settings.readings:
         world = BlockWorld(reading.block, settings.whole, settings.absent, settings.beside)
         for condition in conditions_of(package, reading.owner, version):
+            if condition.kind == "type":
+                found += _of_other_type(condition, reading.block, world)
             if condition.kind != "refuse":
                 continue
             truth = truth_of(condition.condition, world)
@@ -117,6 +120,14 @@ def refused_in(package: str, version: str, settings: Settings) -> list[Refused]:
                 keys = _keys(condition.condition, reading, world, settings)
                 found.append(Refused(condition, world, keys, truth is CRASH))
     return found
+
+
+def _of_other_type(condition: Condition, block: Block, world: BlockWorld) -> Iterator[Refused]:
+    """The setting that a class declares to be of another type than it is."""
+    key, kind = condition.condition, condition.sentence
+    if fits(_at(block, key), kind) is False:
+        told = condition._replace(sentence=f"{_DECLARED}{key}: Input should be {shown(kind)}".replace("{", "{{"))
+        yield Refused(told, world, (key,), False)
 
 
 def _told_anyway(refused: Refused, settings: Settings, given: frozenset[str]) -> Refused | None:
@@ -159,12 +170,12 @@ def broken(
     written: Iterable[str],
     level: Level,
     shown: str,
-    stops: bool = True,
+    crashes: Callable[[Refused], bool] = lambda refused: True,
 ) -> Iterator[Broken]:
     """The refusals that hold for a command in the releases in use; of those about the same settings the first.
 
     `settings_in` is asked once for each release. `written`: the settings that the command gives. `shown`: the package's
-    name as people write it. `stops`: whether an expression that raises by itself counts as well.
+    name as people write it. `crashes`: whether an expression that raises by itself counts as well.
     """
     if package not in choices:
         return
@@ -184,7 +195,7 @@ def broken(
     told: set[frozenset[str]] = set()
     points = {package: frozenset(range(len(releases(package))))}
     for found in known(newest) or ():
-        if found.crashes and not stops:
+        if found.crashes and not crashes(found):
             continue
         one = _told_anyway(found, settings, given) if found.crashes and given.isdisjoint(found.keys) else found
         about = frozenset() if one is None else given & set(one.keys) or frozenset(one.keys)

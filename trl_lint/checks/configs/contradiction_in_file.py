@@ -72,12 +72,19 @@ class ContradictionInFile(Rule):
             yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
-        from trl_lint.checks.configs import _launch_refusals, _openrlhf_refusals, _verl_asserts, _verl_validation
+        from trl_lint.checks.configs import (
+            _command_flags,
+            _launch_refusals,
+            _openrlhf_refusals,
+            _verl_asserts,
+            _verl_validation,
+        )
 
         for found in (
             *_verl_validation.contradictions(launch, _verl_asserts.ASSERTIONS, self, project),
             *_openrlhf_refusals.refused_together(launch, self, project),
             *_launch_refusals.refused_options(launch, self, project),
+            *_command_flags.refused_flags(launch, self, project),
         ):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 

@@ -74,6 +74,7 @@ class ValueNotAllowed(Rule):
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         from trl_lint.checks.configs import (
+            _command_flags,
             _command_values,
             _openrlhf,
             _openrlhf_refusals,
@@ -86,6 +87,8 @@ class ValueNotAllowed(Rule):
             *_openrlhf.wrong_values(launch, self, project),
             *_openrlhf_refusals.refused_together(launch, self, project),
             *_command_values.refused_values(launch, self, project),
+            *_command_flags.wrong_types(launch, self, project),
+            *_command_flags.refused_flags(launch, self, project),
         ):
             yield self.finding(wrong.location, wrong.message, severity=wrong.severity, related=wrong.related)
 

@@ -8,22 +8,34 @@ them.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from trl_lint.knowledge.histories import block as history_block
 from trl_lint.knowledge.refresher.conditions_declared import declares, is_model, run_validators, tell_declared
-from trl_lint.knowledge.refresher.conditions_flags import choices_of_flags
+from trl_lint.knowledge.refresher.conditions_flags import choices_of_flags, types_of_flags
 from trl_lint.knowledge.refresher.conditions_programs import NOTHING, Program, facts_of_program
 from trl_lint.knowledge.refresher.conditions_source import ClassSource, Sources, Trees, read_sources
 from trl_lint.knowledge.refresher.conditions_state import CONFIG, TRAINER, Closure, Found, Frame, Machine
 from trl_lint.knowledge.refresher.conditions_statements import call_function
-from trl_lint.knowledge.refresher.conditions_terms import FALSE, NO_VALUES, Term, can_be, can_be_known, reasons, render
+from trl_lint.knowledge.refresher.conditions_terms import (
+    FALSE,
+    NO_VALUES,
+    NONE,
+    Term,
+    can_be,
+    can_be_known,
+    reasons,
+    render,
+)
 from trl_lint.python.default_text import last_name
 from trl_lint.records import NamedTuple
 
 _LONGEST_VALUE = 700  # characters of what a field becomes; longer ones are chains of tests of the machine
 _CONFIG_NAMES = ("args", "config")
+NO_COMMANDS: Mapping[str, str] = {}
+# ms-swift: what a checkpoint says takes the place of flags. Whoever asks leaves commands alone that load it.
+FROM_A_CHECKPOINT = ("load_args_from_ckpt",)
 # Packages whose configs are bases of those of other packages: what they leave of their fields is written down.
 _WITH_HEIRS = frozenset({"transformers"})
 
@@ -38,7 +50,8 @@ class Owner(NamedTuple):
 class Condition(NamedTuple):
     """What a class says, as text. `kind`: refuse, warn, before (`sentence` is the field that the base from another
     package gets so), after (a field as the constructor leaves it), base (`sentence` is a class of another package whose
-    constructor runs), flag (`sentence` is a field that a command gives, `condition` the texts that it may give).
+    constructor runs), flag (`sentence` is a field that a command gives, `condition` the texts that it may give), type
+    (`condition` is a field whose values are of the type `sentence`).
 
     `condition` is "" where it cannot be expressed, and then `reason` tells why; a part that is not known is `_` in it.
     `when` is `construct` or `trainer`, `owner` the name of the class and `home` its module.
@@ -66,14 +79,22 @@ def release_conditions(
     modules: tuple[str, ...] = ("*",),
     programs: tuple[Program, ...] = (),
     flags: tuple[str, ...] = (),
+    commands: Mapping[str, str] = NO_COMMANDS,
 ) -> list[Condition]:
     """The conditions of one release, by class in the order of the modules, statements in the order of execution.
 
     Only the classes of `modules` are asked: names, or beginnings of names with a star; and the `programs`. `flags`: the
-    modules, written so, whose dataclasses are parsed from a command.
+    modules, written so, whose dataclasses are parsed from a command. `commands`: by name the dataclass that is made of
+    its flags, `module:Class`.
     """
     sources = read_sources(package, members, known)
     found: list[Condition] = []
+    said: dict[str, list[Condition]] = {}
+    for command, reference in commands.items():
+        made = sources.class_at(reference)
+        if made is not None and reference not in said:
+            said[reference] = _of_config(sources, made, left=FROM_A_CHECKPOINT)[0]
+        found += [each._replace(owner=command) for each in said.get(reference, ())]
     for program in programs:
         for name, module, facts in facts_of_program(sources, program):
             owner = Owner(name, module)
@@ -86,6 +107,8 @@ def release_conditions(
                 found += _of_trainer(sources, cls)
     for cls, field, values, line in choices_of_flags(sources, flags):
         found.append(Condition(cls.name, "flag", "construct", values, field, "flags", line, "", cls.module))
+    for cls, field, kind, line in types_of_flags(sources, flags):
+        found.append(Condition(cls.name, "type", "construct", field, kind, "flags", line, "", cls.module))
     return list(dict.fromkeys(found))
 
 
@@ -126,8 +149,12 @@ def _may_change(reference: str, field: str) -> bool:
     return not names or field in names
 
 
-def _of_config(sources: Sources, cls: ClassSource, has_blocks: bool = False) -> tuple[list[Condition], Machine]:
+def _of_config(
+    sources: Sources, cls: ClassSource, has_blocks: bool = False, left: Iterable[str] = ()
+) -> tuple[list[Condition], Machine]:
+    """What a config class says when it is made; `left`: functions that are taken to do nothing."""
     machine = Machine(sources, _may_change, has_blocks)
+    machine.results = dict.fromkeys(left, NONE)
     machine.classes[CONFIG] = cls
     this = Term("object", CONFIG)
     if is_model(sources, cls):

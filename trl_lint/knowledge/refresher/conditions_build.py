@@ -7,12 +7,14 @@ from functools import partial
 
 from packaging.version import Version
 
+from trl_lint.knowledge.api import facts
 from trl_lint.knowledge.refresher.conditions import Condition, release_conditions
 from trl_lint.knowledge.refresher.conditions_programs import Program
 from trl_lint.knowledge.refresher.conditions_source import Trees
 from trl_lint.knowledge.refresher.conditions_write import History, add_release, parse, render
 from trl_lint.knowledge.refresher.packages import PACKAGES
 from trl_lint.knowledge.refresher.tables import read_releases, read_table
+from trl_lint.missing import Missing
 from trl_lint.records import NamedTuple
 
 
@@ -21,7 +23,8 @@ class Recorded(NamedTuple):
     of the API histories (a regular expression).
 
     What nobody asks costs space in every installation: `longest` is how many characters of a condition are written
-    down, `written` a regular expression over `KIND CLASS` for what is; the rest is only counted.
+    down, `written` a regular expression over `KIND CLASS` for what is; the rest is only counted. `flags`: modules whose
+    dataclasses are parsed from a command, `commands`: those whose dataclass (`command NAME` of the histories) is run.
     """
 
     since: str
@@ -31,6 +34,7 @@ class Recorded(NamedTuple):
     longest: int = 5000
     written: str = ".*"
     flags: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
 
     def is_wanted(self, package: str, path: str) -> bool:
         return PACKAGES[package].is_wanted(path) or re.fullmatch(self.beside, path) is not None
@@ -82,7 +86,22 @@ RECORDED = {
     ),
     "deepspeed": Recorded("0.9", ("deepspeed.*",)),
     # What every command reads its config into: its name is that under which `rules/api` has the keys.
-    "ms-swift": Recorded("2.0", (), flags=("swift.*",)),
+    "ms-swift": Recorded(
+        "2.0",
+        (),
+        longest=700,
+        written="(refuse|flag|type) .*",
+        # Those of the commands in `rules/api`: not Megatron's, nor what a server is sent.
+        flags=(
+            "swift.arguments*",
+            "swift.llm.argument*",
+            "swift.llm.utils.argument",
+            "swift.trainers*",
+            "swift.rlhf_trainers*",
+            "swift.ray*",
+        ),
+        commands=("sft", "pt", "rlhf", "dpo", "orpo", "simpo"),
+    ),
     "llamafactory": Recorded(
         "0.7",
         (),
@@ -95,7 +114,7 @@ RECORDED = {
             ),
         ),
         longest=700,
-        written="(refuse|flag) .*",
+        written="(refuse|flag|type) .*",
         flags=("llamafactory.hparams.*",),
     ),
     "axolotl": Recorded(
@@ -106,7 +125,7 @@ RECORDED = {
             Program("axolotl.utils.config.models.input.v0_4_1:AxolotlConfigWCapabilities", "train", hidden=_OF_MACHINE),
         ),
         longest=700,
-        written="refuse .*",
+        written="(refuse|type) .*",
     ),
 }
 
@@ -120,12 +139,21 @@ def build(name: str, anew: bool = False) -> str:
     written = "" if anew else read_table("conditions", name)
     history = parse(written) if written else History([], {}, {})
     for version, contents in read_releases(name, recorded.since, partial(recorded.is_wanted, name), history.releases):
-        found = release_conditions(name, contents.members, known, recorded.modules, recorded.programs, recorded.flags)
+        commands = _commands_of(name, recorded.commands, version)
+        found = release_conditions(
+            name, contents.members, known, recorded.modules, recorded.programs, recorded.flags, commands
+        )
         history.releases.append(version)
         found = [_shortened(each, recorded.longest) for each in found]
         add_release(history, version, found, recorded.writes)
     history.releases.sort(key=Version)
     return render(name, history)
+
+
+def _commands_of(package: str, commands: tuple[str, ...], version: str) -> dict[str, str]:
+    """The dataclasses of those commands that a release has, as the API history tells them."""
+    found = {command: facts(package, f"command {command}", version) for command in commands}
+    return {command: each["@classes"] for command, each in found.items() if not isinstance(each, Missing)}
 
 
 def _shortened(found: Condition, longest: int) -> Condition:

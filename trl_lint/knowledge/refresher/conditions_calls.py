@@ -53,6 +53,7 @@ _WARNERS = re.compile(r"(warnings|logger|logging)\.(warn|warning|warning_once|wa
 _RUN_TESTS = {
     "is_deepspeed_zero3_enabled": "zero3", "is_fsdp_managed_module": "fsdp", "is_fsdp_enabled": "fsdp",
     "is_torch_bf16_gpu_available": "bf16_gpu", "is_torch_tf32_available": "tf32", "is_peft_model": "is_peft_model",
+    "is_mp": "device_map",
 }  # fmt: skip
 _RUN_CALLS = {
     "torch.cuda.is_available": "cuda", "torch.cuda.device_count": "cuda_device_count",

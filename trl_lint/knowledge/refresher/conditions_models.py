@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from trl_lint.knowledge.refresher.conditions_declared import (
+    allowed_values,
     bounds_of,
     is_model,
     outside_of,
@@ -41,6 +42,7 @@ from trl_lint.knowledge.refresher.conditions_terms import (
     operation,
     unknown,
 )
+from trl_lint.knowledge.refresher.conditions_types import takes_others, type_of
 from trl_lint.records import NamedTuple
 
 
@@ -132,8 +134,15 @@ def _look_at_field(
             value = _run(machine, each, [Term("class", each.owner.reference), value], None)
     machine.path.pop()
     _tell_declared(machine, owner, key, value, node, is_given, [])
+    is_asked = value == Term("field", key) and not any(each.mode not in ("before", "after") for each in known)
+    is_asked = is_asked and key == (alias_of(node.value) or name)  # of two names the other one counts
+    if is_asked:
+        _tell_type(machine, owner, key, node)
     inner = _model_of(machine.sources, owner.module, node.annotation)
+    is_asked = is_asked and inner is not None and not takes_others(machine.sources, inner)
     for inner_owner, inner_name, inner_node in _fields(machine.sources, inner) if inner is not None else ():
+        if is_asked:
+            _tell_type(machine, inner_owner, f"{key}.{alias_of(inner_node.value) or inner_name}", inner_node)
         inner_key = const(alias_of(inner_node.value) or inner_name)
         held = operation("method", value, inner_key, names=("get",))
         is_there = compare("in", inner_key, value)
@@ -145,6 +154,13 @@ def _look_at_field(
     machine.path.pop()
     if known and key == name:
         machine.heap[CONFIG, key] = choice(is_given, value, read_key(machine, const(key)))
+
+
+def _tell_type(machine: Machine, owner: ClassSource, path: str, node: ast.AnnAssign) -> None:
+    """Tell the type of a field that nothing changes before pydantic looks at it."""
+    kind = type_of(machine.sources, owner.module, node.annotation)
+    if kind and not allowed_values(machine.sources, owner.module, node.annotation):  # those are told as values
+        machine.facts.append(Found("type", Term("field", path), kind, owner.name, node.lineno))
 
 
 def _tell_declared(

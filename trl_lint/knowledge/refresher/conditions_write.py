@@ -13,8 +13,9 @@
       num_generations < 2<tab>GRPOConfig 0.14.0, OtherConfig 1.2.0 1.4.0
 
 Below `at`, the function that has the statement, stands what happens and when (`refuse`, `warn`: when the config is
-made, `trainer-refuse`, `trainer-warn`: when the trainer is; `before`, `after`: what a field is then; `base`: a class of
-another package whose constructor runs; `flag`: the texts that a command may give a field) and the sentence or field.
+made, `trainer-refuse`, `trainer-warn`: when the trainer is; `before`, `after`: what a field is then; `base`: a class
+of another package whose constructor runs; `flag`: the texts that a command may give a field; `type`: a type, and the
+fields that are of it) and the sentence or field.
 Below that, one line is one fact: the condition, and the classes with the stretches of releases, `FROM` or `FROM UNTIL`
 (which does not have it any more). A condition that changed stands beside what it was. `shared` are texts that stand
 where their names stand (`conditions_shared`).
