@@ -10,7 +10,7 @@ from trl_lint import tracked
 from trl_lint.memos import per_project, read_per_project
 from trl_lint.project import Project
 from trl_lint.sources import SourceError
-from trl_lint.sources.files import words_of
+from trl_lint.sources.files import rarest_word, words_of
 
 _SUFFIXES = (
     ".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".pbs", ".yaml", ".yml", ".py", ".ipynb", ".md", ".rst", ".txt",
@@ -26,7 +26,7 @@ def files_naming(path: str, project: Project) -> list[str]:
     """The files of a project, other than the script at `path`, that name it: one of them may start it."""
     name = os.path.basename(path).encode(errors="replace")
     found = []
-    for other in _by_word(project).get(_rarest(name), ()):
+    for other in _by_word(project).get(rarest_word(name), ()):
         with suppress(OSError, SourceError):
             if other != path and project.files.holds(other, name):
                 found.append(other)
@@ -36,19 +36,14 @@ def files_naming(path: str, project: Project) -> list[str]:
 @read_per_project
 def _by_word(project: Project) -> dict[bytes, list[str]]:
     """The files that may start something, by the words of them that are in the name of a file of the project."""
-    words = {_rarest(os.path.basename(path).encode(errors="replace")) for path in project.paths()}
+    words = {rarest_word(os.path.basename(path).encode(errors="replace")) for path in project.paths()}
     found: dict[bytes, list[str]] = {}
     for path in project.paths():
         if _may_start(path):
             with suppress(OSError, SourceError):
-                for word in words & project.files.words(path):
+                for word in words & words_of(project.files.read(path)):
                     found.setdefault(word, []).append(path)
     return found
-
-
-def _rarest(name: bytes) -> bytes:
-    """The longest word of a name, which whoever gives the name uses, and few others."""
-    return max(words_of(name), key=len, default=b"")
 
 
 def _may_start(path: str) -> bool:
@@ -94,7 +89,7 @@ def is_submitted_with_gpus(path: str, project: Project) -> bool:
 def is_named_beside(word: str, path: str, project: Project) -> bool:
     """Whether another Python file that has the longest word in the name of the module at `path` has `word` as well."""
     name = os.path.basename(path).encode(errors="replace")
-    for other in _by_word(project).get(_rarest(name), ()):
+    for other in _by_word(project).get(rarest_word(name), ()):
         with suppress(OSError, SourceError):
             if other != path and other.endswith((".py", ".ipynb")) and project.files.holds(other, word.encode()):
                 return True

@@ -28,9 +28,14 @@ def fits(data: bytes, pattern: str) -> bool:
     return re.search(pattern.encode("latin-1"), data) is not None
 
 
-def words_of(data: bytes) -> list[bytes]:
+def words_of(data: bytes) -> set[bytes]:
     """The words of some bytes: letters, digits and underscores, and whatever is not ASCII."""
-    return _WORD.findall(data)
+    return set(_WORD.findall(data))
+
+
+def rarest_word(name: bytes) -> bytes:
+    """The longest word of a name, which whoever gives the name uses, and few others; b"" where it has none."""
+    return max(words_of(name), key=lambda word: (len(word), word), default=b"")
 
 
 class Files:
@@ -63,11 +68,11 @@ class Files:
         """Whether a regular expression is found in a file, which is dropped again. Raises OSError."""
         return self._says(fits, pattern.decode("latin-1"), path)
 
-    def words(self, path: str) -> frozenset[bytes]:
-        """The words of a file, which is dropped again. Raises OSError."""
+    def read(self, path: str) -> bytes:
+        """The bytes of a file, which is dropped again. Raises OSError."""
         tracked.note_use(path)
         with tracked.for_itself(path):
-            return frozenset(words_of(self._data(path)))
+            return self._data(path)
 
     def _says(self, question: Callable[[bytes, str], bool], argument: str, path: str) -> bool:
         answer = question(self._data(path), argument)

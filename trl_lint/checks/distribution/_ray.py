@@ -78,7 +78,7 @@ def starts_in(project: Project) -> Starts:
         with suppress(OSError, SourceError):
             shows_all = shows_all or project.files.holds(path, *_SHOWS_ALL)
             if path.endswith(".py") and project.files.holds(path, b".remote(", b".options("):
-                for match in _STARTED.finditer(project.files.own(path).data):
+                for match in _STARTED.finditer(project.files.read(path)):
                     found[match[2]].add(match[1].decode(errors="replace"))
     return Starts(frozenset(found[b"remote"]), frozenset(found[b"options"]), shows_all)
 

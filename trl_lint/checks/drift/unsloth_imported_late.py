@@ -17,7 +17,7 @@ from trl_lint.project.modules import is_of_project
 from trl_lint.project.stack import environment_at
 from trl_lint.python.module import PythonModule
 from trl_lint.sources import SourceError
-from trl_lint.sources.files import words_of
+from trl_lint.sources.files import rarest_word, words_of
 
 # Whose presence Unsloth warns of: `critical_modules` in unsloth/__init__.py of 2025.3.1 to 2026.4.8, in _gpu_init.py of
 # 2026.6.9 to 2026.10.9; not in 2025.2.15.
@@ -60,7 +60,7 @@ class UnslothImportedLate(Rule):
 def may_be_imported_before(path: str, project: Project) -> bool:
     """Whether a module beside this one, or in a folder above, imports Unsloth and may import this one."""
     stem = os.path.splitext(os.path.basename(path))[0].encode(errors="replace")
-    key = max(words_of(stem), key=len, default=stem)
+    key = rarest_word(stem)
     folder = os.path.dirname(path)
     while folder.startswith(project.root):
         importers = _importers(folder, project)
@@ -84,7 +84,7 @@ def _importers(folder: str, project: Project) -> dict[bytes, list[str]]:
             with suppress(OSError, SourceError):
                 other = os.path.join(folder, name)
                 if name.endswith(".py") and project.files.holds(other, *_IMPORTS):
-                    words = (b"",) if name == "__init__.py" else project.files.words(other)
+                    words = (b"",) if name == "__init__.py" else words_of(project.files.read(other))
                     for word in words:
                         found.setdefault(word, []).append(other)
     return found
