@@ -387,8 +387,8 @@ def _code_of(file: SourceFile) -> Source | None:
 
 
 def _is_configured(data: bytes) -> bool:
-    """Whether a Python file may say how a run is configured: by a parser, or by a config it builds for a trainer."""
-    if any(name in data for name in _PARSERS):
+    """Whether a Python file may say how a run is configured: a parser, a config for a trainer, or one for DeepSpeed."""
+    if any(name in data for name in _PARSERS) or b"deepspeed.initialize" in data:
         return True
     # Model and generation configs are built everywhere; who builds that of a trainer names the trainer, or TRL.
     return (b"Trainer" in data or b"trl" in data) and _CONFIG_CALL.search(data) is not None

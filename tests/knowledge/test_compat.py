@@ -35,6 +35,14 @@ from trl_lint.sources import Files
 ADVISORIES = [pytest.param(advisory, id=advisory.id) for advisory in advisories()]
 
 
+# The command that reads a config of a kind.
+STARTED = {
+    "accelerate": "accelerate launch --config_file config.json train.py",
+    "deepspeed": "accelerate launch --deepspeed_config_file config.json train.py",
+    "llamafactory": "llamafactory-cli train config.json",
+}
+
+
 def findings(folder: Path, advisory: Advisory, pins: dict[str, str], before: tuple[str, ...] = ()) -> list[Finding]:
     """What the rule says about these exact pins, in a project that does what the advisory is about.
 
@@ -45,8 +53,7 @@ def findings(folder: Path, advisory: Advisory, pins: dict[str, str], before: tup
     (folder / "train.py").write_text("".join([*before, "import trl\n", *used]))
     if advisory.documents:
         (folder / "config.json").write_text(json.dumps(document_of(advisory.documents[0])))
-        option = "--config_file" if advisory.documents[0].kind == "accelerate" else "--deepspeed_config_file"
-        (folder / "run.sh").write_text(f"accelerate launch {option} config.json train.py\n")
+        (folder / "run.sh").write_text(f"{STARTED[advisory.documents[0].kind]}\n")
     project = Project(str(folder), Files(), RunSettings(str(folder)))
     manifest = read_manifest(project.files.get(str(folder / "requirements.txt")), project.files)
     assert manifest is not None
@@ -58,6 +65,8 @@ def document_of(settings: Settings) -> dict[str, Any]:
     document: dict[str, Any] = {"num_processes": 2, "compute_environment": "LOCAL_MACHINE"}
     if settings.kind == "deepspeed":
         document = {"train_batch_size": 8}
+    elif settings.kind == "llamafactory":
+        document = {"model_name_or_path": "m", "dataset": "d"}
     for key, values in settings.values.items():
         *sections, name = key.split(".")
         place = document

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from benchmarks.conditions_oracle import Given
+from benchmarks.oracle_worlds import Given
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, parse, truth_of
 from trl_lint.knowledge.condition_shared import expanded
@@ -19,6 +19,8 @@ from trl_lint.knowledge.refresher.conditions_shared import share
 from trl_lint.knowledge.refresher.conditions_write import History, add_release, render
 from trl_lint.knowledge.refresher.conditions_write import parse as parse_file
 
+FRAMEWORKS = ("axolotl", "llamafactory", "ms-swift")
+
 
 def text_of(package: str) -> str:
     with open(os.path.join(rules_dir(), "conditions", f"{package}.txt"), encoding="utf-8") as stream:
@@ -26,9 +28,11 @@ def text_of(package: str) -> str:
 
 
 def test_all_files_are_small() -> None:
-    texts = [text_of(package).encode() for package in PACKAGES]
-    assert sum(map(len, texts)) < 600_000
-    assert sum(len(zlib.compress(text, 9)) for text in texts) < 110_000
+    texts = {package: text_of(package).encode() for package in PACKAGES}
+    # Of the libraries alone: axolotl, LLaMA-Factory and ms-swift came later.
+    assert sum(len(text) for package, text in texts.items() if package not in FRAMEWORKS) < 600_000
+    assert sum(map(len, texts.values())) < 640_000
+    assert sum(len(zlib.compress(text, 9)) for text in texts.values()) < 125_000
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.conditions_oracle import Given
+from benchmarks.oracle_worlds import Given
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.api import signature
 from trl_lint.knowledge.condition_language import UNKNOWN, truth_of
