@@ -55,7 +55,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.drift.name_not_in_release': (1518214496, ('trl_lint.project.stack',), {'code': 'TRL302', 'imports': ('trl', 'transformers', 'accelerate', 'peft', 'deepspeed', 'vllm', 'openrlhf', 'verl')}),
     'trl_lint.checks.drift.outdated_override': (564739987, (), {'code': 'TRL305', 'imports': ('trl', 'transformers')}),
     'trl_lint.checks.drift.unpickled_checkpoint': (193915380, (), {'code': 'TRL306', 'triggers': ('torch.load',), 'skips_tests': True}),
-    'trl_lint.checks.drift.unsloth_imported_late': (1049158690, (), {'code': 'TRL309', 'needles': (b'trl', b'transformers', b'peft'), 'words': (b'unsloth',), 'skips_tests': True, 'imports': ('unsloth',)}),
+    'trl_lint.checks.drift.unsloth_imported_late': (3614503344, (), {'code': 'TRL309', 'needles': (b'trl', b'transformers', b'peft'), 'words': (b'unsloth',), 'skips_tests': True, 'imports': ('unsloth',)}),
     'trl_lint.checks.inference.heads_not_divisible': (3741167249, (), {'code': 'TRL807', 'triggers': ('vllm.LLM',), 'needles': (b'tensor_parallel_size',), 'runs': True, 'launched': True}),
     'trl_lint.checks.inference.option_of_the_other_mode': (2168545998, ('trl_lint.checks.inference._vllm',), {'code': 'TRL802', 'runs': True}),
     'trl_lint.checks.inference.quantised_policy_with_vllm': (2617156166, (), {'code': 'TRL804', 'needles': (b'load_in_4bit', b'load_in_8bit'), 'skips_tests': True, 'imports': ('trl', 'transformers')}),

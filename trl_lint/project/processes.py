@@ -117,13 +117,13 @@ def _of_variables(run: Run, ranks: Ranks) -> Setting | Missing:
     """`NPROC_PER_NODE=4 NNODES=2` before a program that starts torchrun with them."""
     launch = run.launch
     named = set(launch.env.names())
-    given = named & set(ranks.variables)
+    given = {name: word for name in ranks.variables if name in named and (word := launch.env.get(name)) is not None}
     if not named.isdisjoint(ranks.unless) or not _MULTIPLIERS.isdisjoint(launch.wrappers):
         return UNKNOWN
     if ranks.in_configs and len(given) < len(ranks.variables) and run.link("recipe") is not None:
         return UNKNOWN
     place = launch.source.location(launch.launcher_word.start, launch.launcher_word.end)
-    machines = read_count(launch.env[ranks.machines].text) if ranks.machines in given else 1
+    machines = read_count(given[ranks.machines].text) if ranks.machines in given else 1
     visible = len(launch.visible_gpus) if launch.visible_gpus else None
     if ranks.switch and not _is_on(ranks.switch, launch.env):
         if visible is None or ranks.switch in given:
@@ -131,7 +131,7 @@ def _of_variables(run: Run, ranks: Ranks) -> Setting | Missing:
         if visible == 1:
             return Setting(1, "launcher", place)
     if ranks.processes in given:
-        said = _setting(launch.env[ranks.processes], run)
+        said = _setting(given[ranks.processes], run)
     elif ranks.switch:
         said = Setting(UNKNOWN if visible is None else visible, "launcher", place)
     elif not given and launch.visible_word is None:

@@ -108,8 +108,9 @@ def machines_of(run: Run) -> int | None:
         if word is not None:
             return read_count(word.text)
     ranks = launch.program.ranks if launch.program is not None else None
-    if ranks is not None and ranks.machines in set(launch.env.names()):
-        return read_count(launch.env[ranks.machines].text)
+    given = launch.env.get(ranks.machines) if ranks is not None else None
+    if given is not None:
+        return read_count(given.text)
     if run.accelerate is not None:
         said = run.accelerate.value("num_machines")
         return said if isinstance(said, int) else 1 if said is None else None

@@ -59,12 +59,14 @@ class UnslothImportedLate(Rule):
 
 def may_be_imported_before(path: str, project: Project) -> bool:
     """Whether a module beside this one, or in a folder above, imports Unsloth and may import this one."""
-    stem = os.path.splitext(os.path.basename(path))[0].encode(errors="replace")
-    key = rarest_word(stem)
+    stem, suffix = os.path.splitext(os.path.basename(path))
+    if suffix != ".py":
+        return False
+    words = (rarest_word(stem.encode(errors="replace")), b"")
     folder = os.path.dirname(path)
     while folder.startswith(project.root):
         importers = _importers(folder, project)
-        if any(other != path for name in (key, b"") for other in importers.get(name, ())):
+        if any(other != path for word in words for other in importers.get(word, ())):
             return True
         if folder == os.path.dirname(folder):
             break
