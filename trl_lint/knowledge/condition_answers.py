@@ -50,7 +50,10 @@ def _answer(
 ) -> object:
     for known in (common, own) if own is not common else (own,):
         for reads, answer in reversed(known.get(text, ())):
-            if all(_is_same(getattr(world, how)(*arguments), read) for how, arguments, read in reads):
+            for how, arguments, read in reads:
+                if not _is_same(getattr(world, how)(*arguments), read):
+                    break
+            else:
                 return answer
     recording = _Recording(world)
     found = evaluate(text, recording)

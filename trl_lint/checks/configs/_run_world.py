@@ -59,6 +59,7 @@ class RunWorld:
         self.given = given
         self._values: Values = {} if values is None else values
         self._known: dict[str, object] = {}
+        self._arguments: dict[str, object] = {}
 
     @cached_property
     def _read(self) -> Read:
@@ -160,8 +161,10 @@ class RunWorld:
         return UNKNOWN
 
     def arg(self, name: str) -> object:
-        value = self.argument(name)
-        return UNKNOWN if isinstance(value, Missing) else _worldly(value.value)
+        if name not in self._arguments:
+            value = self.argument(name)
+            self._arguments[name] = UNKNOWN if isinstance(value, Missing) else _worldly(value.value)
+        return self._arguments[name]
 
     def argument(self, name: str) -> Value | Missing:
         """An argument of the trainer: as it is given, or by default, and then at the call."""
