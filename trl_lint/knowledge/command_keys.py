@@ -90,19 +90,20 @@ def classes_of(package: str, command: str, version: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _references_of(package: str, command: str, version: str) -> tuple[str, ...]:
-    """The classes whose fields are the keys of a command, with their bases, as the histories name them."""
-    found = facts(package, f"command {command}", version)
-    waiting = [] if isinstance(found, Missing) else found["@classes"].split()
+    """The classes whose fields are the keys of a command, with their bases, as the histories name them.
+
+    Each stands where it comes last, as Python looks for a field: a common base follows all that are derived from it.
+    """
+    known = facts(package, f"command {command}", version)
+    waiting = [] if isinstance(known, Missing) else known["@classes"].split()
     at = positions(package).get(version, 0)
-    seen: dict[str, None] = {}
-    while waiting:
+    found: list[str] = []
+    while waiting and len(found) < _MOST_CLASSES:
         reference = waiting.pop(0)
-        known = (
-            definition(reference, at) if reference not in seen and not reference.startswith("transformers") else None
-        )
-        seen[reference] = None
-        waiting += known.values(at).get("@bases", "").split() if known is not None else []
-    return tuple(seen)
+        found.append(reference)
+        own = None if reference.startswith("transformers") else definition(reference, at)
+        waiting = [*(own.values(at).get("@bases", "").split() if own is not None else ()), *waiting]
+    return tuple(dict.fromkeys(reversed(found)))[::-1]
 
 
 @lru_cache(maxsize=256)
@@ -141,8 +142,7 @@ def defaults_of(package: str, command: str, version: str) -> Mapping[str, str | 
     """
     found: dict[str, str | None] = {}
     at = positions(package).get(version, 0)
-    known = facts(package, f"command {command}", version)
-    for reference in _order(() if isinstance(known, Missing) else known["@classes"].split(), at):
+    for reference in _references_of(package, command, version):
         if reference.startswith("transformers"):
             accepted = accepted_transformers(package, version)
             parameters = signature(reference, {"transformers": accepted[0]}).parameters if accepted else {}
@@ -154,18 +154,6 @@ def defaults_of(package: str, command: str, version: str) -> Mapping[str, str | 
         for name, value in values.items():
             found.setdefault(name, value)
     return found
-
-
-def _order(references: Iterable[str], at: int) -> list[str]:
-    """Classes with their bases, each where it comes last: a common base follows all that are derived from it."""
-    found: list[str] = []
-    waiting = list(references)
-    while waiting and len(found) < _MOST_CLASSES:
-        reference = waiting.pop(0)
-        found.append(reference)
-        known = None if reference.startswith("transformers") else definition(reference, at)
-        waiting = [*(known.values(at).get("@bases", "").split() if known is not None else ()), *waiting]
-    return list(dict.fromkeys(reversed(found)))[::-1]
 
 
 @lru_cache(maxsize=64)

@@ -61,11 +61,11 @@ class NoGpuFromRay(Rule):
             name = remote.node.name
             if remote.node in work and name in starts.started and name not in starts.options | elsewhere:
                 call, what = work[remote.node]
-                kind = "actor" if isinstance(remote.node, ast.ClassDef) else "task"
+                kind = "an actor" if isinstance(remote.node, ast.ClassDef) else "a task"
                 yield self.finding(
                     module.location(call),
-                    f"{what} in an {kind} that asks Ray for no GPU sees none: give `{remote.node.name}` `num_gpus=1`"
-                    f" ({verdict.scope})".replace("an task", "a task"),
+                    f"{what} in {kind} that asks Ray for no GPU sees none: give `{name}` `num_gpus=1`"
+                    f" ({verdict.scope})",
                     severity=verdict.severity,
                     related=(module.location(remote.decorator, "no `num_gpus` here"), *verdict.related),
                 )
