@@ -73,7 +73,7 @@ def main() -> None:
 
 def calls_of(project: Project) -> Iterator[TrainerCall]:
     """The trainer calls of a project's scripts and notebooks."""
-    for path in project.paths():
+    for path in project.paths:
         if is_test_file(os.path.relpath(path, project.root)) or not path.endswith((".py", ".ipynb")):
             continue
         with suppress(OSError, SourceError):

@@ -92,6 +92,6 @@ def test_a_candidate_that_is_none_is_not_remembered(tmp_path: Path):
     (tmp_path / "train.py").write_text("x = 1\n")
     (tmp_path / "train.sh").write_text("python train.py\n")
     here = project.Project(str(tmp_path), project.Files(), Settings(root=str(tmp_path)))
-    (run,) = here.runs()
+    (run,) = here.runs
     assert run.candidates == ()
     assert list(here._runs) == [run.launch]

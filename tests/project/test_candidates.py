@@ -31,7 +31,7 @@ def run_of(folder: Path, text: str) -> Run:
         recipe = f"output_dir: {name}\nseed: 1\nmax_steps: 1\nlearning_rate: 1\nmodel_name_or_path: x\n"
         (folder / "recipes" / f"{name}.yaml").write_text(recipe)
     (folder / "run.sh").write_text(dedent(text))
-    (run,) = Project(str(folder), Files({}), Settings()).runs()
+    (run,) = Project(str(folder), Files({}), Settings()).runs
     return run
 
 
@@ -99,7 +99,7 @@ def test_only_a_name_from_outside_is_a_guess(tmp_path: Path):
     run = run_of(tmp_path, "for r in a b; do python $D/train.py --config recipes/$r.yaml; done")
     assert [candidate.is_guess for candidate in run.candidates] == [False, False]
     (tmp_path / "run.sh").write_text("python train.py --config recipes/${M}.yaml\n")
-    (run,) = Project(str(tmp_path), Files({}), Settings()).runs()
+    (run,) = Project(str(tmp_path), Files({}), Settings()).runs
     assert [(candidate.label, candidate.is_guess) for candidate in run.candidates] == [
         ("recipes/a.yaml", True), ("recipes/b.yaml", True),
     ]  # fmt: skip

@@ -42,7 +42,7 @@ def project_of(folder: Path, **files: str) -> Project:
 
 
 def run_of(folder: Path, command: str, **files: str) -> Run:
-    (run,) = project_of(folder, run__sh=command + "\n", train__py=PARSED, **files).runs()
+    (run,) = project_of(folder, run__sh=command + "\n", train__py=PARSED, **files).runs
     return run
 
 
@@ -145,13 +145,13 @@ def test_defaults_come_from_the_releases_in_use(tmp_path: Path):
 )
 def test_what_the_script_does_later_wins(tmp_path: Path, line: str, expected: object):
     project = project_of(tmp_path, run__sh="python train.py --beta 0.3\n", train__py=dedent(PARSED) + line + "\n")
-    (run,) = project.runs()
+    (run,) = project.runs
     assert value(run.field("beta")) == expected
 
 
 def test_a_config_built_in_the_script(tmp_path: Path):
     script = "from trl import GRPOConfig\nargs = GRPOConfig('out', num_generations=4, beta=read(), **more)\n"
-    (run,) = project_of(tmp_path, run__sh="python train.py --num_generations 16\n", train__py=script).runs()
+    (run,) = project_of(tmp_path, run__sh="python train.py --num_generations 16\n", train__py=script).runs
     assert value(run.field("num_generations")) == 4
     assert value(run.field("beta")) is UNKNOWN
     assert run.field("learning_rate") is UNKNOWN
@@ -159,7 +159,7 @@ def test_a_config_built_in_the_script(tmp_path: Path):
 
 def test_two_configs_are_not_guessed_between(tmp_path: Path):
     script = "from trl import GRPOConfig, SFTConfig\nSFTConfig(output_dir='a')\nGRPOConfig(output_dir='b')\n"
-    (run,) = project_of(tmp_path, run__sh="python train.py\n", train__py=script).runs()
+    (run,) = project_of(tmp_path, run__sh="python train.py\n", train__py=script).runs
     assert (run.config, run.field("output_dir")) == ("", UNKNOWN)
 
 
@@ -168,7 +168,7 @@ def test_servers_and_shares(tmp_path: Path):
         CUDA_VISIBLE_DEVICES=4,5 vllm serve Qwen/Qwen3-0.6B -tp 2 --port 8001 &
         CUDA_VISIBLE_DEVICES=0,1,2,3 accelerate launch --num_processes 3 train.py
     """
-    runs = project_of(tmp_path, run__sh=commands, train__py=PARSED).runs()
+    runs = project_of(tmp_path, run__sh=commands, train__py=PARSED).runs
     server, run = runs
     assert server.framework == "vllm"
     (found,) = servers_of(run)

@@ -65,7 +65,7 @@ def collect_runs(paths: Iterable[str], documentation: bool) -> list[Run]:
         if root not in projects:
             ((settings, _),) = settings_for([root])
             projects[root] = Project(root, files, settings)
-        for one in projects[root].runs():
+        for one in projects[root].runs:
             told = one.launch.is_documentation and not documentation
             if not told and is_shown(one) and any(_below(file, path) for file in files_of(one)):
                 found[one] = None

@@ -72,13 +72,13 @@ class ProjectEvidence:
     @cached_property
     def scripts(self) -> frozenset[str]:
         """Base names of the project's Python files in the traceback."""
-        own = {os.path.basename(path) for path in self.project.paths() if path.endswith((".py", ".ipynb"))}
+        own = {os.path.basename(path) for path in self.project.paths if path.endswith((".py", ".ipynb"))}
         return frozenset(name for frame in self.failure.frames if (name := _base(frame.path)) in own)
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """The runs the log may come from: those whose script is in the traceback, else all that train."""
-        runs = [run for run in self.project.runs() if run.framework != "vllm" and not run.launch.is_documentation]
+        runs = [run for run in self.project.runs if run.framework != "vllm" and not run.launch.is_documentation]
         named = [run for run in runs if run.launch.script is not None and run.name in self.scripts]
         if named:
             return tuple(named)
@@ -89,7 +89,7 @@ class ProjectEvidence:
 
     def _is_library(self) -> bool:
         """Whether the scripts of the traceback are only modules that a run imports."""
-        started = {run.name for run in self.project.runs()}
+        started = {run.name for run in self.project.runs}
         return not (self.scripts & started)
 
     @cached_property
@@ -180,7 +180,7 @@ class ProjectEvidence:
 
         wanted = re.compile(pattern)
         unread = 0
-        for path in self.project.paths():
+        for path in self.project.paths:
             try:
                 if os.path.getsize(path) > _LARGEST:
                     unread += 1
@@ -224,7 +224,7 @@ class ProjectEvidence:
         if not _ON_AN_ACCELERATOR.search(self.failure.text):
             return {}
         found: dict[str, bytes] = {}
-        for path in self.project.paths():
+        for path in self.project.paths:
             if path.endswith(".py") and os.path.basename(path) in self.scripts:
                 try:
                     found[os.path.abspath(path)] = self.files.get(path).data + b"\n# cuda\n"
@@ -239,7 +239,7 @@ class ProjectEvidence:
         from trl_lint.project.runs import files_of
 
         mine = {path for run in self.runs for path in files_of(run)}
-        other = {path for run in self.project.runs() if run not in self.runs for path in files_of(run)} - mine
+        other = {path for run in self.project.runs if run not in self.runs for path in files_of(run)} - mine
         return not {finding.location.path, *(place.path for place in finding.related)} & other or bool(
             {finding.location.path} & mine
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from trl_lint import budget, tracked
@@ -89,26 +89,19 @@ class Project:
         self.files = files
         self.settings = settings
         self.memo: Memo = {}
-        self._paths: list[str] | None = None
-        self._manifests: list[Manifest] | None = None
         self._launches: dict[bytes, list[Launch]] = {}
-        self._documents: list[Document] | None = None
         self._runs: dict[Launch, Run] = {}
-        self._all_runs: list[Run] | None = None
-        self._runs_by_file: dict[str, list[Run]] | None = None
         self._environments: dict[str, Environment] = {}
-        self._folders: Folders | None = None
         self.readings = Readings(files)
         self._ahead = 0  # the bytes of files that were read for their launches and hold none
 
+    @cached_property
     def paths(self) -> list[str]:
         """Every file of the project that some reader understands."""
-        if self._paths is None:
-            from trl_lint.project.discovery import collect
+        from trl_lint.project.discovery import collect
 
-            found, _ = collect([self.root], self.settings)
-            self._paths = [path for path, _ in found]
-        return self._paths
+        found, _ = collect([self.root], self.settings)
+        return [path for path, _ in found]
 
     def environment(self, path: str) -> Environment:
         """The environment the file at `path` runs in: what its pins allow, package by package."""
@@ -127,14 +120,12 @@ class Project:
             self._environments[path] = found
         return found
 
-    @property
+    @cached_property
     def folders(self) -> Folders:
         """The manifests of the project by folder: which of them speak for a file."""
-        if self._folders is None:
-            from trl_lint.project.folders import Folders
+        from trl_lint.project.folders import Folders
 
-            self._folders = Folders(self.root, self.manifest_around)
-        return self._folders
+        return Folders(self.root, self.manifest_around)
 
     # -- single files, each read once -----------------------------------------------------------------------------
 
@@ -201,14 +192,13 @@ class Project:
 
     # -- the whole project ----------------------------------------------------------------------------------------
 
+    @cached_property
     def manifests(self) -> list[Manifest]:
         """Every file of the project that pins packages."""
-        if self._manifests is None:
-            from trl_lint.project.pins import is_manifest
+        from trl_lint.project.pins import is_manifest
 
-            around = (self.manifest_around(path) for path in self.paths() if is_manifest(path))
-            self._manifests = [manifest for manifest in around if manifest is not None]
-        return self._manifests
+        around = (self.manifest_around(path) for path in self.paths if is_manifest(path))
+        return [manifest for manifest in around if manifest is not None]
 
     def launches(self, word: bytes = b"") -> list[Launch]:
         """Every launch command written anywhere in the project; with `word`, only in files whose bytes hold it."""
@@ -221,7 +211,7 @@ class Project:
         from trl_lint.project.launches import holds_launches
 
         found: list[Launch] = []
-        for path in self.paths():
+        for path in self.paths:
             if holds_launches(path) and not is_larger(path, CONTEXT_FILE_BYTES):
                 with suppress(OSError, SourceError):
                     if not word or self.files.holds(path, word):
@@ -255,21 +245,22 @@ class Project:
         """Let `run_of` give this run for its launch: a candidate has a launch that no text holds."""
         self._runs[run.launch] = run
 
+    @cached_property
     def runs(self) -> list[Run]:
         """The runs of all launch commands of the project."""
-        if self._all_runs is None:
-            self._all_runs = [self.run_of(launch) for launch in self.launches()]
-        return self._all_runs
+        return [self.run_of(launch) for launch in self.launches()]
 
     def runs_with(self, path: str) -> list[Run]:
         """The runs that use the file at `path` through any of their links."""
-        if self._runs_by_file is None:
-            self._runs_by_file = budget.shared(self.root, self._table_of_runs)
         return self._runs_by_file.get(path, [])
+
+    @cached_property
+    def _runs_by_file(self) -> dict[str, list[Run]]:
+        return budget.shared(self.root, self._table_of_runs)
 
     def _table_of_runs(self) -> dict[str, list[Run]]:
         table: dict[str, list[Run]] = {}
-        for run in self.runs():
+        for run in self.runs:
             for linked in dict.fromkeys(path for link in run.links for path in link.paths):
                 table.setdefault(linked, []).append(run)
         return table
@@ -280,13 +271,15 @@ class Project:
 
     def documents(self, kind: str) -> list[Document]:
         """The recognised config documents of one kind of `rules/families`, or of the kind "other"."""
-        if self._documents is None:
-            self._documents = budget.shared(self.root, self._all_documents)
         return [document for document in self._documents if document.kind == kind]
+
+    @cached_property
+    def _documents(self) -> list[Document]:
+        return budget.shared(self.root, self._all_documents)
 
     def _all_documents(self) -> list[Document]:
         found = []
-        for path in self.paths():
+        for path in self.paths:
             if path.endswith(DOCUMENT_SUFFIXES) and not is_larger(path, CONTEXT_FILE_BYTES):
                 with suppress(OSError, SourceError):
                     if (document := self.document_in(path)) is not None:

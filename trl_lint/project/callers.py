@@ -24,7 +24,7 @@ def files_calling(needle: str, project: Project) -> list[str]:
 @per_project
 def python_files(project: Project) -> list[str]:
     """The first of the Python files of the project that are no tests."""
-    paths = (path for path in project.paths() if path.endswith(".py"))
+    paths = (path for path in project.paths if path.endswith(".py"))
     own = (path for path in paths if not is_test_file(os.path.relpath(path, project.root)))
     return list(islice(own, _MOST_FILES))
 
@@ -34,7 +34,7 @@ def has_more_files(project: Project) -> bool:
     """Whether the project has more Python files than are looked at for callers."""
     return (
         len(python_files(project)) == _MOST_FILES
-        and sum(path.endswith(".py") for path in project.paths()) > _MOST_FILES
+        and sum(path.endswith(".py") for path in project.paths) > _MOST_FILES
     )
 
 

@@ -29,7 +29,7 @@ def governed_files(manifest: Manifest, packages: Iterable[str], project: Project
     if top is None:
         return
     verdicts = {top: True}
-    for path in project.paths():
+    for path in project.paths:
         if path == manifest.path or not path.startswith(os.path.join(top, "")):
             continue
         if _is_governed(os.path.dirname(path), manifest, names, project, verdicts):
@@ -84,4 +84,4 @@ def _is_pinned(folder: str, manifest: Manifest, names: frozenset[str], project: 
 
 def _holds_code(folder: str, project: Project) -> bool:
     prefix = os.path.join(folder, "")
-    return any(path.startswith(prefix) and path.endswith(_CODE) for path in project.paths())
+    return any(path.startswith(prefix) and path.endswith(_CODE) for path in project.paths)

@@ -69,7 +69,7 @@ def holds_module(dotted: str, project: Project) -> bool:
     stem = os.sep + dotted.replace(".", os.sep)
     ends = (f"{stem}.py", os.path.join(stem, "__init__.py"))
     tracked.note_name(dotted.replace(".", "/"))
-    return any(path.endswith(ends) for path in project.paths())
+    return any(path.endswith(ends) for path in project.paths)
 
 
 def imported_name(module: PythonModule, node: ast.expr, project: Project) -> tuple[PythonModule, str] | None:

@@ -90,7 +90,7 @@ def parsers_of(project: Project) -> list[ScriptParser]:
 
 
 def _read_all(project: Project) -> list[ScriptParser]:
-    scripts = [path for path in project.paths() if not is_larger(path, CONTEXT_FILE_BYTES)]
+    scripts = [path for path in project.paths if not is_larger(path, CONTEXT_FILE_BYTES)]
     return [found for path in scripts if (found := project.parser_in(path)) is not None]
 
 

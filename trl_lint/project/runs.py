@@ -324,7 +324,7 @@ def runs_in(source: Source, project: Project) -> list[Run]:
 @per_project
 def _runs_by_source(project: Project) -> dict[Source, list[Run]]:
     table: dict[Source, list[Run]] = {}
-    for run in project.runs():
+    for run in project.runs:
         table.setdefault(run.launch.source, []).append(run)
     return table
 

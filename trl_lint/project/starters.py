@@ -36,9 +36,9 @@ def files_naming(path: str, project: Project) -> list[str]:
 @read_per_project
 def _by_word(project: Project) -> dict[bytes, list[str]]:
     """The files that may start something, by the words of them that are in the name of a file of the project."""
-    words = {rarest_word(os.path.basename(path).encode(errors="replace")) for path in project.paths()}
+    words = {rarest_word(os.path.basename(path).encode(errors="replace")) for path in project.paths}
     found: dict[bytes, list[str]] = {}
-    for path in project.paths():
+    for path in project.paths:
         if _may_start(path):
             with suppress(OSError, SourceError):
                 for word in words & words_of(project.files.read(path)):

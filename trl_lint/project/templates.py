@@ -65,7 +65,7 @@ def is_named_as_template(path: str) -> bool:
 
 def _is_filled_in(name: str, project: Project) -> bool:
     """Whether a script of the project that names the file changes texts."""
-    for path in project.paths():
+    for path in project.paths:
         if path.endswith(_NO_CODE):
             continue
         with suppress(OSError, SourceError):

@@ -192,7 +192,7 @@ def is_left_alone(arguments: Arguments, project: Project) -> bool:
 @per_project
 def _has_copy(imported_as: str, project: Project) -> bool:
     copy = os.path.join(os.sep, imported_as, "__init__.py")
-    return any(path.endswith(copy) for path in project.paths())
+    return any(path.endswith(copy) for path in project.paths)
 
 
 @read_per_project
@@ -200,7 +200,7 @@ def _said(project: Project) -> frozenset[str]:
     """The words that change which keys some framework has, as far as they stand somewhere in the project."""
     words = {word for family in families() if family.arguments is not None for word in family.arguments.unless}
     found = set()
-    for path in project.paths():
+    for path in project.paths:
         with suppress(OSError, SourceError):
             if project.files.holds(path, *(word.encode() for word in sorted(words))):
                 found |= {word for word in words if project.files.holds(path, word.encode())}

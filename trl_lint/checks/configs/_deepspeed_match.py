@@ -53,14 +53,14 @@ def runs_compared_with(document: Document, project: Project) -> Iterator[Run]:
     from trl_lint.project.runs import bare_run
 
     name = os.path.basename(document.path).encode()
-    started = {run.launch.script_path for run in project.runs()}
-    scripts = [path for path in project.paths() if path.endswith(".py") and path not in started]
+    started = {run.launch.script_path for run in project.runs}
+    scripts = [path for path in project.paths if path.endswith(".py") and path not in started]
     for path in scripts:
         with suppress(OSError, SourceError):
             if project.files.holds(path, name):
                 tracked.note_use(path, by=document.path)
                 yield from _using(document, [bare_run(path, project)])
-    yield from _using(document, project.runs())
+    yield from _using(document, project.runs)
 
 
 def _using(document: Document, runs: Iterable[Run]) -> Iterator[Run]:

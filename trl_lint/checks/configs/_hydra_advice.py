@@ -97,7 +97,7 @@ def is_read(key: str, project: Project) -> bool:
     reading = re.compile(
         rf"\b(?:{holder})(?:\.{name}\b|\[[\"']{name}[\"']\]|\.(?:get|pop)\(\s*[\"']{name}[\"'])".encode(), re.IGNORECASE
     )
-    for path in project.paths():
+    for path in project.paths:
         if path.endswith(".py"):
             with suppress(OSError, SourceError):
                 if project.files.holds(path, last.encode()) and reading.search(project.files.get(path).data):

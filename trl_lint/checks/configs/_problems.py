@@ -89,7 +89,7 @@ def report(
 def _is_named_in_code(key: str, project: Project) -> bool:
     """Whether a Python file of the project has the key as a string: it may read the config itself."""
     needles = (f'"{key}"'.encode(), f"'{key}'".encode())
-    for path in project.paths():
+    for path in project.paths:
         if not path.endswith((".py", ".ipynb")):
             continue
         with suppress(OSError, SourceError):

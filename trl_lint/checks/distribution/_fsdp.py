@@ -148,7 +148,7 @@ def _set_up(project: Project) -> Iterator[Location]:
     for launch in (*project.launches(b"--use_fsdp"), *project.launches(b"--fsdp")):
         if "--use_fsdp" in launch.options or _is_on(launch):
             yield _by_option(launch).location
-    for path in project.paths():
+    for path in project.paths:
         with suppress(OSError, SourceError):
             if path.endswith(".py") and not is_test_file(path) and project.files.fits(path, _ASKS):
                 yield Location(path, 0, 0, "FSDP is set up here")

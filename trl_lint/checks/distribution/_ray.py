@@ -74,7 +74,7 @@ def starts_in(project: Project) -> Starts:
     """What the Python files of a project start with Ray, read once for all of them."""
     found: dict[bytes, set[str]] = {b"remote": set(), b"options": set()}
     shows_all = False
-    for path in project.paths():
+    for path in project.paths:
         with suppress(OSError, SourceError):
             shows_all = shows_all or project.files.holds(path, *_SHOWS_ALL)
             if path.endswith(".py") and project.files.holds(path, b".remote(", b".options("):

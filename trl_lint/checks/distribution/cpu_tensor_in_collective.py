@@ -74,7 +74,7 @@ def has_cpu_backend(project: Project) -> bool:
 
     `init_process_group()` without a backend starts one for each kind of device since torch 2.0.
     """
-    for path in project.paths():
+    for path in project.paths:
         if not path.endswith(_NO_CODE) and not is_test_file(path):
             with suppress(OSError, SourceError):
                 if project.files.fits(path, _CPU_BACKEND):

@@ -59,7 +59,7 @@ def written_by_project(call: ast.Call, module: PythonModule, project: Project) -
 @read_per_project
 def _all_saved(project: Project) -> list[Saved]:
     """What the files of the project save."""
-    paths = [path for path in project.paths() if path.endswith(".py") and not is_test_file(path)]
+    paths = [path for path in project.paths if path.endswith(".py") and not is_test_file(path)]
     return [saved for path in paths if _saves(path, project) for saved in _read_saved(path, project)][:_MOST_SAVED]
 
 

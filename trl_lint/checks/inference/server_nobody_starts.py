@@ -94,7 +94,7 @@ def _is_unsloth(run: Run) -> bool:
 @read_per_project
 def serves(project: Project) -> bool:
     """Whether any file of the project speaks of starting a server."""
-    return any(_speaks(path, project) for path in (*project.paths(), *_of_services(project)))
+    return any(_speaks(path, project) for path in (*project.paths, *_of_services(project)))
 
 
 def _of_services(project: Project) -> Iterator[str]:

@@ -55,7 +55,7 @@ def is_told_to_be_made(text: str, name: str) -> bool:
 
 def is_another_project(text: str, project: Project) -> bool:
     """Whether a document leads its reader into a clone of another repository."""
-    names = {os.path.basename(project.root).lower(), *(m.project for m in project.manifests() if m.project)}
+    names = {os.path.basename(project.root).lower(), *(m.project for m in project.manifests if m.project)}
     ends = (match[1].rstrip(" \t\"'`").removesuffix(".git") for match in _CLONES.finditer(text))
     found = [name for end in ends if (name := re.split(r"[^\w.-]", end)[-1])]
     for name in found:
@@ -96,7 +96,7 @@ def _matches(pattern: str, parts: list[str]) -> bool:
 def is_mentioned(name: str, project: Project) -> bool:
     """Whether Python code or a script of the project holds the name: it may write the file."""
     wanted = os.fsencode(os.path.basename(name))
-    for path in project.paths():
+    for path in project.paths:
         if path.endswith((".py", ".sh", ".ipynb")) or os.path.basename(path) == "Makefile":
             try:
                 if not tracked.is_larger(path, _LARGEST) and _writes(project, path, wanted):

@@ -179,7 +179,7 @@ def is_generated(name: str, folders: list[str], project: Project) -> bool:
 def read_message(what: str, name: str, project: Project) -> str:
     """The sentence; it names the file that was probably meant if only one of that name exists."""
     base = os.path.basename(name)
-    found = [path for path in project.paths() if os.path.basename(path) == base]
+    found = [path for path in project.paths if os.path.basename(path) == base]
     elsewhere = ""
     if len(found) == 1:
         elsewhere = f"; the only {base} is {os.path.relpath(found[0], project.root).replace(os.sep, '/')}"

@@ -129,7 +129,7 @@ def emptied_rows(project: Project) -> Location | None:
 
 
 def _emptied_rows(project: Project) -> Iterator[Location]:
-    for path in project.paths():
+    for path in project.paths:
         with suppress(OSError, SourceError):
             if path.endswith(".py") and not is_test_file(path) and project.files.fits(path, _EMPTIED.encode()):
                 match = re.search(_EMPTIED, project.files.get(path).text)
