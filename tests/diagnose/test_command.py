@@ -66,11 +66,9 @@ def test_without_a_project(folder: Path, capsys: pytest.CaptureFixture[str]):
 
 
 def test_exit_status(folder: Path, capsys: pytest.CaptureFixture[str]):
-    (folder / "own.log").write_text(
-        "Traceback (most recent call last):\n  File \"a.py\", line 1, in f\nKeyError: 'x'\n"
-    )
+    (folder / "bare.log").write_text("ValueError: x\n")
     assert main(["diagnose", "run.log"]) == 0
-    assert main(["diagnose", "own.log"]) == 1
+    assert main(["diagnose", "bare.log"]) == 1
     assert main(["diagnose", "none.log"]) == 2
     assert main(["diagnose", "project"]) == 2
     assert main(["diagnose", "run.log", "--project", "nowhere"]) == 2

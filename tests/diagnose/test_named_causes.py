@@ -230,7 +230,7 @@ def test_parameters_on_several_gpus_are_a_device_map_and_on_the_cpu_are_none():
     )
     several = "{device(type='cuda', index=0), device(type='cuda', index=1)}"
     assert first(told.replace("{}", several)) == ("LOG410", "likely")
-    assert first(told.replace("{}", "{device(type='cpu')}")) == ("", "")
+    assert first(told.replace("{}", "{device(type='cpu')}")) == ("LOG429", "possible")
 
 
 @pytest.mark.parametrize(
@@ -240,11 +240,12 @@ def test_parameters_on_several_gpus_are_a_device_map_and_on_the_cpu_are_none():
         (trace(MISSING, SITE + "datasets/formatting/formatting.py").replace("<module>\n    main()",
          "__getitem__\n    value = self.data[key]"), "LOG737", "likely"),
         (trace(MISSING, "/x/src/llamafactory/data/converter.py").replace("<module>", "__call__"), "LOG737", "likely"),
-        (trace(MISSING, "/x/src/llamafactory/train/tuner.py"), "", ""),
-        (trace(MISSING), "", ""),
+        (trace(MISSING, "/x/src/llamafactory/train/tuner.py"), "LOG223", "possible"),
+        (trace(MISSING), "LOG766", "possible"),
         (trace("RuntimeError: shape '[-1, 8]' is invalid for input of size 17", MINE,
          "rewards.view(-1, self.num_generations).mean(dim=1)"), "TRL701", "likely"),
-        (trace("RuntimeError: shape '[-1, 8]' is invalid for input of size 17", MINE, "x.view(-1, heads)"), "", ""),
+        (trace("RuntimeError: shape '[-1, 8]' is invalid for input of size 17", MINE, "x.view(-1, heads)"), "LOG767",
+         "possible"),
     ],
 )  # fmt: skip
 def test_columns_and_groups_by_where_they_are_missed(log: str, code: str, confidence: str):

@@ -43,7 +43,8 @@ def test_a_cause_is_complete(cause: Cause):
     assert cause.references and all(urlsplit(address).scheme == "https" for address in cause.references)
     # What only the histories tell has no pattern of its own.
     assert cause.symptoms or cause.code in ("LOG200", "LOG740")
-    assert all(symptom.example and symptom.printed_by for symptom in cause.symptoms)
+    # The example of a fallback shows its form: many print such words.
+    assert all(symptom.example and (symptom.printed_by or symptom.fallback) for symptom in cause.symptoms)
 
 
 def test_codes_and_names_are_unique():

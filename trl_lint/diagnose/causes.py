@@ -17,6 +17,7 @@ from trl_lint.diagnose.failures import Failure, Note, Part
 from trl_lint.diagnose.first import first_failure, why_it_follows
 from trl_lint.diagnose.judging import NO_TRACEBACK, Context, Match, match
 from trl_lint.diagnose.project import Place, ProjectEvidence
+from trl_lint.diagnose.raiser import raised_by
 from trl_lint.diagnose.reader import Log
 from trl_lint.diagnose.refusals import refused_by
 from trl_lint.diagnose.versions import versions_in
@@ -26,6 +27,8 @@ from trl_lint.knowledge.causes import Cause, causes, prevention
 from trl_lint.knowledge.symptoms import myths
 
 _MOST = 5
+# How far what names only the kind of a failure stands behind the rest, and how many causes there are beside it at most.
+_GENERAL, _FEW = 9, 2
 _NAMED = ("key", "name", "flag", "file")
 # The codes of what the histories tell without any table.
 _PAIR, _OTHER_RELEASE, _REFUSED = "LOG211", "LOG200", "LOG740"
@@ -117,7 +120,13 @@ class _Diagnoser:
         """The symptom of a cause that fits best; one that something speaks against only if no other fits."""
         matches = [found for symptom in cause.symptoms if (found := match(symptom, self.context)) is not None]
         matches.sort(
-            key=lambda one: (bool(one.against), len(one.open), -one.weight, one.symptom.likelihood == "possible")
+            key=lambda one: (
+                bool(one.against),
+                one.symptom.fallback + one.symptom.general,
+                len(one.open),
+                -one.weight,
+                one.symptom.likelihood == "possible",
+            )
         )
         return matches[0] if matches else None
 
@@ -139,6 +148,8 @@ class _Diagnoser:
             evidence += [self._evidence(place) for place in best.places]
             likelihood = symptom.likelihood if not best.open and not is_looked_for else "possible"
             told = [capital(reason) for reason in best.reasons]
+            if symptom.fallback and self.failure is not None:
+                told += filter(None, [raised_by(self.failure).told])
             if NO_TRACEBACK in best.open:
                 told.append(f"{capital(NO_TRACEBACK)}, so nothing tells it from other causes of the same message")
             if others := [text for text in best.open if text != NO_TRACEBACK]:
@@ -146,7 +157,7 @@ class _Diagnoser:
             if is_looked_for:
                 told.append("Nothing like it was found in the project")
             why = sentence(symptom.note, *told)
-            weaker = len(best.open) + 2 * is_looked_for
+            weaker = len(best.open) + 2 * is_looked_for + _GENERAL * symptom.general
             rank = (1 if likelihood == "likely" else 2, weaker, best.part, -best.weight, order)
         if self.failure is not None and symptom.kind == "failure":
             evidence.insert(0, Evidence(self.path, best.line, best.text) if best.line else self._failure_line())
@@ -292,7 +303,8 @@ class _Diagnoser:
             if top.rank[0] == 0:
                 ranked = [one for one in ranked if one.likelihood == "likely" or one.rank[0] < 2]
         ranked.sort(key=lambda one: one.likelihood != "likely")
-        return ranked[:_MOST]
+        particular = [one for one in ranked if one.rank[1] < _GENERAL]
+        return [*particular, *(one for one in ranked if one.rank[1] >= _GENERAL)][: max(_FEW, len(particular))][:_MOST]
 
     # -- what is not the cause ------------------------------------------------------------------------------------
 

@@ -12,16 +12,11 @@ import re
 from trl_lint.diagnose import members
 from trl_lint.diagnose.answers import capital
 from trl_lint.diagnose.dating import PACKAGES, Dated
-from trl_lint.diagnose.failures import Failure, Frame
+from trl_lint.diagnose.failures import Failure
+from trl_lint.diagnose.raiser import INSTALLED, MODEL_CODE, askers, package_of_frame
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
-MODEL_CODE = "the code that came with the model"
-_OF_A_MODEL = regex(r"[/\\]transformers_modules[/\\]")
-_INSTALLED = regex(r"(?:site|dist)-packages[/\\](?P<package>\w+)")
-_CHECKOUT = regex(
-    rf"(?:^|[/\\])(?P<package>{'|'.join(PACKAGES)})[/\\](?!examples?\b|recipes?\b|tests?\b|docs\b|benchmark)"
-)
 _UNEXPECTED = regex(
     r"(?<!\w)(?:(?P<owner>\w+)\.)?(?P<method>\w+)\(\) got an unexpected keyword argument '(?P<key>\w+)'"
 )
@@ -47,11 +42,6 @@ _THIRD_PARTY = frozenset(
      "omegaconf", "hydra", "unsloth", "unsloth_zoo", "liger_kernel", "evaluate", "diffusers", "mistral_common"}
 )  # fmt: skip
 _OFTEN_HIDDEN = frozenset({"datasets", "wandb", "evaluate", "tokenizers", "trl", "verl", "openrlhf"})
-# Functions of libraries that hand a call on: the frame before them is the one that called.
-_FORWARDING = frozenset(
-    {"wrapper", "wrapped", "wrapped_func", "wrapped_fn", "inner", "inner_f", "_inner_fn", "decorate_context",
-     "_call_impl", "_wrapped_call_impl"}
-)  # fmt: skip
 # Classes that others are derived from: without a frame nobody knows whose constructor called theirs.
 _BASES = frozenset({"Trainer", "TrainingArguments", "PreTrainedModel", "PretrainedConfig"})
 _CONSTRUCTED = regex(r"(?<![\w.])(?:\w+\.)*(?P<owner>[A-Z]\w*)\(")
@@ -131,28 +121,12 @@ class Drift(NamedTuple):
         return f"{found}: `trl-lint rule {RULES[self.kind]}`"
 
 
-def _askers(failure: Failure) -> list[Frame]:
-    """The frames that raised, innermost first, without those that only hand a call on."""
-    frames = failure.main.frames or failure.frames
-    return [frame for frame in reversed(frames) if frame.function.rpartition(".")[2] not in _FORWARDING]
-
-
-def _package_of(frame: Frame) -> str:
-    """The installed package of a frame, "" if it is of the project."""
-    if _OF_A_MODEL.search(frame.path):
-        return MODEL_CODE
-    if "unsloth_compiled_cache" in frame.path:  # unsloth writes its patched trainers beside the project
-        return "unsloth"
-    found = _INSTALLED.search(frame.path) or _CHECKOUT.search(frame.path)
-    return found["package"] if found else ""
-
-
 def caller_of(failure: Failure) -> str:
     """The installed package whose frame raised; "" if it was the project's, "?" if there is no frame."""
     if told := _FAILED_IMPORT.search(failure.text):
         return told["package"]
-    askers = _askers(failure)
-    return _package_of(askers[0]) if askers else "?"
+    asking = askers(failure)
+    return package_of_frame(asking[0]) if asking else "?"
 
 
 def drift_of(failure: Failure) -> Drift | None:
@@ -193,7 +167,7 @@ def _told_by_the_message(module: str, name: str, place: str, caller: str) -> Dri
     Of a compiled part that is missing, and of a folder of the project that may hide the package, nothing is told.
     """
     package = module.partition(".")[0]
-    is_installed = bool(_INSTALLED.search(place)) if place else package in _THIRD_PARTY
+    is_installed = bool(INSTALLED.search(place)) if place else package in _THIRD_PARTY
     is_hidden = not place and package in _OFTEN_HIDDEN and caller in ("", "?")
     if not is_installed or is_hidden or name.startswith("_"):
         return None
@@ -210,8 +184,8 @@ def _of_a_constructor(owner: str | None, key: str, failure: Failure) -> Drift | 
 
 def _constructed(failure: Failure) -> str:
     """The class that the line which raised makes; "" if it names none, or several."""
-    askers = _askers(failure)
-    names = set(_CONSTRUCTED.findall(askers[0].code)) if askers else set()
+    asking = askers(failure)
+    names = set(_CONSTRUCTED.findall(asking[0].code)) if asking else set()
     return names.pop() if len(names) == 1 else ""
 
 
@@ -220,7 +194,7 @@ def _who_passed(failure: Failure, found: Dated) -> str:
     caller = caller_of(failure)
     if caller != found.package:
         return caller
-    others = (package for frame in _askers(failure) if (package := _package_of(frame)) != caller)
+    others = (package for frame in askers(failure) if (package := package_of_frame(frame)) != caller)
     outer = next(others, caller)
     return outer if outer in PACKAGES else caller
 
@@ -245,9 +219,9 @@ def _is_of_another(owner: str | None, caller: str) -> bool:
 
 def _calls_itself(failure: Failure, method: str) -> str:
     """The file of the frame that raised where it calls a method of its own object, which a subclass has overridden."""
-    askers = _askers(failure)
-    calls = bool(askers) and re.search(rf"\bself\.{re.escape(method)}\(", askers[0].code)
-    return askers[0].path if calls else ""
+    asking = askers(failure)
+    calls = bool(asking) and re.search(rf"\bself\.{re.escape(method)}\(", asking[0].code)
+    return asking[0].path if calls else ""
 
 
 def _missing(owner: str | None, keys: list[str], failure: Failure) -> Drift | None:

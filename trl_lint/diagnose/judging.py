@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from trl_lint.diagnose.failures import Failure, Note
 from trl_lint.diagnose.project import Answer, Place, ProjectEvidence, version_answer
+from trl_lint.diagnose.raiser import raised_by
 from trl_lint.knowledge.symptoms import Symptom
 from trl_lint.records import NamedTuple
 
@@ -50,7 +51,8 @@ class Match(NamedTuple):
     @property
     def weight(self) -> int:
         """How much of the failure the symptom explains; among equals the more particular one is better."""
-        return len(self.reasons) + len(self.symptom.frames) + bool(self.symptom.last) + len(self.symptom.log)
+        asked = len(self.symptom.frames) + bool(self.symptom.last) + bool(self.symptom.raised) + len(self.symptom.log)
+        return len(self.reasons) + asked
 
 
 @lru_cache(maxsize=2048)
@@ -82,6 +84,10 @@ def match(symptom: Symptom, context: Context) -> Match | None:
                 missing.append(NO_TRACEBACK)
             elif not _compiled(symptom.last).search(innermost.text):
                 return None
+        if symptom.raised and raised_by(failure).who != symptom.raised:
+            return None
+        if symptom.fallback and NO_TRACEBACK in missing:
+            return None
     else:
         everything = lines
     if any(_compiled(pattern).search(text) for pattern in symptom.without for text in everything):
@@ -128,9 +134,9 @@ def _find(symptom: Symptom, context: Context) -> tuple[dict[str, str], list[Seen
         return None
     if failure is None:
         return None
-    found = pattern.search(failure.text) or next(
-        (hit for frame in failure.frames if (hit := pattern.search(frame.text))), None
-    )
+    found = pattern.search(failure.text)
+    if found is None and not symptom.fallback:  # the words of a fallback stand in many a path
+        found = next((hit for frame in failure.frames if (hit := pattern.search(frame.text))), None)
     if found is None:
         return None
     values = _values(found)

@@ -32,6 +32,7 @@ WORDS = (
     b"already in use", b"return code", b"he node ", b"CUDA SETUP", b"not up yet", b"SIGTERM", b"death signal",
     b') File "', b"to GCS", b"which is incompatible",
 )  # fmt: skip
+_CHANGE_NOTHING = (b"ignored", b"Logging error")  # said of the exception that follows
 _STEPS = (b"'loss':", b'"loss":', b"step:")
 _ROOT_CAUSE = regex(r"Root Cause \(first observed failure\)")
 _TABLE_RANK = regex(r"\s*rank\s+: (\d{1,9}) \(local_rank: \d+\)")
@@ -202,7 +203,7 @@ class Scanner:
     def _feed(self, raw: bytes, number: int, progress: int) -> None:
         if raw in self._idle and not self._open and not self._table:
             return
-        said_nothing = not self._open and len(raw) <= _SHORT and b"ignored" not in raw
+        said_nothing = not self._open and len(raw) <= _SHORT and not any(word in raw for word in _CHANGE_NOTHING)
         if len(raw) > 4 * LONGEST:
             raw = raw[:LONGEST]
         if b"\r" in raw and len(raw) > 20_000:

@@ -38,10 +38,14 @@ _LOOSE = regex(
 _LINK = regex(r"\[([^\[\]]{1,500})\]\(https?://[^()\s]{1,500}\)")
 _NOISE = regex(
     r"\s*\d{1,3}%\||.*\d/\d+ \[\d\d:|wandb:|.*(?:it/s|s/it)\]|srun: |slurmstepd: |\[[WEIF]\d* |\{'|.*: FutureWarning:"
-    r"|Sending process|/\S+\.py:\d+: \w*Warning|Exception ignored in|Sampling |Processed prompts|Loading |usage: "
+    r"|Sending process|/\S+\.py:\d+: \w*Warning|Exception ignored in|--- Logging error|Sampling |Processed prompts"
+    r"|Loading |usage: "
 )
 _CARETS = regex(r"[~^|\s]+$")
-_IGNORED = regex(r"Exception ignored in|Exception in thread .{0,100}\(most likely raised during interpreter shutdown")
+_IGNORED = regex(
+    r"Exception ignored in|--- Logging error ---"
+    r"|Exception in thread .{0,100}\(most likely raised during interpreter shutdown"
+)
 _LEADS = ("] ", "| ", ": ", ") ", "> ")
 _ANNOUNCED = 60  # what stands before a header and is longer is a message, not a prefix
 _MAX_NOISE = 40

@@ -48,6 +48,11 @@ def causes() -> tuple[Cause, ...]:
         found[row.code] = Cause(
             row.code, row.name, row.title, row.family, row.advice, False, row.symptoms, row.references, row.prevention
         )
+    for also in (row for table in tables() for row in table.also):
+        if also.code not in found:
+            raise KnowledgeError(f"rules/symptoms: there is no cause {also.code}")
+        known = found[also.code]
+        found[also.code] = known._replace(symptoms=(*known.symptoms, *also.symptoms))
     return tuple(found.values())
 
 

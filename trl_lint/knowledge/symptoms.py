@@ -8,6 +8,8 @@ pattern     regular expression over the exceptions and messages of the failure (
 note        what the reader should know
 frames      each must match a frame (`path:function: code`); where the log has no frames this stays open
 last        must match the frame that raised
+raised      who raised: "library", an installed package or the code of a model; "project", the project itself;
+            "unknown", where no frame tells
 without     none may match a frame, a message or another line of the log
 log         each must match a frame, a message or another line
 packages    specifiers that must hold for what ran; where nothing tells, this stays open
@@ -20,7 +22,8 @@ near        the finding must be in a function of the traceback
 proved      nothing but this cause prints the message: what is likely is called proved by the log
 settle      what would decide, where it is only likely or possible
 recorded    the group `owner` of the pattern must be a class that a recorded package has
-fallback    counts only where nothing else explains the failure
+fallback    counts only where nothing else explains the failure, and where there are the frames that it asks for
+general     a fallback that names the kind of failure alone: it stands behind the others
 example     a message as it is printed, `printed_by` the package that prints it; if its history is recorded, the tests
             look the message up there
 
@@ -46,6 +49,7 @@ class Symptom(NamedTuple):
     kind: Literal["failure", "note"] = "failure"
     frames: tuple[str, ...] = ()
     last: str = ""
+    raised: Literal["", "library", "project", "unknown"] = ""
     without: tuple[str, ...] = ()
     log: tuple[str, ...] = ()
     packages: Ranges = {}
@@ -59,6 +63,7 @@ class Symptom(NamedTuple):
     proved: bool = False
     settle: str = ""
     fallback: bool = False
+    general: bool = False
     example: str = ""
     printed_by: str = ""
 
@@ -89,6 +94,13 @@ class _CauseRow(NamedTuple):
         return "" if is_whole else f"{self.code} is no rule, so it needs a `name`, a `title` and `advice`"
 
 
+class Also(NamedTuple):
+    """Symptoms that a cause of another table, or of a page, has as well."""
+
+    code: str
+    symptoms: tuple[Symptom, ...]
+
+
 class Consequence(NamedTuple):
     """A failure that follows from another one."""
 
@@ -105,6 +117,7 @@ class _Prevention(NamedTuple):
 
 class _Table(NamedTuple):
     cause: tuple[_CauseRow, ...] = ()
+    also: tuple[Also, ...] = ()
     myth: tuple[Myth, ...] = ()
     consequence: tuple[Consequence, ...] = ()
     prevention: tuple[_Prevention, ...] = ()

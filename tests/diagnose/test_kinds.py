@@ -1,0 +1,132 @@
+"""Kinds of failures, where no pattern knows the message: who raised, what it is about, and how sure that is."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from trl_lint.diagnose.answers import Diagnosis
+from trl_lint.diagnose.causes import diagnose
+from trl_lint.diagnose.failures import Failure, Frame, Part
+from trl_lint.diagnose.raiser import raised_by
+from trl_lint.diagnose.reader import read_log
+from trl_lint.knowledge.causes import causes
+from trl_lint.knowledge.symptoms import tables
+
+SITE = "/opt/venv/lib/python3.11/site-packages"
+OWN = "/home/me/project/train.py"
+
+
+def failure(*frames: tuple[str, str]) -> Failure:
+    found = Failure(1, None, "", 0)
+    part = Part()
+    part.exception = "KeyError"
+    for path, function in frames:
+        part.add_frame(Frame(path, 7, function))
+    found.parts.append(part)
+    return found
+
+
+def said(message: str, *frames: tuple[str, str, str]) -> Diagnosis:
+    lines = [f'  File "{path}", line 7, in {function}\n    {code}\n' for path, function, code in frames]
+    text = f"Traceback (most recent call last):\n{''.join(lines)}{message}\n" if frames else f"{message}\n"
+    return diagnose(read_log(io.BytesIO(text.encode())), "run.log")
+
+
+@pytest.mark.parametrize(
+    ("frames", "who", "package"),
+    [
+        (((OWN, "main"), (f"{SITE}/peft/x.py", "f")), "library", "peft"),
+        (((f"{SITE}/trl/x.py", "f"), (OWN, "reward")), "project", ""),
+        # Python's own code, and what looks names up for others, raise for somebody else.
+        (((OWN, "main"), ("/usr/lib/python3.11/json/decoder.py", "decode")), "project", ""),
+        (((OWN, "main"), (f"{SITE}/torch/nn/modules/module.py", "__getattr__")), "project", ""),
+        (((f"{SITE}/trl/x.py", "f"), (f"{SITE}/torch/nn/modules/module.py", "__getattr__")), "library", "trl"),
+        ((("/mnt/LLaMA-Factory/src/llamafactory/data/loader.py", "f"),), "library", "llamafactory"),
+        ((("/mnt/swift/swift/llm/sft.py", "f"),), "library", "swift"),
+        ((("C:\\env\\Lib\\site-packages\\trl\\x.py", "f"),), "library", "trl"),
+        ((("/root/.cache/huggingface/modules/transformers_modules/m/modeling_m.py", "f"),), "library",
+         "the code that came with the model"),
+        ((("/opt/bin/torchrun", "<module>"),), "unknown", ""),
+        ((("<frozen runpy>", "_run_code"),), "unknown", ""),
+        ((), "unknown", ""),
+    ],
+)  # fmt: skip
+def test_who_raised(frames: tuple[tuple[str, str], ...], who: str, package: str):
+    found = raised_by(failure(*frames))
+    assert (found.who, found.package) == (who, package)
+
+
+def test_where_it_was_raised_is_told():
+    found = raised_by(failure((OWN, "main"), (f"{SITE}/peft/tuners/x.py", "inject")))
+    assert found.told == "Raised by peft in `inject` (peft/tuners/x.py:7), which project/train.py:7 led to"
+    assert raised_by(failure((OWN, "<module>"))).told == "Raised (project/train.py:7)"
+    assert raised_by(failure()).told == ""
+
+
+LIBRARY = (f"{SITE}/somelib/core.py", "run", "value = table.lookup(key)")
+CHECK = (f"{SITE}/somelib/core.py", "check", "raise ValueError(")
+MINE = (OWN, "main", "trainer.train()")
+
+
+@pytest.mark.parametrize(
+    ("message", "frames", "first"),
+    [
+        ("AttributeError: 'SomeEngine' object has no attribute 'executor'", (MINE, LIBRARY), "LOG211"),
+        ("AttributeError: 'SomeEngine' object has no attribute 'executor'", (), "LOG211"),
+        ("TypeError: prepare() missing 1 required positional argument: 'plan'", (MINE, LIBRARY), "LOG211"),
+        ("AttributeError: 'NoneType' object has no attribute 'shape'", (MINE, LIBRARY), "LOG223"),
+        ("IndexError: list index out of range", (MINE, LIBRARY), "LOG223"),
+        ("IndexError: list index out of range", (LIBRARY, MINE), "LOG766"),
+        ("RuntimeError: isTuple() INTERNAL ASSERT FAILED at x.h:1, please report a bug", (), "LOG223"),
+        ("ValueError: The widths of two layers were given in the wrong order", (MINE, CHECK), "LOG429"),
+        ("ValueError: The widths of two layers were given in the wrong order", (), "LOG429"),
+        ("KeyError: 'answer'", ((f"{SITE}/somelib/dataset.py", "encode", "x[key]"),), "LOG737"),
+        ("RuntimeError: The expanded size of the tensor (5) must match the existing size (6)", (LIBRARY,), "LOG767"),
+        ("torch._dynamo.exc.Unsupported: call_method on a thing", (MINE, LIBRARY), "LOG768"),
+        ("requests.exceptions.ConnectionError: Max retries exceeded with url: /v1", (), "LOG916"),
+        ("requests.exceptions.HTTPError: 416 Client Error for url: https://huggingface.co/x", (), "LOG905"),
+        ("subprocess.CalledProcessError: Command 'make' returned non-zero exit status 2.", (), "LOG917"),
+        ("ValueError: Your rows must contain a 'prompt' column", (MINE, CHECK), "LOG706"),
+    ],
+)
+def test_a_kind_is_named_and_is_possible_at_most(message: str, frames: tuple[tuple[str, str, str], ...], first: str):
+    named = [(one.code, one.likelihood) for one in said(message, *frames).causes]
+    assert named[:1] == [(first, "possible")]
+    assert len(named) <= 4
+
+
+def test_the_last_frame_is_told_with_a_kind():
+    found = said("IndexError: list index out of range", MINE, LIBRARY).causes[0]
+    assert "Raised by somelib in `run` (somelib/core.py:7), which project/train.py:7 led to." in found.why
+    assert found.settle and found.advice
+
+
+def test_a_name_that_the_project_never_bound_is_proved():
+    name = "NameError: name 'tokeniser' is not defined"
+    assert [(one.code, one.likelihood) for one in said(name, MINE).causes] == [("LOG766", "likely")]
+    assert [one.likelihood for one in said(name, MINE, LIBRARY).causes] == ["possible"]
+
+
+def test_a_kind_gives_way_to_a_cause_that_is_known():
+    named = [one.code for one in said("torch.OutOfMemoryError: CUDA out of memory.", MINE, LIBRARY).causes]
+    assert named and not {"LOG766", "LOG223", "LOG429"} & set(named)
+
+
+def test_an_error_of_a_logger_ends_nothing():
+    text = (
+        "--- Logging error ---\nTraceback (most recent call last):\n"
+        '  File "/usr/lib/python3.11/logging/__init__.py", line 1, in emit\n    msg = self.format(record)\n'
+        "TypeError: not all arguments converted during string formatting\nCall stack:\n"
+        "  File \"/home/me/train.py\", line 3, in <module>\n    main()\nMessage: 'x'\n"
+    )
+    found = diagnose(read_log(io.BytesIO((text + "step 1\n").encode() * 3)), "run.log")
+    assert found.failure is None and not found.causes
+
+
+def test_what_is_added_to_a_cause_is_a_fallback():
+    added = [row for table in tables() for row in table.also]
+    assert added and all(symptom.fallback for row in added for symptom in row.symptoms)
+    of_a_kind = {cause.code for cause in causes() for symptom in cause.symptoms if symptom.general}
+    assert of_a_kind == {"LOG223", "LOG429", "LOG766", "LOG916", "LOG917"}
