@@ -257,6 +257,9 @@ def of_a_release(version: str, settings: dict[str, Any]) -> set[str]:
 
 LONG = {"data.max_response_length": 8192}
 TURNS = {f"{ROLLOUT}.multi_turn.enable": True}
+SMALL = {"actor_rollout_ref.model.path": "microsoft/phi-2"}  # 2048 positions
+HALF = {"data.max_prompt_length": 1024, "data.max_response_length": 1025}
+OVERRIDE = "actor_rollout_ref.model.override_config"
 ONE_GPU = {"trainer.n_gpus_per_node": 1}
 
 
@@ -267,6 +270,10 @@ ONE_GPU = {"trainer.n_gpus_per_node": 1}
         ("0.5.0", LONG, "longer_than_a_batch_of_tokens"),
         ("0.6.1", {f"{ROLLOUT}.max_model_len": 9000}, "longer_than_a_batch_of_tokens"),
         ("0.6.1", {f"{ROLLOUT}.max_num_batched_tokens": 1000}, "longer_than_a_batch_of_tokens"),
+        ("0.3.0.post1", {**SMALL, **HALF}, "longer_than_the_model"),
+        ("0.6.1", {**SMALL, **HALF}, "longer_than_the_model"),
+        ("0.7.1", {**SMALL, f"{ROLLOUT}.max_model_len": 9000}, "window_over_the_model"),
+        ("0.9.1", {**SMALL, f"{ROLLOUT}.max_model_len": 9000}, "window_over_the_model"),
         ("0.3.0.post1", ONE_GPU, "fsdp_rollout_over_the_gpus"),
         ("0.7.1", {f"{ROLLOUT}.tensor_model_parallel_size": 3}, "fsdp_rollout_over_the_gpus"),
         ("0.7.1", {f"{ROLLOUT}.data_parallel_size": 3}, "fsdp_rollout_over_the_gpus"),
@@ -296,6 +303,16 @@ def test_what_the_rollout_refuses(version: str, settings: dict[str, Any], name: 
         ("0.6.1", {**LONG, f"{ROLLOUT}.max_num_batched_tokens": 8704}),
         ("0.6.1", {**LONG, f"{ROLLOUT}.max_model_len": 4096}),
         ("0.6.1", {**LONG, f"{ROLLOUT}.response_length": 512}),
+        ("0.6.1", {**SMALL, **HALF, "data.max_prompt_length": 1023}),
+        ("0.6.1", {**SMALL, **HALF, f"{OVERRIDE}.max_position_embeddings": 16384}),
+        ("0.6.1", {**SMALL, **HALF, f"{OVERRIDE}.rope_scaling": {"type": "yarn"}}),
+        ("0.6.1", {**HALF, "actor_rollout_ref.model.path": "me/phi-2"}),
+        ("0.6.1", {**HALF, "actor_rollout_ref.model.path": "unsloth/phi-2"}),
+        ("0.7.0", {**SMALL, **HALF}),
+        ("0.7.0", {**SMALL, f"{ROLLOUT}.max_model_len": 9000}),
+        ("0.7.1", {**SMALL, **HALF}),
+        ("0.7.1", {**SMALL, f"{ROLLOUT}.max_model_len": 2048}),
+        ("0.9.1", {**SMALL, f"{ROLLOUT}.max_model_len": 9000, "actor_rollout_ref.model.hf_config_path": "me/long"}),
         ("0.5.0", {**TURNS, f"{ROLLOUT}.mode": "async"}),
         ("0.4.1", {**TURNS, f"{ROLLOUT}.mode": "async"}),
         ("0.5.0", {**TURNS, f"{ROLLOUT}.name": "sglang"}),

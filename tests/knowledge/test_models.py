@@ -191,7 +191,7 @@ def test_each_model_has_one_row_and_known_sources():
 def test_numbers_rest_on_two_sources():
     for row in TABLE.model:
         if row.heads or row.positions or row.vocabulary:
-            assert len({source.partition(" ")[0] for source in row.sources}) == 2, row.id
+            assert len({source.partition(" ")[0] for source in row.sources}) >= 2, row.id
 
 
 @pytest.mark.parametrize("row", TABLE.model, ids=lambda row: row.id)

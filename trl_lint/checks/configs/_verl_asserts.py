@@ -3,7 +3,8 @@
 What it says of the configuration itself is recorded (`rules/conditions/verl.txt`). Read in the normalisation of
 verl/workers/fsdp_workers.py (0.3.0 to 0.7.1), where the number of processes is that of a device mesh, in its
 `_build_rollout` and that of engine_workers.py (0.8.0, 0.9.1), in verl/workers/rollout/vllm_rollout/vllm_rollout_spmd.py
-(0.3.0 to 0.6.1), verl/workers/reward_manager/dapo.py (0.4.0 to 0.7.0), verl/workers/sharding_manager/fsdp_vllm.py
+(0.3.0 to 0.6.1), `__init__` of vllm_async_server.py and async_sglang_server.py (0.7.1 to 0.9.1; 0.7.0 does not ask for
+the positions), verl/workers/reward_manager/dapo.py (0.4.0 to 0.7.0), verl/workers/sharding_manager/fsdp_vllm.py
 (0.4.0 to 0.5.0), verl/utils/fsdp_utils.py (0.6.0 to 0.7.1), and in verl/trainer/config/rollout/rollout.yaml, in the
 sources of every release at which it begins, changes or ends.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from trl_lint.checks.configs._asserts import Assertion, UnknownValueError, Values
 from trl_lint.checks.configs._hydra import MISSING
+from trl_lint.knowledge.models import model_of
 
 _ACTOR = "actor_rollout_ref.actor"
 _ROLLOUT = "actor_rollout_ref.rollout"
@@ -108,6 +110,47 @@ def longer_than_a_batch_of_tokens(v: Values) -> str | None:
         f"{what} has {length} tokens, more than the {most} of `{_ROLLOUT}.max_num_batched_tokens` with "
         "`enable_chunked_prefill` on: raise it to that"
     )
+
+
+_MODEL = "actor_rollout_ref.model"
+# What changes the positions of a config, or where they are read (`update_model_config`; `model_config` from 0.5.0 on).
+_OTHER_POSITIONS = ("max_position_embeddings", "rope_scaling", "rope_parameters")
+_OTHER_CONFIGS = (
+    f"{_MODEL}.hf_config_path",
+    *(f"{_MODEL}.override_config.{key}" for key in _OTHER_POSITIONS),
+    *(f"{_MODEL}.override_config.model_config.{key}" for key in _OTHER_POSITIONS),
+)
+
+
+def _positions(v: Values) -> int:
+    """The positions of a well-known model by its id on the hub, as its config has them; 0 where they are not known."""
+    path = v(f"{_MODEL}.path")
+    model = model_of(path) if isinstance(path, str) else None
+    if model is None or model.id != path or any(v.has(key) and v(key) is not None for key in _OTHER_CONFIGS):
+        return 0
+    return model.positions
+
+
+def longer_than_the_model(v: Values) -> str | None:
+    for key in ("data.max_response_length", "data.max_prompt_length"):
+        v.has(key)  # which the lengths are taken from: they are what a command gives
+    length = v.number(f"{_ROLLOUT}.prompt_length") + v.number(f"{_ROLLOUT}.response_length")
+    positions = _positions(v)
+    if not _is_plain_vllm(v) or not 0 < positions < length:
+        return None
+    return (
+        f"a prompt with its answer (`data.max_prompt_length` + `data.max_response_length`) has {length} tokens, more "
+        f"than the {positions} positions of the model"
+    )
+
+
+def window_over_the_model(v: Values) -> str | None:
+    if v(f"{_ROLLOUT}.max_model_len") is None or v.text(f"{_ROLLOUT}.name") not in ("vllm", "sglang"):
+        return None
+    positions, length = _positions(v), v.number(f"{_ROLLOUT}.max_model_len")
+    if not 0 < positions < length:
+        return None
+    return f"`{_ROLLOUT}.max_model_len` ({length}) is more than the {positions} positions of the model"
 
 
 def turns_without_a_mask(v: Values) -> str | None:
@@ -224,6 +267,8 @@ ASSERTIONS = (
     Assertion(">=0.3.0.post1,<0.8.0", fsdp_rollout_over_the_gpus),
     Assertion(">=0.8.0", rollout_over_the_gpus),
     Assertion(">=0.3.0.post1,<0.7.0", longer_than_a_batch_of_tokens),
+    Assertion(">=0.3.0.post0,<0.7.0", longer_than_the_model),
+    Assertion(">=0.7.1", window_over_the_model),
     Assertion(">=0.4.0,<0.5.0", turns_without_a_mask),
     Assertion(">=0.4.0,<0.7.1", buffer_without_length),
     Assertion(">=0.5.0,<0.7.1", buffer_over_length),

@@ -12,6 +12,7 @@ from trl_lint.project.runs import Run
 from trl_lint.project.servers import Server
 from trl_lint.python.module import PythonModule
 from trl_lint.python.names import is_from
+from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 
 SERVER_OPTIONS = ("vllm_server_base_url", "vllm_server_host", "vllm_server_port", "vllm_server_timeout")
@@ -22,6 +23,20 @@ COLOCATE_OPTIONS = (
 _HERE = ("localhost", "127.0.0.1", "0.0.0.0", "")
 _ENGINES = ("vllm.LLM", "vllm.LLMEngine", "vllm.AsyncLLM", "vllm.AsyncLLMEngine")
 _ENGINE_MAKERS = frozenset({"from_engine_args", "from_vllm_config"})
+
+
+def model_of_engine(call: ast.Call, module: PythonModule, overriding: Iterable[str]) -> Served | None:
+    """The model that an `LLM(…)` certainly loads; None where it is not known, or its config may be another one.
+
+    `overriding`: keywords with which vLLM goes by something else than the config of the model.
+    """
+    if not is_engine(call, module) or is_made(call) or not module.names.is_certain(call.func):
+        return None
+    if any(keyword.arg is None or keyword.arg in overriding for keyword in call.keywords):
+        return None
+    model = argument(call, "model", 0)
+    name = module.value(model) if isinstance(model, ast.expr) else None
+    return Served(name, module.location(model)) if isinstance(name, str) and isinstance(model, ast.expr) else None
 
 
 class Option(NamedTuple):
@@ -88,10 +103,15 @@ def is_local(run: Run, server: Server, trl: str) -> bool:
     return server.port is not None and port.integer == server.port
 
 
+def is_in_trainer(run: Run, trl: str) -> bool:
+    """Whether the processes of a run certainly hold engines themselves with a release of trl."""
+    return uses_vllm(run, trl) is True and mode_of(run, trl) == "colocate"
+
+
 def is_split(run: Run, trl: str) -> bool:
-    """Whether the processes of a run hold engines together with a release of trl, by `vllm_tensor_parallel_size`."""
+    """Whether they hold engines together, by `vllm_tensor_parallel_size`."""
     has_field = isinstance(run.default("vllm_tensor_parallel_size", versions_of(run, trl)), Setting)
-    return has_field and uses_vllm(run, trl) is True and mode_of(run, trl) == "colocate"
+    return has_field and is_in_trainer(run, trl)
 
 
 class Served(NamedTuple):

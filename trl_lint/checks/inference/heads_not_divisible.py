@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from trl_lint.checks._run_models import trained_model
-from trl_lint.checks.inference._vllm import has_modes, is_engine, is_made, is_split, served_model
+from trl_lint.checks.inference._vllm import has_modes, is_split, model_of_engine, served_model
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location, Severity
 from trl_lint.knowledge.models import model_of
-from trl_lint.missing import ABSENT, Missing
+from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting, of_flag
 from trl_lint.project.runs import Run
 from trl_lint.project.servers import size_of
@@ -27,17 +28,13 @@ class HeadsNotDivisible(Rule):
     def check_call(self, site: Site) -> Iterator[Finding]:
         """An engine in a script."""
         call, module = site.call, site.module
-        if not is_engine(call, module) or is_made(call) or not module.names.is_certain(call.func):
+        loaded, size = model_of_engine(call, module, ("hf_overrides",)), argument(call, "tensor_parallel_size")
+        if loaded is None or not isinstance(size, ast.expr):
             return
-        if any(keyword.arg in (None, "hf_overrides") for keyword in call.keywords):
-            return
-        model, size = argument(call, "model", 0), argument(call, "tensor_parallel_size")
-        if isinstance(model, Missing) or isinstance(size, Missing) or model is None or size is None:
-            return
-        name, number = module.value(model), module.value(size)
-        heads = heads_of(name) if isinstance(name, str) else 0
+        number, heads = module.value(size), heads_of(loaded.name)
         if isinstance(number, int) and _is_misfit(heads, number):
-            yield self._finding(module.location(size), str(name), heads, number, (module.location(model, "the model"),))
+            model = (loaded.location._replace(message="the model"),)
+            yield self._finding(module.location(size), loaded.name, heads, number, model)
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         if run.framework == "vllm":

@@ -1,0 +1,130 @@
+"""TRL809: vLLM is asked for texts longer than the positions of the model."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from trl_lint.checks._run_models import trained_model
+from trl_lint.checks.inference._vllm import has_modes, is_in_trainer, model_of_engine, served_model, versions_of
+from trl_lint.checks.rule import Rule, Site
+from trl_lint.checks.verdict import Level, judge_releases
+from trl_lint.finding import Finding, Location, Severity
+from trl_lint.knowledge.models import model_of
+from trl_lint.knowledge.ranges import holds
+from trl_lint.project.effective import Setting, of_flag
+from trl_lint.project.runs import Run
+from trl_lint.python.values import argument
+
+# With these vLLM reads another config than that of the model's newest revision.
+_OVERRIDING = ("hf_overrides", "hf_config_path", "rope_scaling", "revision")
+_ALLOWED = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
+# Releases that give the engine the sum of these two, else `vllm_max_model_length`. Read in grpo_trainer.py of 0.18.0 to
+# 0.26.0 and rloo_trainer.py of 0.22.0 to 0.27.0.
+_SUMS = {"GRPOConfig": ">=0.18.0,<0.26.0", "RLOOConfig": ">=0.22.0,<0.27.0"}
+_PARTS = ("max_prompt_length", "max_completion_length")
+_WHOLE = "vllm_max_model_length"
+
+
+class LengthBeyondModel(Rule):
+    code = "TRL809"
+    triggers = ("vllm.LLM",)
+    needles = (b"max_model_len",)
+    runs = True
+    launched = True
+
+    def check_call(self, site: Site) -> Iterator[Finding]:
+        """An engine in a script."""
+        call, module = site.call, site.module
+        loaded, length = model_of_engine(call, module, _OVERRIDING), argument(call, "max_model_len")
+        if loaded is None or not isinstance(length, ast.expr) or _ALLOWED in module.text:
+            return
+        number = module.value(length)
+        if isinstance(number, int) and _is_beyond(loaded.name, number):
+            model = (loaded.location._replace(message="the model"),)
+            yield self._finding(module.location(length), loaded.name, str(number), model)
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        if _ALLOWED in run.launch.source.text or (run.script is not None and _ALLOWED in run.script.module.text):
+            return
+        if run.framework == "vllm":
+            yield from self._check_server(run)
+        elif run.framework == "trl" and run.config.rpartition(".")[2] in _SUMS:
+            yield from self._check_trainer(run)
+
+    def _check_server(self, run: Run) -> Iterator[Finding]:
+        served, said = served_model(run), of_flag(run.launch, "max_model_len")
+        if served is None or not isinstance(said, Setting) or said.integer is None:
+            return
+        if not _is_beyond(served.name, said.integer) or _is_overridden(run):
+            return
+        level = Level(self, run.launch.is_documentation).severity
+        place = said.location or run.launch.location
+        yield self._finding(place, served.name, str(said.integer), (served.location,), level)
+
+    def _check_trainer(self, run: Run) -> Iterator[Finding]:
+        """The engine inside a trainer."""
+        if not any(isinstance(run.field(name), Setting) for name in (*_PARTS, _WHOLE)) or not has_modes(run):
+            return
+        name, place = trained_model(run)
+        if not _positions(name):
+            return
+
+        def is_bad(release: str) -> bool:
+            return is_in_trainer(run, release) and _is_beyond(name, sum(_lengths(run, release).values()))
+
+        verdict = judge_releases(run.choices["trl"], is_bad, Level(self, run.launch.is_documentation))
+        if verdict is None:
+            return
+        lengths = _lengths(run, verdict.version)
+        said = [run.field(part) for part in lengths]
+        given = [one.location for one in said if isinstance(one, Setting) and one.location is not None]
+        model = (place._replace(message="the model"),) if place is not None else ()
+        shown = " + ".join(f"`{part}` {number}" for part, number in lengths.items())
+        related = (*given[1:], *model, *verdict.related)
+        where = given[0] if given else run.launch.location
+        yield self._finding(where, name, shown, related, verdict.severity, f" ({verdict.scope})")
+
+    def _finding(
+        self,
+        place: Location,
+        name: str,
+        length: str,
+        related: tuple[Location, ...],
+        severity: Severity | None = None,
+        scope: str = "",
+    ) -> Finding:
+        message = (
+            f"vLLM stops, because {name} has {_positions(name)} positions, fewer than the tokens of a text that it is "
+            f"asked for ({length}){scope}"
+        )
+        shown = tuple(one for one in related if one[:3] != place[:3])
+        return self.finding(place, message, severity=severity, related=shown)
+
+
+def _lengths(run: Run, release: str) -> dict[str, int]:
+    """What the longest text of an engine is the sum of in a release, by field; empty where it is not known."""
+    sums = holds(_SUMS[run.config.rpartition(".")[2]], release)
+    found = {name: run.effective(name, versions_of(run, release)) for name in (_PARTS if sums else (_WHOLE,))}
+    numbers = {name: said.integer for name, said in found.items() if isinstance(said, Setting)}
+    known = {name: number for name, number in numbers.items() if number is not None}
+    return known if len(known) == len(found) else {}
+
+
+def _is_overridden(run: Run) -> bool:
+    """Whether a server may go by another config: one key of it (`--hf-overrides.rope_theta`) and files count, too."""
+    words = [word.text.replace("-", "_") for word in run.launch.args if word.text is not None]
+    return any(word.startswith(f"__{name}") for word in words for name in (*_OVERRIDING, "config"))
+
+
+def _positions(name: str) -> int:
+    """The positions of a well-known model by its own id, for a mirror may have others; 0 where they are not known."""
+    model = model_of(name) if name else None
+    return model.positions if model is not None and model.id == name else 0
+
+
+def _is_beyond(name: str, length: int) -> bool:
+    return 0 < _positions(name) < length
+
+
+rule = LengthBeyondModel()
