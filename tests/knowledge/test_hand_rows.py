@@ -14,6 +14,7 @@ from trl_lint.knowledge.contradictions import Contradiction, every_contradiction
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.told_elsewhere import plain
+from trl_lint.knowledge.trainer_arguments import Read, fields_read
 from trl_lint.knowledge.values import ValueRule, value_rules
 from trl_lint.missing import Missing
 from trl_lint.project.effective import of_default
@@ -116,3 +117,18 @@ def is_of_value(statement: Statement, field: str) -> bool:
 def test_there_are_rows_to_compare() -> None:
     assert len(ROWS) > 5
     assert len(VALUES) > 10
+
+
+@pytest.mark.parametrize("row", fields_read(), ids=lambda row: f"{row.trainer}{row.releases}")
+def test_what_a_trainer_reads_is_a_field_of_its_own_config(row: Read) -> None:
+    """In each release of the row, and in none of the training arguments of transformers."""
+    newest = {"transformers": releases("transformers")[-1]}
+    for version in (one for one in releases("trl") if holds(row.releases, one)):
+        versions = {**newest, "trl": version}
+        name = row.trainer.removesuffix("Trainer")
+        homes = ("trl", f"trl.experimental.{name.lower()}")
+        found = [one for home in homes if isinstance(one := resolve(f"{home}.{name}Config", versions), str)]
+        assert found and row.field in signature(found[0], versions).parameters, version
+    for version in releases("transformers"):
+        theirs = resolve("transformers.TrainingArguments", {"transformers": version})
+        assert isinstance(theirs, str) and row.field not in signature(theirs, {"transformers": version}).parameters

@@ -1,6 +1,7 @@
-"""What is known of the arguments of trainers: what calls of libraries give, and which arguments need no name.
+"""What is known of the arguments of trainers: what calls of libraries give, which arguments need no name,
+and what is read of them in any case.
 
-`rules/semantics/objects.toml` and `rules/semantics/trainer_positions.toml`.
+`rules/semantics/objects.toml`, `rules/semantics/trainer_positions.toml` and `rules/semantics/read_fields.toml`.
 """
 
 from __future__ import annotations
@@ -96,3 +97,27 @@ def positions_of(trainer: str, version: str) -> tuple[str, ...]:
 def orders() -> tuple[Order, ...]:
     """Every row. Raises KnowledgeError if the table is malformed."""
     return read_rows("semantics/trainer_positions.toml", _Orders).order
+
+
+class Read(NamedTuple):
+    """A field of its arguments that a trainer of trl (class name) reads in any case, in some releases."""
+
+    trainer: str
+    releases: Range
+    field: str
+
+
+class _Reads(NamedTuple):
+    evidence: tuple[str, ...]
+    read: tuple[Read, ...]
+
+
+def field_read_by(trainer: str, version: str) -> str:
+    """The field that a trainer of trl reads of its arguments in any case in a release; "" where none is known."""
+    return next((row.field for row in fields_read() if row.trainer == trainer and holds(row.releases, version)), "")
+
+
+@cache
+def fields_read() -> tuple[Read, ...]:
+    """Every row. Raises KnowledgeError if the table is malformed."""
+    return read_rows("semantics/read_fields.toml", _Reads, "trl").read

@@ -11,13 +11,10 @@ from trl_lint.checks.verdict import judge_releases, level_in
 from trl_lint.finding import Finding
 from trl_lint.knowledge.models import family_of
 from trl_lint.knowledge.ranges import holds
-from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall
-from trl_lint.project.trainercall.configs import field_in
-from trl_lint.project.trainercall.made import Made
+from trl_lint.project.trainercall.configs import field_in, is_said
 from trl_lint.project.trainercall.models import only
-from trl_lint.project.trainercall.running import setting_of
 
 # Releases that take images and cut the prompt. Read in grpo_trainer.py of 0.20.0 to 0.25.1 (0.19.1 takes none, 0.26.0
 # cuts nothing) and in rloo_trainer.py of 0.22.0 to 0.26.2 (the same of 0.21.0 and 0.27.0).
@@ -54,21 +51,14 @@ class ImagePromptCut(TrainerRule):
         if verdict is None:
             return None
         said = only(call.field(_FIELD), run)
-        usual = "" if said is not None and _is_given(said, run) else ", its default,"
+        usual = "" if said is not None and is_said(said, run) else ", its default,"
         message = (
             f"{name} takes images, and `{_FIELD}` {length_in(verdict.version)}{usual} cuts prompts whose images need "
             f"more tokens: the trainer stops with a ValueError; give `{_FIELD}=None` ({verdict.scope})"
         )
-        place = call.location if said is None or not _is_given(said, run) else said_at(call, said, run)
+        place = call.location if said is None or not is_said(said, run) else said_at(call, said, run)
         related = (*also_at(call, place), *verdict.related)
         return self.finding(place, message, severity=verdict.severity, related=related)
-
-
-def _is_given(said: Made, run: Run | None) -> bool:
-    if said.kind != "field" or run is None:
-        return said.kind != "absent"
-    setting = setting_of(said, run)
-    return isinstance(setting, Setting) and setting.location is not None
 
 
 def _vision_model(call: TrainerCall, run: Run | None) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 from trl_lint.checks.drift._calls import Argument, accepts, arguments, judged_calls, parameter, signature_of
 from trl_lint.checks.drift._classes import Callee
@@ -13,7 +14,7 @@ from trl_lint.checks.drift._wording import sentence
 from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import basis_of
-from trl_lint.finding import Finding
+from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.api import deprecation, resolve
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import intervals, points_of_name, points_of_parameter
@@ -23,11 +24,40 @@ from trl_lint.project import Project
 from trl_lint.project.stack import PACKAGES, Choice, Choices, choices_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
+from trl_lint.records import NamedTuple
+from trl_lint.sources.nodes import Scalar
+
+if TYPE_CHECKING:
+    from trl_lint.project.documents import Document
+    from trl_lint.project.launches import Launch
+    from trl_lint.project.parsers import ScriptParser
+
+
+class Announced(NamedTuple):
+    """What a release says of an argument: `package` deprecated it with `since`, and lacks it from `gone` on, if any.
+
+    `successor`: what to use instead, `is_rename`: with the same value. `newest`: see `Choices.newest`.
+    """
+
+    package: str
+    since: str
+    gone: str
+    successor: str
+    is_rename: bool
+    newest: dict[str, str]
+
+    def happened(self, what: str, owner: str) -> str:
+        """The first part of a message; `what`: the argument, the key or the flag as it is written."""
+        then = f", and {self.package} {self.gone} removed it" if self.gone else ""
+        return f"{self.package} {self.since} deprecated {what} of `{owner}`{then}"
 
 
 class DeprecatedInRelease(Rule):
     code = "TRL303"
     imports = PACKAGES
+    documents = ("other",)
+    holding = ("script_fields",)
+    launches = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         yield from self._check_names(module, project)
@@ -50,30 +80,66 @@ class DeprecatedInRelease(Rule):
         project: Project,
     ) -> Finding | None:
         dotted, name = callee.dotted, argument.name
-        found = known.remembered((self.code, dotted, name), lambda: read_deprecated(dotted, name, known))
+        found = announced_of(dotted, name, known)
         if found is None or not is_ours(known[callee.package], module, call, project):
             return None
-        points = points_of_parameter(dotted, name)
-        newest = known.newest(points)
-        package, since = deprecated_since(dotted, name, newest, points)
-        if is_taken_back(package, newest[package], points, partial(_announces, dotted, name, newest, package)):
-            return None
-        gone = gone_in(package, newest[package], points, partial(_accepts, dotted, name, newest, package))
-        then = f", and {package} {gone} removed it" if gone else ""
         from trl_lint.checks.drift._moves import edit_rename
         from trl_lint.checks.drift._remedies import remedy_of_keyword
 
-        happened = f"{package} {since} deprecated `{name}` of `{callee.title}`{then}"
-        remedy = remedy_of_keyword(callee, name, found.successor, newest)
-        message = sentence(happened, remedy, basis_of(known[package]))
+        remedy = remedy_of_keyword(callee, name, found.successor, found.newest)
+        message = sentence(found.happened(f"`{name}`", callee.title), remedy, basis_of(known[found.package]))
 
-        past = Past(Elsewhere(package, (), ""), found.successor, found.is_rename)
+        past = Past(Elsewhere(found.package, (), ""), found.successor, found.is_rename)
         return self.finding(
             module.location(argument.node),
             message,
-            related=known[package].package.places,
+            related=known[found.package].package.places,
             fix=edit_rename(call, argument, past, dotted, known, module),
         )
+
+    def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
+        from trl_lint.checks.drift._options import parsers_of_document
+
+        if document.mapping is None:
+            return
+        parsers, _ = parsers_of_document(document, project)
+        for entry in document.mapping.entries if parsers else ():
+            is_null = isinstance(entry.value, Scalar) and entry.value.value is None
+            if isinstance(entry.key.value, str) and not is_null:
+                place = document.source.location(entry.key.start, entry.key.end)
+                yield from self._judge_option(entry.key.value, "keys", parsers, place, project)
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        from trl_lint.checks.drift._options import flags_of, parsers_of_launch
+
+        parsers = parsers_of_launch(launch, project)
+        for name, word in flags_of(launch) if parsers else ():
+            place = launch.source.location(word.start, word.start + len(name) + 2)
+            yield from self._judge_option(name, "flags", parsers, place, project)
+
+    def _judge_option(
+        self,
+        name: str,
+        where: Literal["keys", "flags"],
+        parsers: Sequence[ScriptParser],
+        place: Location,
+        project: Project,
+    ) -> Iterator[Finding]:
+        """A key or a flag that every parser takes which may be meant, and each of them from a deprecated argument."""
+        found = [_announced_option(name, parser, project) for parser in parsers]
+        dotted, announced, known = (
+            found[0] if found and None not in found and found[0] is not None else ("", None, None)
+        )
+        if announced is None or known is None:
+            return
+        from trl_lint.knowledge.remedies import remedy_of_argument
+
+        shown, dashes = ("key", "") if where == "keys" else ("flag", "--")
+        use = f"use `{dashes}{announced.successor}`" if announced.successor else ""
+        happened = announced.happened(f"the {shown} `{dashes}{name}`", dotted.rpartition(".")[2])
+        chosen = known[announced.package]
+        message = sentence(happened, remedy_of_argument(dotted, name, announced.newest) or use, basis_of(chosen))
+        yield self.finding(place, message, related=chosen.package.places)
 
     def _check_names(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         for use in imported_names(module):
@@ -100,6 +166,38 @@ class DeprecatedInRelease(Rule):
             remedy = remedy_of_name(home, name, versions) or (f"use `{successor}`" if successor else "")
             message = sentence(f"`{name}` of `{home}` is deprecated{then}", remedy, basis_of(chosen))
             yield self.finding(module.location(use.place), message, related=chosen.package.places)
+
+
+def announced_of(dotted: str, name: str, known: Choices) -> Announced | None:
+    """What the releases in use have announced of an argument; None where nothing, or it was taken back later."""
+    found = known.remembered(("TRL303", dotted, name), lambda: read_deprecated(dotted, name, known))
+    if found is None:
+        return None
+    points = points_of_parameter(dotted, name)
+    newest = known.newest(points)
+    package, since = deprecated_since(dotted, name, newest, points)
+    if is_taken_back(package, newest[package], points, partial(_announces, dotted, name, newest, package)):
+        return None
+    gone = gone_in(package, newest[package], points, partial(_accepts, dotted, name, newest, package))
+    return Announced(package, since, gone, found.successor, found.is_rename, newest)
+
+
+def _announced_option(name: str, parser: ScriptParser, project: Project) -> tuple[str, Announced, Choices] | None:
+    """What is announced of the one field that a key or a flag sets, and the class that has it."""
+    if name in parser.fields.own or name in parser.flags:
+        return None
+    known = project.environment(parser.path).choices
+    for dotted in parser.fields.bases:
+        package = dotted.partition(".")[0]
+        if (
+            package not in known
+            or known[package].package.is_own
+            or not accepts(dotted, name, known.newest(points_of_parameter(dotted, name)))
+        ):
+            continue
+        found = announced_of(dotted, name, known)
+        return (dotted, found, known) if found is not None else None
+    return None
 
 
 def read_deprecated(dotted: str, name: str, known: Choices) -> Parameter | None:

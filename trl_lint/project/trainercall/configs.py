@@ -9,6 +9,7 @@ from trl_lint.missing import UNKNOWN
 from trl_lint.project.effective import Setting, as_bool, of_default
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.trainercall.made import Made
 from trl_lint.project.trainercall.models import only
 from trl_lint.project.trainercall.running import setting_of, value_in
 
@@ -29,6 +30,14 @@ def field_in(call: TrainerCall, name: str, run: Run | None, versions: Mapping[st
         truth = as_bool(said.value) if isinstance(said.value, str) else None
         return said.value if truth is None else truth
     return value_in(made, run)
+
+
+def is_said(made: Made, run: Run | None) -> bool:
+    """Whether a field has a value that somebody wrote down, in the script, a recipe or the command."""
+    if made.kind != "field" or run is None:
+        return made.kind != "absent"
+    setting = setting_of(made, run)
+    return isinstance(setting, Setting) and setting.location is not None
 
 
 def _default(call: TrainerCall, name: str, run: Run | None, versions: Mapping[str, str]) -> object:

@@ -1,0 +1,77 @@
+"""TRL737: a trainer of TRL is given training arguments that lack what it reads first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
+from trl_lint.checks.drift._calls import is_unsloth
+from trl_lint.checks.verdict import judge, level_in
+from trl_lint.finding import Finding
+from trl_lint.knowledge.api import resolve, signature
+from trl_lint.knowledge.presence import points_of_parameter
+from trl_lint.knowledge.trainer_arguments import field_read_by, fields_read
+from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import TrainerCall
+from trl_lint.project.trainercall.made import Made
+from trl_lint.project.trainercall.models import is_handed_on, only
+
+
+class ArgumentsOfAnotherTrainer(TrainerRule):
+    code = "TRL737"
+    words = (
+        b"BCOTrainer", b"CPOTrainer", b"DPOTrainer", b"GRPOTrainer", b"KTOTrainer", b"ORPOTrainer", b"OnlineDPOTrainer",
+        b"PRMTrainer", b"RLOOTrainer", b"RewardTrainer",
+    )  # fmt: skip
+    needles = (b"TrainingArguments", b"SFTConfig")
+
+    def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
+        if call.own is None and call.trainer.startswith("trl.") and not is_unsloth(call.module):
+            yield from first_found(call, lambda run: self._in_run(call, run))
+
+    def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
+        made = only(call.given("args"), run)
+        known = call.project.environment(call.module.path).choices
+        if made is None or made.kind != "call" or not _is_config(made) or "trl" not in known or is_handed_on((made,)):
+            return None
+        fields = {row.field for row in fields_read() if row.trainer == call.name}
+        if not all(only(call.field(name), run) is not None for name in fields):
+            return None
+        if any(one.kind != "absent" for name in fields for one in call.field(name)):
+            return None  # it is set on the object
+        points = {"trl": frozenset[int]()}
+        for name in fields:
+            for package, found in points_of_parameter(made.origin, name).items():
+                points[package] = points.get(package, frozenset()) | found
+
+        def has_field(versions: dict[str, str]) -> bool | None:
+            name = field_read_by(call.name, versions["trl"])
+            return _has(made.origin, name, versions) if name else True
+
+        verdict = judge(known, points, has_field, level_in(self, run), "trl")
+        if verdict is None:
+            return None
+        name = field_read_by(call.name, verdict.version)
+        own = f"{call.name.removesuffix('Trainer')}Config"
+        message = (
+            f"{call.name} reads `{name}` of its arguments, which `{made.name}` does not have, and stops: make them "
+            f"with `{own}` ({verdict.scope})"
+        )
+        related = (*seen_at(call, made, "the arguments"), *verdict.related)
+        return self.finding(place_for(call, made), message, severity=verdict.severity, related=related)
+
+
+def _is_config(made: Made) -> bool:
+    return made.origin.startswith(("transformers.", "trl.")) and made.name.endswith(("TrainingArguments", "Config"))
+
+
+def _has(dotted: str, name: str, versions: dict[str, str]) -> bool | None:
+    """Whether a class of training arguments has a field; None where that is not known."""
+    found = resolve(dotted, versions)
+    known = signature(found, versions) if isinstance(found, str) else None
+    if known is None or known.open or not known.parameters:
+        return None
+    return name in known.parameters
+
+
+rule = ArgumentsOfAnotherTrainer()
