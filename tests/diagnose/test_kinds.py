@@ -125,6 +125,44 @@ def test_an_error_of_a_logger_ends_nothing():
     assert found.failure is None and not found.causes
 
 
+def test_the_last_line_that_complains_counts_where_nothing_else_does():
+    complaint = (
+        "ERROR: Error downloading model: HTTPSConnectionPool(host='cdn.huggingface.co', port=443): Read timed out."
+    )
+    steps = "{'loss': 1.0}\n" * 9
+    for text in (complaint, f"{steps}{complaint}"):
+        found = diagnose(read_log(io.BytesIO(f"{text}\n".encode())), "run.log")
+        assert [(one.code, one.likelihood) for one in found.causes] == [("LOG905", "possible")]
+    for text in (
+        f"{complaint}\n" + "done\n" * 99,
+        "INFO Failed to import flash_attn, using sdpa\n",
+        "0 failed\n",
+        "error\n",
+    ):
+        found = diagnose(read_log(io.BytesIO(text.encode())), "run.log")
+        assert found.failure is None and not found.causes
+
+
+def test_frames_without_a_header_and_types_in_small_letters_are_read():
+    ipython = (
+        "File /opt/venv/lib/python3.11/site-packages/peft/config.py:134, in PeftConfigMixin.from_pretrained(cls)\n"
+    )
+    bare = f"{ipython}--> 134 config = config_cls(**kwargs)\n    135 return config\n\n"
+    message = "TypeError: LoraConfig.__init__() got an unexpected keyword argument 'loftq_config'\n"
+    found = diagnose(read_log(io.BytesIO((bare + message).encode())), "run.log")
+    assert [(one.code, one.likelihood) for one in found.causes][:1] == [("LOG216", "likely")]
+    frame = '        File "/opt/venv/lib/python3.11/site-packages/urllib3/connection.py", line 1, in f\n          g()\n'
+    found = diagnose(read_log(io.BytesIO(f"{frame}      socket.timeout: timed out\n".encode())), "run.log")
+    assert found.failure is not None and found.failure.exception == "socket.timeout"
+    assert [one.code for one in found.causes] == ["LOG916"]
+
+
+def test_a_message_that_lost_its_backquotes_is_the_same():
+    told = "You passed a DataCollatorForCompletionOnlyLM to the SFTTrainer. This is not compatible with the packing "
+    told += "argument."
+    assert [(one.code, one.likelihood) for one in said(f"ValueError: {told}").causes] == [("LOG740", "likely")]
+
+
 def test_what_is_added_to_a_cause_is_a_fallback():
     added = [row for table in tables() for row in table.also]
     assert added and all(symptom.fallback for row in added for symptom in row.symptoms)

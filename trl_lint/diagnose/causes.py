@@ -14,7 +14,7 @@ from trl_lint.diagnose import dating
 from trl_lint.diagnose.answers import Diagnosed, Diagnosis, Evidence, NotTheCause, capital, sentence
 from trl_lint.diagnose.drift import RULES, drift_of
 from trl_lint.diagnose.failures import Failure, Note, Part
-from trl_lint.diagnose.first import first_failure, why_it_follows
+from trl_lint.diagnose.first import first_failure, last_complaint, why_it_follows
 from trl_lint.diagnose.judging import NO_TRACEBACK, Context, Match, match
 from trl_lint.diagnose.project import Place, ProjectEvidence
 from trl_lint.diagnose.raiser import raised_by
@@ -38,7 +38,14 @@ def diagnose(log: Log, path: str, project: str | None = None, targets: Mapping[s
     """The causes of the first failure of a log; `path` is the log as evidence names it. Raises SettingsError."""
     failure = first_failure(log)
     named = {name: seen.version for name, seen in versions_in(log).items()}
-    return _Diagnoser(log, path, failure, named, project, dict(targets or {})).run()
+    found = _Diagnoser(log, path, failure, named, project, dict(targets or {})).run()
+    if not found.causes and (failure is None or not failure.text.strip()):
+        complaint = last_complaint(log)
+        said = complaint and _Diagnoser(log, path, complaint, named, project, dict(targets or {})).run()
+        if said and said.causes:  # the line of a program is no proof that the program ended at it
+            weaker = (one._replace(likelihood="possible", is_proved=False) for one in said.causes)
+            found = said._replace(causes=tuple(weaker))
+    return found
 
 
 class _Diagnoser:

@@ -6,12 +6,18 @@ import re
 from collections import Counter
 from functools import cache
 
-from trl_lint.diagnose.failures import Failure
+from trl_lint.diagnose.failures import Failure, Part
 from trl_lint.diagnose.reader import Log
 from trl_lint.knowledge.symptoms import consequences
 from trl_lint.regexes import regex
 
 _KILLED = regex(r"^(?:.*: line \d+: +\d+ )?Killed\b|exit ?code:? {0,9}(?:-9|137)\b|code = -9\b|SIGKILL", re.IGNORECASE)
+_COMPLAINT = regex(r"[Ee]rror|\b(?:ERROR|FATAL|[Ff]atal|[Ff]ailed|FAILED)\b|NCCL WARN")
+_HARMLESS = regex(
+    r"(?i)\b(?:warning|info|debug|ignor\w{1,5}|skip\w{0,6}|instead|fall(?:ing|s)? ?back|retry\w{0,3}|will use|using"
+    r"|0 (?:errors?|failed))\b"
+)
+_END = 60  # lines
 # Training steps that are logged after an exception: it was caught, or belongs to a run before this one.
 _SURVIVED = 3
 # Processes that may print the same exception without a prefix before it must be one that is caught again and again.
@@ -44,7 +50,8 @@ def first_failure(log: Log) -> Failure | None:
         first = traces[0]  # the shell goes on
     if first.kind == "trace" and not first.exception:
         # A traceback that was cut off does not say what a scheduler says.
-        first = next((failure for failure in chosen if failure.kind == "outside"), first)
+        others = (one for kind in ("outside", "hint") for one in known if one.kind == kind)
+        first = next(others, first)
     if first.kind == "words" and _KILLED.search(first.text):
         # Who sent the signal says more than the line of a process that got it.
         first = next((failure for failure in chosen if failure.kind == "outside"), first)
@@ -52,6 +59,24 @@ def first_failure(log: Log) -> Failure | None:
         of_root = next((failure for failure in real if failure.rank == log.root_rank), None)
         first = of_root or first
     return first
+
+
+def last_complaint(log: Log) -> Failure | None:
+    """A line near the end that speaks of an error, as a failure; None if there is none, or training went on.
+
+    Programs report their end in words of their own. Such a line counts only where it fits a cause that is known.
+    """
+    for note in reversed(log.notes):
+        if log.lines - note.number > _END:
+            break
+        if _COMPLAINT.search(note.text) and not _HARMLESS.search(note.text):
+            failure = Failure(note.number, note.rank, "", log.progress)
+            failure.kind = "hint"
+            part = Part()
+            part.message, part.number = note.text.strip(), note.number
+            failure.parts.append(part)
+            return failure
+    return None
 
 
 def has_ended(log: Log) -> bool:

@@ -18,11 +18,11 @@ _CHECKOUT = regex(
 # Frameworks that people run from a checkout: below these folders it is their code.
 _FRAMEWORK = regex(
     r"(?:^|[/\\])(?:src[/\\](?P<inside>llamafactory|llmtuner|axolotl|transformers|accelerate|peft)"
-    r"|(?P<package>llamafactory|llmtuner|swift(?=[/\\]swift\b)|axolotl(?=[/\\]src\b)|sglang(?=[/\\]python)|megatron"
+    r"|(?P<package>llamafactory|llmtuner|(?:ms-)?swift(?=[/\\]swift\b)|axolotl(?=[/\\]src\b)|sglang(?=[/\\]python)|megatron"
     r"|unsloth_compiled_cache))[/\\]"
 )
 _STANDARD = regex(
-    r"[/\\]lib(?:64)?[/\\]python[\d.]+[/\\](?!(?:site|dist)-packages)|^<(?!stdin>|ipython|module)"
+    r"[/\\](?:lib(?:64)?[/\\]python[\d.]+|Python3\d+[/\\][Ll]ib)[/\\](?!(?:site|dist)-packages)|^<(?!stdin>|ipython|module)"
     r"|[/\\]bin[/\\][\w.-]+$"  # what pip puts before a program is nobody's code
 )
 # Functions that hand a call, or a request for a name, on: the frame before them is the one that asked.

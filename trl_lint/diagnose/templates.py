@@ -16,8 +16,11 @@ _LONGEST_FILLING = 400
 
 
 def plain(text: str) -> str:
-    """A text with one blank for each white space, as templates have it, and none around it."""
-    return " ".join(text.split())
+    """A text with one blank for each white space, as templates have it, and none around it.
+
+    Backquotes go: web pages take them for marks of code, so what people copy there has none.
+    """
+    return " ".join(text.replace("`", "").split())
 
 
 class Template(NamedTuple):
@@ -32,7 +35,7 @@ class Template(NamedTuple):
     @classmethod
     def of(cls, pieces: Sequence[str], is_whole: bool) -> Template:
         """A template of pieces with any white space."""
-        return cls(tuple(re.sub(r"\s+", " ", piece) for piece in pieces), is_whole)
+        return cls(tuple(re.sub(r"\s+", " ", piece.replace("`", "")) for piece in pieces), is_whole)
 
     @property
     def letters(self) -> int:

@@ -26,6 +26,7 @@ _CHAINED = regex(
     r"(?:During handling of|The above exception was the direct cause|-- Process \d+ terminated with the following)"
 )
 _EXCEPTION = regex(r"(?P<type>[A-Za-z_][\w.]*(?:\([\w.]+\))?)(?:: ?(?P<message>.*))?$")
+_LOWER = regex(r"(?:[a-z_]\w*\.)+(?:timeout|gaierror|herror|error)$")
 _NAMED = regex(
     r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Timeout|Expired|Iteration|Killed|Group|Missing\w{0,60}|Invalid\w{0,60}"
     r"|Unavailable|Disconnect\w{0,60}|Refused|NotFound|Mismatch)(?:\([\w.]+\))?$"
@@ -46,6 +47,7 @@ _IGNORED = regex(
     r"Exception ignored in|--- Logging error ---"
     r"|Exception in thread .{0,100}\(most likely raised during interpreter shutdown"
 )
+_IPYTHON = ("File /", "File ~")
 _LEADS = ("] ", "| ", ": ", ") ", "> ")
 _ANNOUNCED = 60  # what stands before a header and is longer is a message, not a prefix
 _MAX_NOISE = 40
@@ -224,9 +226,15 @@ class Tracer:
             text = text[at:]
             frame = _FRAME.match(text)
         # Ray may print frames without their indentation.
-        is_frame = frame is not None and (text[:1] in " \t" or (bool(line.stream) and bool(frame["function"])))
+        is_ipython = text.startswith(_IPYTHON) and _CELL_FRAME.match(text) is not None
+        is_frame = is_ipython or (
+            frame is not None and (text[:1] in " \t" or (bool(line.stream) and bool(frame["function"])))
+        )
         if is_frame and not text.strip().startswith('File "<string>'):
             # The beginning of the log, or of the traceback, was lost.
+            indent = len(text) - len(text.lstrip())
+            if indent > 2 and self._lead is None:
+                self._lead = _lead(text[: indent - 2])  # the traceback stands indented, as pip shows it
             self._failure = Failure(line.number, line.rank, line.stream, progress)
             self._is_stamped = line.is_stamped
             self._new_part(False)
@@ -284,6 +292,7 @@ def _read_exception(text: str) -> tuple[str, str] | None:
         return None
     name = match["type"]
     short = name.rpartition(".")[2]
-    if not _NAMED.search(name) and not ("." in name and short[:1].isupper()) and not re.match(r"[A-Z]\w*$", name):
+    is_dotted = "." in name and (short[:1].isupper() or _LOWER.match(name) is not None)
+    if not _NAMED.search(name) and not is_dotted and not re.match(r"[A-Z]\w*$", name):
         return None
     return name, match["message"] or ""

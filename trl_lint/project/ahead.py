@@ -24,9 +24,7 @@ class _Silent(NamedTuple):
 
 def read_notebooks_ahead(project: Project, jobs: int) -> None:
     """Let so many processes, this one among them, look for notebooks without commands; the project knows them then."""
-    notebooks = [
-        path for path in project.paths if path.endswith(".ipynb") and not is_larger(path, CONTEXT_FILE_BYTES)
-    ]
+    notebooks = [path for path in project.paths if path.endswith(".ipynb") and not is_larger(path, CONTEXT_FILE_BYTES)]
     if len(notebooks) < _WORTH_NOTEBOOKS:
         return
 

@@ -33,8 +33,7 @@ def python_files(project: Project) -> list[str]:
 def has_more_files(project: Project) -> bool:
     """Whether the project has more Python files than are looked at for callers."""
     return (
-        len(python_files(project)) == _MOST_FILES
-        and sum(path.endswith(".py") for path in project.paths) > _MOST_FILES
+        len(python_files(project)) == _MOST_FILES and sum(path.endswith(".py") for path in project.paths) > _MOST_FILES
     )
 
 
