@@ -166,6 +166,21 @@ class Holds(NamedTuple):
     script_fields: bool = False
 
 
+class Index(NamedTuple):
+    """A JSON file with an entry for each data set that documents of a kind may name.
+
+    `file`: its name; it lies in the folder that the key `folder` names, `default` where the document has no such key.
+    `elsewhere`: beginnings of that value with which there is no such folder. `names`: the keys with the data sets, a
+    list or a text with commas.
+    """
+
+    file: str
+    folder: str
+    default: str
+    elsewhere: tuple[str, ...]
+    names: tuple[str, ...]
+
+
 class Arguments(NamedTuple):
     """Whose history in `rules/api` says which keys the commands of a family take (`command NAME` there).
 
@@ -207,6 +222,7 @@ class DocumentKind(NamedTuple):
     `read_by`  the packages whose releases decide what is read
     `recipe`   whether a run takes its arguments from it; without it, it configures a launcher or an engine
     `command`  the subcommand that reads it where no launch says which one does
+    `data_index`  where the data sets are listed that it may name
     """
 
     kind: str
@@ -219,6 +235,7 @@ class DocumentKind(NamedTuple):
     command: str = ""
     method: Method | None = None
     holds: Holds = Holds()
+    data_index: Index | None = None
 
     def fault(self) -> str:
         """What is wrong with a kind of document, "" if nothing is."""

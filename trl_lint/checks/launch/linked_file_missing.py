@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator
 
 from trl_lint import tracked
-from trl_lint.checks.launch._examples import is_example
-from trl_lint.checks.launch._origins import (
+from trl_lint.checks._origins import (
     comes_from_elsewhere,
     is_another_project,
     is_ignored,
     is_mentioned,
     is_told_to_be_made,
 )
+from trl_lint.checks.launch._examples import is_example
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
 from trl_lint.project import Project
