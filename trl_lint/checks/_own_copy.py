@@ -30,7 +30,14 @@ def is_shadowed(chosen: Choice, path: str, project: Project, defined: str, param
 @per_project
 def _has(folder: str, defined: str, parameter: str, project: Project) -> bool:
     texts = _texts(folder, project)
+    if not parameter and any(_is_of_module(path, folder, defined) for path, _ in texts):
+        return True
     return any(_module_has(path, text, defined, parameter) for path, text in texts)
+
+
+def _is_of_module(path: str, folder: str, name: str) -> bool:
+    """Whether a file below a folder is a module of a name, or belongs to one."""
+    return name in os.path.splitext(os.path.relpath(path, folder))[0].split(os.sep)
 
 
 def _module_has(path: str, text: str, defined: str, parameter: str) -> bool:
