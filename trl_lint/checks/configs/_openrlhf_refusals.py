@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from trl_lint.checks.configs._asserts import Problem, is_release, places
-from trl_lint.checks.configs._openrlhf_runs import Flags, OpenRLHFRun, arguments_in, flags_of, read_run
+from trl_lint.checks.configs._openrlhf_runs import (
+    Flags,
+    OpenRLHFRun,
+    arguments_in,
+    flags_in_release,
+    flags_of,
+    read_run,
+)
 from trl_lint.checks.configs._program_refusals import Reading, Settings, broken
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
@@ -31,13 +38,22 @@ def refusals(run: OpenRLHFRun, code: str, level: Level) -> Iterator[Problem]:
     newest = run.choices["openrlhf"].newest
     arguments = arguments_in(run, newest)
     flags = flags_of(run, newest)
-    if arguments is None or not flags:
+    if arguments is None or not flags or (run.own is not None and _is_later(run, newest, arguments.words)):
         return
     words = {setting_name(name, flags): word for name, word in arguments.words.items() if name in flags}
     for found in broken("openrlhf", run.choices, lambda version: settings_of(run, version), words, level, "OpenRLHF"):
         if code == ("TRL402" if len(found.keys) == 1 else "TRL403"):
             location, beside = places(found.keys, words, run.launch)
             yield Problem(location, found.message, found.verdict.severity, (*beside, *found.verdict.related))
+
+
+def _is_later(run: OpenRLHFRun, version: str, given: Iterable[str]) -> bool:
+    """Whether a command gives the project's own program a flag that the release by its version has not.
+
+    The code has gone on since then, and a version that stayed behind tells nothing of what it asks for now.
+    """
+    released = flags_in_release(run.module, version)
+    return released is None or not all(name in released for name in given)
 
 
 def settings_of(run: OpenRLHFRun, version: str) -> Settings | None:
