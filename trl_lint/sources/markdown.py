@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from trl_lint.finding import Edit, Location
 from trl_lint.regexes import regex
@@ -36,6 +37,10 @@ _INFO_WORD = regex(r"[{.\s]*([\w+-]+)")
 _PROMPT = regex(r"[ \t]*\$[ \t]+")
 
 
+def _never(text: str) -> bool:
+    return False
+
+
 class Fence(Source):
     """The content of a fenced block; `info` is all that stands behind the opening fence."""
 
@@ -61,10 +66,11 @@ class Fence(Source):
         return first, self._pieces.end(end) if end > start else first
 
 
-def fences(source: Source) -> list[Fence]:
+def fences(source: Source, is_shell: Callable[[str], object] = _never) -> list[Fence]:
     """The fenced blocks whose info string names a language we read, in order; indentation around them is taken off.
 
-    In shell blocks that show prompts, only the commands behind `$ ` remain. `source` must be a whole file.
+    In shell blocks that show prompts, only the commands behind `$ ` remain. `source` must be a whole file. `is_shell`
+    says of the text of a block that names no language whether it holds commands.
     """
     text = source.text
     found = []
@@ -84,7 +90,8 @@ def fences(source: Source) -> list[Fence]:
             lines.append((start, line.end()))
     if opening is not None:  # a fence that is never closed runs to the end of the text
         found.append((opening, lines))
-    return [fence for match, body in found if (fence := _fence(source.file, match, body)) is not None]
+    read = (_fence(source.file, match, body, is_shell) for match, body in found)
+    return [fence for fence in read if fence is not None]
 
 
 def _closes(opening: re.Match[str], content: str) -> bool:
@@ -105,9 +112,13 @@ def _indent(before: str, content: str) -> int:
     return taken
 
 
-def _fence(file: SourceFile, opening: re.Match[str], lines: list[tuple[int, int]]) -> Fence | None:
+def _fence(
+    file: SourceFile, opening: re.Match[str], lines: list[tuple[int, int]], is_shell: Callable[[str], object]
+) -> Fence | None:
     word = _INFO_WORD.match(opening["info"])
     language = LANGUAGES.get(word[1].lower()) if word else None
+    if not opening["info"].strip() and lines and is_shell(file.text[lines[0][0] : lines[-1][1]]):
+        language = "shell"
     if language is None:
         return None
     if language == "shell":

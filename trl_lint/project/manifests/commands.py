@@ -6,6 +6,7 @@ often a placeholder.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
@@ -13,9 +14,14 @@ from trl_lint.project.manifests.activations import activated
 from trl_lint.project.manifests.clones import Clones
 from trl_lint.project.manifests.install_commands import read_installation
 from trl_lint.project.pins import CutOff, Link, Manifest, Pin, Step
+from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.shell import Command
 
+# A block of a README that names no language, and in which a line begins as people begin an installation.
+_INSTALLS = regex(
+    r"^[ \t>]*(?:\$[ \t]+)?(?:(?:(?:python3?[ \t]+-m|uv)[ \t]+)?pip3?[ \t]+install|uv[ \t]+add)[ \t]", re.MULTILINE
+)
 # A text without any of them neither installs anything nor says where later commands do.
 _WORDS = ("install", "uv", "activate", "clone", "venv", "conda")
 
@@ -98,7 +104,7 @@ def _shell_parts(file: SourceFile, kind: str) -> Iterator[_Part]:
     elif kind == "readme":
         from trl_lint.sources.markdown import fences
 
-        for fence in fences(Source(file, "markdown")):
+        for fence in fences(Source(file, "markdown"), _INSTALLS.search):
             if fence.language == "shell" and _may_matter(fence):
                 yield _Part(fence, commands(fence))
     else:
