@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from trl_lint.checks.pins._evidence import find_evidence
-from trl_lint.checks.pins._views import View, may_be_together, requested_extras
+from trl_lint.checks.pins._together import may_be_together
+from trl_lint.checks.pins._views import View, requested_extras
 from trl_lint.finding import Location, Severity
 from trl_lint.grading import Evidence, graded
 from trl_lint.knowledge.compat import Advisory, advisories
@@ -35,7 +36,8 @@ def matching(advisory: Advisory, view: View) -> Match | None:
     if None in proofs or any(is_excluded(name, specifier, view) for name, specifier in advisory.unless.items()):
         return None
     pins = [view.package(name).pins for name in advisory.packages]
-    if any(not may_be_together(one, other) for index, one in enumerate(pins) for other in pins[:index]):
+    project = view.project
+    if any(not may_be_together(one, other, project) for index, one in enumerate(pins) for other in pins[:index]):
         return None
     evidence = find_evidence(advisory, view)
     if evidence is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from packaging.version import Version
 
-from trl_lint.checks.pins._views import View, are_together
+from trl_lint.checks.pins._views import View
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import is_open, parse_specifier
 from trl_lint.knowledge.requirements import Requirement
@@ -40,7 +40,7 @@ def read_conflict(provider: str, name: str, view: View) -> Conflict | None:
     locked = other.source == package.source == "lock"
     # A target takes the place of the pins, and the package is installed where they stand.
     pins = package.pins or tuple(pin for pin in view.manifest.pins if pin.package == name)
-    if not are_together(other.pins, pins, view) or is_only_limited(other):
+    if not view.are_together(other.pins, pins) or is_only_limited(other):
         return None
     providers, candidates = view.candidates(provider), view.candidates(name)
     if not providers or not candidates:

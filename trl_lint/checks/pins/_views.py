@@ -6,6 +6,7 @@ import os
 
 from packaging.version import Version
 
+from trl_lint.checks.pins._together import are_together
 from trl_lint.finding import Location
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import parse_specifier
@@ -13,10 +14,9 @@ from trl_lint.knowledge.requirements import Requirement, dependents, providers, 
 from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.environment import Environment
-from trl_lint.project.folders import SCRIPT_KINDS
 from trl_lint.project.installs import by_environment
 from trl_lint.project.packages import Package
-from trl_lint.project.pins import Manifest, Pin, is_manifest, kind_of
+from trl_lint.project.pins import Manifest, Pin, is_manifest
 from trl_lint.project.sequences import Replaced, replaced
 from trl_lint.project.tiers import Tier, resolve
 from trl_lint.records import NamedTuple
@@ -195,6 +195,10 @@ class View:
         tier = self.tier or Tier([*self.manifest.pins, *self.project.folders.brought(self.manifest)])
         return [found for found in replaced(tier.pins) if found.pin.location.path == self.manifest.path]
 
+    def are_together(self, first: tuple[Pin, ...], second: tuple[Pin, ...]) -> bool:
+        """Whether the pins of two packages hold in one installation, as far as the files tell."""
+        return are_together(first, second, self.paths, self.project)
+
     def twins(self, pin: Pin) -> tuple[Pin, ...]:
         """The commands of a document that ask for the same of a package, the first of them first; alone elsewhere."""
         if pin.step is None:
@@ -257,7 +261,7 @@ class View:
                 continue
             verdict = True if verdict is None else verdict
             pinned = bool(package.pins) and package.source in ("pin", "lock", "target") and not package.is_own
-            if not needed.is_binding or not pinned or not are_together(self.package(name).pins, package.pins, self):
+            if not needed.is_binding or not pinned or not self.are_together(self.package(name).pins, package.pins):
                 continue
             is_read = parse_specifier(needed.specifier) is not None
             if is_read and not any(holds(needed.specifier, one) for one in package.allowed or ()):
@@ -268,101 +272,6 @@ class View:
 def requested_extras(package: Package) -> frozenset[str]:
     """The extras that some pin of the package asks for."""
     return frozenset(extra for pin in package.pins for extra in pin.extras)
-
-
-def may_be_together(first: tuple[Pin, ...], second: tuple[Pin, ...]) -> bool:
-    """Whether the pins of two packages can hold in one installation: not in two extras, not under two markers."""
-    if not first or not second:
-        return True
-    others = _alike(second)
-    return any(_fit(one, other) for one in _alike(first) for other in others)
-
-
-def are_together(first: tuple[Pin, ...], second: tuple[Pin, ...], view: View) -> bool:
-    """Whether the pins of two packages do hold in one installation, as far as the files tell.
-
-    A script, a notebook, an extra and a group stand for themselves, and a file in another folder may be about another
-    environment. Requirements files beside each other are alternatives, unless something installs both. A target is
-    beside everything.
-    """
-    if not first or not second:
-        return True
-    others = _alike(second)
-    return any(_fit(one, other) and _are_near(one.pin, other.pin, view) for one in _alike(first) for other in others)
-
-
-def _are_near(one: Pin, other: Pin, view: View) -> bool:
-    here, there = one.location.path, other.location.path
-    if here == there or "constraint" in (one.kind, other.kind):
-        return True
-    if here in view.paths and there in view.paths:
-        return True  # the manifest includes both
-    if one.step is not None and other.step is not None:
-        return one.step.path == other.step.path  # one document brings both
-    if one.is_optional or other.is_optional or any(kind_of(path) in SCRIPT_KINDS for path in (here, there)):
-        return False
-    if {kind_of(here), kind_of(there)} == {"requirements"}:
-        return _are_installed_together(here, there, view.project)
-    return os.path.dirname(here) == os.path.dirname(there)
-
-
-@per_project
-def _are_installed_together(here: str, there: str, project: Project) -> bool:
-    """Whether some document installs two requirements files. One that includes the other is judged by itself."""
-    return any(there in one.files for one in project.folders.beside(here))
-
-
-_MOST_ALIKE = 60
-_MOST_KEPT = 256
-
-
-class _Alike(NamedTuple):
-    """Pins that differ in their place only: one of them, and the branches that all of them stand in."""
-
-    pin: Pin
-    branches: set[tuple[tuple[int, int], ...]]
-
-
-_ALIKE: dict[int, tuple[tuple[Pin, ...], list[_Alike]]] = {}  # by the identity of the pins: they are many to hash
-
-
-def _alike(pins: tuple[Pin, ...]) -> list[_Alike]:
-    """Pins by what tells them apart. Of very many extras only the first are looked at, since each meets each."""
-    known = _ALIKE.get(id(pins))
-    if known is None or known[0] is not pins:
-        if len(_ALIKE) >= _MOST_KEPT:
-            _ALIKE.clear()
-        known = _ALIKE[id(pins)] = (pins, _read_alike(pins))
-    return known[1]
-
-
-def _read_alike(pins: tuple[Pin, ...]) -> list[_Alike]:
-    found: dict[object, _Alike] = {}
-    # A bare name beside others limits nothing: what it is installed with says nothing about those that do.
-    for pin in [pin for pin in pins if pin.specifier or pin.url] or pins:
-        step = pin.step
-        where = None if step is None else (step.path, step.environment)
-        known = found.setdefault((pin.group, pin.marker, pin.kind, pin.location.path, where), _Alike(pin, set()))
-        known.branches.add(() if step is None else step.branch)
-    return list(found.values())[:_MOST_ALIKE]
-
-
-def _fit(first: _Alike, second: _Alike) -> bool:
-    """Whether extras, markers and commands let two packages be there together."""
-    one, other = first.pin, second.pin
-    groups = not one.group or not other.group or one.group == other.group
-    markers = not one.marker or not other.marker or one.marker == other.marker
-    if not groups or not markers or one.step is None or other.step is None or one.step.path != other.step.path:
-        return groups and markers
-    if one.step.environment != other.step.environment:
-        return False
-    # A command in a branch meets those before and behind the branch, and those further inside.
-    return _go_on(first.branches, second.branches) or _go_on(second.branches, first.branches)
-
-
-def _go_on(branches: set[tuple[tuple[int, int], ...]], others: set[tuple[tuple[int, int], ...]]) -> bool:
-    """Whether one of the others is one of the branches, or stands inside of it."""
-    return any(other[:length] in branches for other in others for length in range(len(other) + 1))
 
 
 def said_again(pin: Pin, view: View) -> tuple[Location, ...]:
