@@ -87,6 +87,8 @@ def weigh(conflict: Conflict, project: Project) -> Weight | None:
     is_argument = function is not None and name in _parameters(function)
     if conflict.tier == "placed" and not (conflict.is_relative and is_argument and not _MODEL.search(name)):
         return Weight("error", f"one on `{conflict.other}`" if conflict.other else "one on an accelerator")
+    if function is not None and _collects_from_ray(conflict.place, function):
+        return None
     if function is None or not is_argument:
         if conflict.tier == "param":
             return Weight("warning", "one that came in as an argument, taken to be on the accelerator")
@@ -104,6 +106,13 @@ def weigh(conflict: Conflict, project: Project) -> Weight | None:
         )
     why = f"no caller of `{function.name}` says where it is"
     return Weight("warning", f"the argument `{name}`, taken to be on the accelerator because {why}")
+
+
+@per_module
+def _collects_from_ray(module: PythonModule, function: FunctionNode) -> bool:
+    """Whether a function gets what workers of Ray send: they send it from the CPU, and it has most likely no GPU."""
+    calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+    return any("ray.get" in module.names.origins(func) for func in calls if last_name(func) == "get")
 
 
 def _parameters(function: FunctionNode) -> list[str]:

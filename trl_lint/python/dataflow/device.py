@@ -33,6 +33,7 @@ from trl_lint.python.dataflow.places import (
     Value,
     abroad,
     element,
+    is_surely_on_cpu,
     listed,
     merge,
     part,
@@ -361,7 +362,8 @@ class DeviceDomain(Following):
             if value.kind != "unknown" or known or func.attr in TENSOR_ONLY:
                 return self.method_call(node, func, value, arguments, keywords, env)
         if is_model_call(func):
-            fed_from_cpu = any(isinstance(arg, ast.Call) and last_name(arg) == "cpu" for arg in node.args)
+            # What takes a tensor from the CPU runs there, or moves it in a way that nothing here shows.
+            fed_from_cpu = any(map(is_surely_on_cpu, (*arguments, *keywords.values())))
             return UNKNOWN if fed_from_cpu else MODEL
         return self._proven(node)
 

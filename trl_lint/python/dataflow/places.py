@@ -141,6 +141,13 @@ def strongest(values: Sequence[Value]) -> Value:
     return min(values, key=lambda value: _EVIDENCE.index(value.kind))
 
 
+def is_surely_on_cpu(value: Value) -> bool:
+    """Whether a tensor is on the CPU on every way, or all the tensors of a container are."""
+    if value.kind in CONTAINERS:
+        return bool(value.items) and all(map(is_surely_on_cpu, value.members))
+    return value.kind == "cpu" and not value.is_partial and not value.is_doubtful
+
+
 def joined(values: Iterable[Value]) -> Value:
     found = list(values)
     result = found[0] if found else UNKNOWN
