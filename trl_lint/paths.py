@@ -15,6 +15,8 @@ _TEST_FILE = regex(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^
 
 # Folders of what nobody works on any more.
 _RETIRED = frozenset(("archive", "archived", "attic", "deprecated", "legacy", "obsolete", "old"))
+# Texts that tell what was done once.
+_RECORDS = frozenset(("changelog.md", "scratch.md", "scratchpad.md"))
 
 
 # The longest path has 4,096 characters, the longest name 255.
@@ -28,11 +30,11 @@ def is_test_file(path: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def is_retired(path: str, root: str) -> bool:
-    """Whether a file below `root` stands in a folder that is kept for the record: `archived`, `legacy`, `Old` …"""
+    """Whether a file below `root` is kept for the record, by a folder (`archived`, `Old`, `.archive` …) or its name."""
     if not is_below(path, root):
         return False
-    folders = os.path.dirname(path)[len(root) :].lower().split(os.sep)
-    return not _RETIRED.isdisjoint(folders)
+    *folders, name = path[len(root) :].lower().split(os.sep)
+    return name in _RECORDS or any(folder.lstrip("._") in _RETIRED for folder in folders)
 
 
 class Glob(NamedTuple):

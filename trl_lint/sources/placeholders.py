@@ -1,11 +1,11 @@
-"""Blanks that a person or a program still fills in: `${NUM_GPUS}`, `{{ n }}`, `<number>`, `__N__`, `BATCH_SIZE`."""
+"""Blanks that a person or a program still fills in: `${NUM_GPUS}`, `{{ n }}`, `__N__`, `BATCH_SIZE`, `your number`."""
 
 from __future__ import annotations
 
 from trl_lint.regexes import regex
 
 # A mark has no other meaning where a value is expected.
-_MARKED = regex(r"[$<>{}%]|\A__.*__\Z|\A@\w+@\Z")
+_MARKED = regex(r"[$<>{}%]|\A__.*__\Z|\A@\w+@\Z|\A(?i:your)[ _-]")
 _CAPITALS = regex(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*\Z")
 # Words that say so themselves.
 _TELLING = regex(
