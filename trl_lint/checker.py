@@ -202,10 +202,11 @@ class Checker:
         try:
             module = project.readings.kept_module(source) or PythonModule(source)
         except SourceError as error:
-            from trl_lint.python.newer_syntax import is_newer_syntax
+            from trl_lint.python.newer_syntax import UNCHECKED, is_newer_syntax
 
             if "nested" not in error.message and is_newer_syntax(source.text, error.offset):
-                return  # nothing is wrong with the file
+                self._note(source.path, UNCHECKED)  # nothing is wrong with the file
+                return
             raise SourceError(error.message, source.file_offset(error.offset)) from None
         self._module = module
         for rule, call in self._triage.candidates(module, active):

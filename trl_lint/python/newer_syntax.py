@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 
 from trl_lint.regexes import regex
 
+UNCHECKED = (
+    f"not checked: it needs a newer Python than {sys.version_info[0]}.{sys.version_info[1]}, in which trl-lint runs"
+)
 # A line that begins a top-level statement, not one that continues it.
 _TOP_LEVEL = regex(r"^(?!else\b|elif\b|except\b|finally\b)[^\s)\]}#]", re.MULTILINE)
 # LibCST takes quadratic time for a chain of operators, and overflows its native stack at some thousand brackets.
