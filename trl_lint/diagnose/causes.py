@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from itertools import islice
 
 from trl_lint.diagnose import dating
 from trl_lint.diagnose.answers import Diagnosed, Diagnosis, Evidence, NotTheCause, capital, sentence
 from trl_lint.diagnose.drift import RULES, drift_of
 from trl_lint.diagnose.failures import Failure, Note, Part
-from trl_lint.diagnose.first import first_failure, last_complaint, why_it_follows
+from trl_lint.diagnose.first import complaints, first_failure, why_it_follows
 from trl_lint.diagnose.judging import NO_TRACEBACK, Context, Match, match
 from trl_lint.diagnose.project import Place, ProjectEvidence
 from trl_lint.diagnose.raiser import raised_by
@@ -29,6 +30,7 @@ from trl_lint.knowledge.symptoms import myths
 _MOST = 5
 # How far what names only the kind of a failure stands behind the rest, and how many causes there are beside it at most.
 _GENERAL, _FEW = 9, 2
+_COMPLAINTS = 5  # lines that are asked
 _NAMED = ("key", "name", "flag", "file")
 # The codes of what the histories tell without any table.
 _PAIR, _OTHER_RELEASE, _REFUSED = "LOG211", "LOG200", "LOG740"
@@ -40,11 +42,11 @@ def diagnose(log: Log, path: str, project: str | None = None, targets: Mapping[s
     named = {name: seen.version for name, seen in versions_in(log).items()}
     found = _Diagnoser(log, path, failure, named, project, dict(targets or {})).run()
     if not found.causes and (failure is None or not failure.text.strip()):
-        complaint = last_complaint(log)
-        said = complaint and _Diagnoser(log, path, complaint, named, project, dict(targets or {})).run()
-        if said and said.causes:  # the line of a program is no proof that the program ended at it
-            weaker = (one._replace(likelihood="possible", is_proved=False) for one in said.causes)
-            found = said._replace(causes=tuple(weaker))
+        for complaint in islice(complaints(log), _COMPLAINTS):
+            said = _Diagnoser(log, path, complaint, named, project, dict(targets or {})).run()
+            if said.causes:  # the line of a program is no proof that the program ended at it
+                weaker = (one._replace(likelihood="possible", is_proved=False) for one in said.causes)
+                return said._replace(causes=tuple(weaker))
     return found
 
 

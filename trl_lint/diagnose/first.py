@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 
 from trl_lint.diagnose.failures import Failure, Part
@@ -12,7 +13,9 @@ from trl_lint.knowledge.symptoms import consequences
 from trl_lint.regexes import regex
 
 _KILLED = regex(r"^(?:.*: line \d+: +\d+ )?Killed\b|exit ?code:? {0,9}(?:-9|137)\b|code = -9\b|SIGKILL", re.IGNORECASE)
-_COMPLAINT = regex(r"[Ee]rror|\b(?:ERROR|FATAL|[Ff]atal|[Ff]ailed|FAILED)\b|NCCL WARN")
+_COMPLAINT = regex(
+    r"[Ee]rror|undefined symbol|cannot open shared|\b(?:ERROR|FATAL|[Ff]atal|[Ff]ailed|FAILED)\b|NCCL WARN"
+)
 _HARMLESS = regex(
     r"(?i)\b(?:warning|info|debug|ignor\w{1,5}|skip\w{0,6}|instead|fall(?:ing|s)? ?back|retry\w{0,3}|will use|using"
     r"|0 (?:errors?|failed))\b"
@@ -61,8 +64,8 @@ def first_failure(log: Log) -> Failure | None:
     return first
 
 
-def last_complaint(log: Log) -> Failure | None:
-    """A line near the end that speaks of an error, as a failure; None if there is none, or training went on.
+def complaints(log: Log) -> Iterator[Failure]:
+    """Lines near the end that speak of an error, as failures, the last one first.
 
     Programs report their end in words of their own. Such a line counts only where it fits a cause that is known.
     """
@@ -75,8 +78,7 @@ def last_complaint(log: Log) -> Failure | None:
             part = Part()
             part.message, part.number = note.text.strip(), note.number
             failure.parts.append(part)
-            return failure
-    return None
+            yield failure
 
 
 def has_ended(log: Log) -> bool:
