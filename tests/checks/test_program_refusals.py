@@ -65,3 +65,17 @@ def test_a_refusal_that_is_not_told_hides_no_other(monkeypatch: pytest.MonkeyPat
 def test_a_refusal_that_no_setting_decides_is_not_told_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = told(monkeypatch, {OLDER: (ALWAYS, A), NEWEST: (ALWAYS, A)})
     assert [one.keys for one in found] == [("a",)]
+
+
+def test_switches_that_decide_nothing_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`a` and `b` are one too many, whatever `c` is; without `d` it is another matter."""
+    both = Condition("refuse", "sum([a, b, c]) > 1 and not d", "ValueError: only one", "check")
+    monkeypatch.setattr(_program_refusals, "conditions_of", lambda package, name, version: (both,))
+    whole = Block("", {"a": True, "b": True, "c": False, "d": False})
+    package = Package("verl", (), (Version(NEWEST),), "pin", f"=={NEWEST}")
+    choices = {"verl": Choice(package, (NEWEST,), complete=True, assumed=False, between=False)}
+    settings = Settings(whole, (Reading("Program", whole),))
+    (one,) = broken(
+        "verl", cast("Choices", cast("Any", choices)), lambda version: settings, ["a", "b"], Level("error"), "verl"
+    )
+    assert "`a` is True, `b` is True, `d` is False by default (" in one.message

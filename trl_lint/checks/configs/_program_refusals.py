@@ -226,7 +226,7 @@ def _worded(who: str, refused: Refused, given: frozenset[str], settings: Setting
         if value is UNKNOWN and settings.absent is None and "." not in key:
             if not refused.condition.sentence.startswith(_DECLARED):
                 told.append(f"`{key}` is not set" if key not in settings.whole else f"`{key}` is not known")
-        elif value is not UNKNOWN and not isinstance(value, Block):
+        elif value is not UNKNOWN and not isinstance(value, Block) and (key in given or _has_a_say(refused, key)):
             told.append(f"`{key}` is {value}" + ("" if key in given else " by default"))
     kind, _, text = refused.condition.sentence.partition(": ")
     kind = kind.rstrip(":")
@@ -239,6 +239,19 @@ def _worded(who: str, refused: Refused, given: frozenset[str], settings: Setting
     else:
         quoted = f"{kind} where `{_own(refused.condition.condition)}`"
     return f"{who} refuses this: {', '.join(told)} ({quoted}; {verdict.scope})"
+
+
+def _has_a_say(refused: Refused, key: str) -> bool:
+    """Whether a default decides: not a switch that may be turned without ending the refusal."""
+    block = refused.world.block
+    name = key.removeprefix(f"{block.path}.")
+    value = block.get(name)
+    if not isinstance(value, bool):
+        return True
+    turned = Block(block.path, {**block, name: not value})
+    whole = turned if refused.world.whole is block else refused.world.whole
+    world = BlockWorld(turned, whole, refused.world.absent, refused.world.beside)
+    return truth_of(refused.condition.condition, world) is not True
 
 
 def _own(condition: str) -> str:
