@@ -10,31 +10,27 @@ state of a config that the code takes is false. `--keep FILE` keeps some of the 
 
 from __future__ import annotations
 
-import argparse
-import ast
 import glob
 import json
 import os
 import random
-import subprocess
 import sys
-from collections import Counter
 from typing import Any
 
 import yaml
 
+from benchmarks.oracle_commands import Case, asked, keep, options, told
+from benchmarks.oracle_worlds import compared
 from trl_lint.checks.configs._command_beside import OfRelease, is_ill_typed
 from trl_lint.checks.configs._command_world import block_of
 from trl_lint.checks.configs._program_refusals import Reading, Settings, refused_in
 from trl_lint.knowledge.command_keys import keys_of
-from trl_lint.knowledge.condition_language import UNKNOWN, Block, parse
-from trl_lint.knowledge.conditions import conditions_of
+from trl_lint.knowledge.condition_language import UNKNOWN, Block
 from trl_lint.knowledge.families import arguments_of_kind
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.nodes import Mapping
 from trl_lint.sources.trees import read_trees
 
-ORACLE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "oracle")
 # Keys that a training config of the framework has, and those that are not changed: they hide the rest, or need files.
 NEEDED = {"axolotl": ("base_model",), "llamafactory": ("model_name_or_path", "stage")}
 LEFT_OUT = {
@@ -64,31 +60,8 @@ def stated(package: str, config: dict[str, Any], version: str) -> list[str]:
 
 def values_of(package: str, version: str) -> dict[str, list[Any]]:
     """The keys that conditions mention, each with values around the constants beside it."""
-    found: dict[str, list[Any]] = {}
-    for condition in conditions_of(package, "train", version):
-        tree = parse(condition.condition)
-        if tree is None:
-            continue
-        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id not in ("root", "_")}
-        names |= {
-            str(node.args[0].value)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
-            and isinstance(node.func.value, ast.Name) and node.func.value.id == "root"
-            and isinstance(node.args[0], ast.Constant)
-        }  # fmt: skip
-        names |= {
-            node.attr for node in ast.walk(tree)
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "base"
-        }  # fmt: skip
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Compare):
-                constants = [each.value for each in ast.walk(node.comparators[0]) if isinstance(each, ast.Constant)]
-                for name in names:
-                    if name in ast.unparse(node.left):
-                        found.setdefault(name, []).extend(constants)
-        for name in names:
-            found.setdefault(name, []).extend([True, False, None])
+    asked_of = compared(package, "train", version)
+    found = {name: [*values, True, False, None] for name, values in asked_of.items()}
     keys = keys_of(package, "train", version)
     known = keys.own if keys is not None else frozenset()
     return {name: values for name, values in found.items() if name in known and name not in LEFT_OUT[package]}
@@ -117,62 +90,26 @@ def read_examples(folder: str, needed: tuple[str, ...]) -> list[dict[str, Any]]:
     return found
 
 
-def asked(python: str, probe: str, sources: str, configs: list[dict[str, Any]]) -> list[str | None]:
-    """What the real model says of configs."""
-    done = subprocess.run(
-        [python, os.path.join(ORACLE, probe), sources],
-        input=json.dumps(configs, default=str),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    answers: list[str | None] = json.loads(done.stdout.strip().splitlines()[-1])
-    return answers
-
-
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__, 300)
     parser.add_argument("package", choices=sorted(NEEDED))
-    parser.add_argument("--python", required=True)
     parser.add_argument("--sources", required=True)
-    parser.add_argument("--examples", required=True)
-    parser.add_argument("--release", required=True)
-    parser.add_argument("--number", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", default="")
-    parser.add_argument("-v", action="store_true")
     args = parser.parse_args(argv)
     chance = random.Random(args.seed)
     examples = read_examples(args.examples, NEEDED[args.package])
     values = values_of(args.package, args.release)
     configs = [*examples, *(changed(chance.choice(examples), values, chance) for _ in range(args.number))]
-    answers = asked(args.python, f"{args.package}_probe.py", args.sources, configs)
-    counted: Counter[str] = Counter()
-    kept = []
-    for number, (config, answer) in enumerate(zip(configs, answers, strict=True)):
-        ours = stated(args.package, config, args.release)
-        kind = ("refused" if answer else "accepted") + (" and stated" if ours else "")
-        counted[("example " if number < len(examples) else "") + kind] += 1
-        if args.v and ours and not answer:
-            print("FALSE", ours, json.dumps(config, default=str)[:1500])
-        if args.v and answer and not ours:
-            print("missed", " ".join(answer.split())[:240])
-        kept.append({"config": config, "answer": answer and " ".join(answer.split())[:160]})
-    print(
-        f"{args.package} {args.release}: " + ", ".join(f"{name} {number}" for name, number in sorted(counted.items()))
-    )
+    answers = asked(args.python, f"{args.package}_probe.py", configs, args.sources)
+    cases = [
+        Case(config, answer, stated(args.package, config, args.release), number < len(examples))
+        for number, (config, answer) in enumerate(zip(configs, answers, strict=True))
+    ]
     if args.keep:
-        with open(args.keep, "w", encoding="utf-8") as stream:
-            taken = [case for case in kept if case["answer"] is None]
-            refused = [case for case in kept if case["answer"] and BY_A_CHECK[args.package] in case["answer"]]
-            some = [*chance.sample(taken, KEPT), *chance.sample(refused, KEPT)]
-            json.dump(
-                {"package": args.package, "release": args.release, "cases": some},
-                stream,
-                separators=(",", ":"),
-                default=str,
-            )
-    return 1 if counted["accepted and stated"] + counted["example accepted and stated"] else 0
+        taken = [case for case in cases if case.answer is None]
+        refused = [case for case in cases if case.answer and BY_A_CHECK[args.package] in case.answer]
+        head = {"package": args.package, "release": args.release}
+        keep(args.keep, head, "config", (taken, refused), KEPT, args.seed)
+    return told(f"{args.package} {args.release}", cases, args.v)
 
 
 if __name__ == "__main__":

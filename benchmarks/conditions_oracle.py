@@ -21,13 +21,13 @@ import sys
 from collections import Counter
 from typing import Any
 
+from benchmarks.oracle_commands import PROBES
 from benchmarks.oracle_draws import draw
 from benchmarks.oracle_worlds import Fields, class_of, refusing
 from trl_lint.knowledge.condition_language import CRASH, truth_of
 from trl_lint.knowledge.conditions import conditions_of, recorded_classes
 from trl_lint.records import NamedTuple
 
-PROBE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "oracle", "config_probe.py")
 CLASSES = (
     "trl:GRPOConfig", "trl:DPOConfig", "trl:SFTConfig", "trl:KTOConfig", "trl:RewardConfig", "trl:RLOOConfig",
     "transformers:TrainingArguments",
@@ -139,7 +139,12 @@ class Library:
         around = {**os.environ, "PYTHONPATH": os.pathsep.join(at.beside)}
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(
-            [at.python, PROBE], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, env=around
+            [at.python, os.path.join(PROBES, "config_probe.py")],
+            stdin=pipe,
+            stdout=pipe,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=around,
         )
         known = self._answer({"classes": every, "modules": at.modules})
         self.versions: dict[str, str] = known["versions"]

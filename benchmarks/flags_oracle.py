@@ -9,25 +9,19 @@ is false. `--keep FILE` keeps some of the answers as data for `tests/knowledge/t
 
 from __future__ import annotations
 
-import argparse
-import ast
 import glob
-import json
 import os
 import random
 import re
 import shlex
-import subprocess
 import sys
-from collections import Counter
 
-from benchmarks.commands_oracle import ORACLE
+from benchmarks.oracle_commands import Case, asked, keep, options, told
+from benchmarks.oracle_worlds import compared
 from trl_lint.checks.configs._argparse import read_arguments
 from trl_lint.checks.configs._command_flags import CommandFlags, flags_of, settings_in
 from trl_lint.checks.configs._program_refusals import refused_in
 from trl_lint.knowledge.command_keys import accepted_transformers, choices_of, keys_of
-from trl_lint.knowledge.condition_language import parse
-from trl_lint.knowledge.conditions import conditions_of
 from trl_lint.knowledge.families import arguments_of
 from trl_lint.project.launches import read_launches
 from trl_lint.sources import SourceFile
@@ -69,17 +63,8 @@ def stated(argv: list[str], version: str) -> list[str]:
 
 def values_of(command: str, version: str) -> dict[str, list[str]]:
     """The flags that conditions mention, each with values around the constants beside it, and all that have choices."""
-    found: dict[str, list[str]] = {}
-    for condition in conditions_of(PACKAGE, command, version):
-        tree = parse(condition.condition) if condition.kind == "refuse" else None
-        for node in ast.walk(tree) if tree is not None else ():
-            if isinstance(node, ast.Name):
-                found.setdefault(node.id, []).extend(["true", "false", *_WRONG[:1]])
-            if isinstance(node, ast.Compare):
-                texts = [str(each.value) for each in ast.walk(node) if isinstance(each, ast.Constant)]
-                for each in ast.walk(node):
-                    if isinstance(each, ast.Name):
-                        found.setdefault(each.id, []).extend(texts)
+    asked_of = compared(PACKAGE, command, version)
+    found = {name: [*map(str, values), "true", "false", _WRONG[0]] for name, values in asked_of.items()}
     for name, values in choices_of(PACKAGE, command, version).items():
         found.setdefault(name, []).extend([*sorted(values)[:4], "abc"])
     keys = keys_of(PACKAGE, command, version)
@@ -128,57 +113,23 @@ def read_examples(folder: str) -> list[list[str]]:
     return found
 
 
-def asked(python: str, commands: list[list[str]]) -> list[str | None]:
-    """What the real classes say of commands."""
-    done = subprocess.run(
-        [python, os.path.join(ORACLE, "swift_probe.py")],
-        input=json.dumps(commands),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise SystemExit(done.stderr[-3000:])
-    answers: list[str | None] = json.loads(done.stdout.strip().splitlines()[-1])
-    return answers
-
-
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--python", required=True)
-    parser.add_argument("--examples", required=True)
-    parser.add_argument("--release", required=True)
-    parser.add_argument("--number", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", default="")
-    parser.add_argument("-v", action="store_true")
-    args = parser.parse_args(argv)
+    args = options(__doc__, 400).parse_args(argv)
     chance = random.Random(args.seed)
     examples = read_examples(args.examples)
     values = {command: values_of(command, args.release) for command in COMMANDS}
     bases = [chance.choice(examples) for _ in range(args.number)]
     commands = [*examples, *(changed(base, values[base[0]], chance) for base in bases)]
-    counted: Counter[str] = Counter()
-    kept = []
-    for number, (command, answer) in enumerate(zip(commands, asked(args.python, commands), strict=True)):
-        ours = stated(command, args.release)
-        kind = ("refused" if answer else "accepted") + (" and stated" if ours else "")
-        if answer and not ours and NEEDS.search(answer):
-            kind = "refused for what is not there"
-        counted[("example " if number < len(examples) else "") + kind] += 1
-        if args.v and ours and not answer:
-            print("FALSE", ours, shlex.join(command))
-        if args.v and answer and not ours and not NEEDS.search(answer):
-            print("missed", " ".join(answer.split())[:240], "|", shlex.join(command)[:600])
-        kept.append({"command": command, "answer": answer and " ".join(answer.split())[:160], "stated": bool(ours)})
-    print(f"{PACKAGE} {args.release}: " + ", ".join(f"{name} {number}" for name, number in sorted(counted.items())))
+    answers = asked(args.python, "swift_probe.py", commands)
+    cases = [
+        Case(command, answer, stated(command, args.release), number < len(examples), bool(NEEDS.search(answer or "")))
+        for number, (command, answer) in enumerate(zip(commands, answers, strict=True))
+    ]
     if args.keep:
-        taken = [case for case in kept if case["answer"] is None]
-        refused = [case for case in kept if case["answer"] and case["stated"]]
-        some = [*chance.sample(taken, KEPT), *chance.sample(refused, KEPT)]
-        with open(args.keep, "w", encoding="utf-8") as stream:
-            json.dump({"release": args.release, "cases": some}, stream, separators=(",", ":"))
-    return 1 if counted["accepted and stated"] + counted["example accepted and stated"] else 0
+        taken = [case for case in cases if case.answer is None]
+        refused = [case for case in cases if case.answer and case.stated]
+        keep(args.keep, {"release": args.release}, "command", (taken, refused), KEPT, args.seed)
+    return told(f"{PACKAGE} {args.release}", cases, args.v)
 
 
 if __name__ == "__main__":

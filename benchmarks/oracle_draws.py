@@ -10,7 +10,7 @@ from benchmarks.oracle_worlds import Fields, class_of, is_arithmetic, refusing, 
 from trl_lint.knowledge.condition_language import parse
 
 # What a program refuses to begin without.
-_NEEDED: dict[str, dict[str, Any]] = {
+NEEDED: dict[str, dict[str, Any]] = {
     "verl": {
         **dict.fromkeys(
             (
@@ -42,7 +42,7 @@ def draw(
     `counts`: of up to six numbers and switches that occur in arithmetic, with values that batches and machines have.
     """
     package, name = class_of(asked)
-    base = {key: value for key, value in _NEEDED.get(package, {}).items() if key in fields and not name}
+    base = {key: value for key, value in NEEDED.get(package, {}).items() if key in fields and not name}
     constants: dict[str, dict[str, Any]] = {}
     for condition, world in refusing(asked, versions, base, fields):
         tree = parse(condition.condition)

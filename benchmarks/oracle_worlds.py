@@ -18,6 +18,7 @@ from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.condition_language import UNKNOWN, World, parse
 from trl_lint.knowledge.conditions import Condition, conditions_of
 from trl_lint.knowledge.conditions_join import statements
+from trl_lint.knowledge.histories import modules_with
 from trl_lint.missing import Missing
 from trl_lint.project.effective import of_default
 
@@ -48,8 +49,10 @@ class Given:
     def __init__(
         self, config: str, versions: dict[str, str], given: dict[str, Any], fields: Fields | None = None
     ) -> None:
-        found = resolve(config, versions)
-        self.signature = signature(found, versions) if isinstance(found, str) else None
+        package, _, name = config.rpartition(".")
+        places = (package, *modules_with(package, name))
+        found = (each for place in places if isinstance(each := resolve(f"{place}.{name}", versions), str))
+        self.signature = next((signature(each, versions) for each in found), None)
         self.versions = versions
         self.given = given
         self.fields = fields or {}
@@ -127,14 +130,34 @@ def _of_openrlhf(module: str, version: str, given: dict[str, Any]) -> Settings:
 def settings_in(condition: Condition, world: World) -> frozenset[str]:
     """The settings that a condition mentions, by their dotted names."""
     path = world.block.path if isinstance(world, BlockWorld) else ""
-    return frozenset(f"{path}.{each}".lstrip(".") for each in _dotted_in(condition.condition))
+    return frozenset(f"{path}.{each}".lstrip(".") for each in _mentioned(condition.condition))
 
 
 @cache
-def _dotted_in(text: str) -> frozenset[str]:
+def _mentioned(text: str) -> frozenset[str]:
     tree = parse(text)
-    found = (_dotted(node) for node in ast.walk(tree)) if tree is not None else ()
-    return frozenset(each.removeprefix("base.") for each in found if each)
+    return names_in(tree) if tree is not None else frozenset()
+
+
+def names_in(tree: ast.AST) -> frozenset[str]:
+    """The dotted names of the settings in an expression."""
+    found = (_dotted(node) for node in ast.walk(tree))
+    return frozenset(each.removeprefix("base.").removeprefix("root.") for each in found if each)
+
+
+def compared(package: str, program: str, version: str) -> dict[str, list[Any]]:
+    """By setting, the constants with which the conditions of a program compare it, each as often as they do."""
+    found: dict[str, list[Any]] = {}
+    for condition in conditions_of(package, program, version):
+        tree = parse(condition.condition) if condition.kind == "refuse" else None
+        for name in names_in(tree) if tree is not None else ():
+            found.setdefault(name, [])
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.Compare):
+                constants = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
+                for name in names_in(node):
+                    found[name].extend(constants)
+    return {name: found[name] for name in sorted(found)}
 
 
 def _dotted(node: ast.AST) -> str:

@@ -135,32 +135,6 @@ def test_what_is_accepted(config: str, versions: dict[str, str], given: dict[str
     assert refused(config, versions, **given) == []
 
 
-# These configs refuse their own defaults: a server must be named.
-_WITHOUT_DEFAULTS = ("ServerDistillationConfig", "AsyncDistillationConfig")
-
-
-@pytest.mark.parametrize("version", ["0.9.6", "0.15.2", "0.19.1", "0.24.0", "0.29.1", "1.5.1", "1.10.0", "1.16.0"])
-def test_defaults_fire_nothing(version: str) -> None:
-    beside = (
-        "4.46.3" if version < "0.16" else "4.52.4" if version < "0.22" else "4.57.6" if version < "1.5" else "5.23.0"
-    )
-    versions = {"trl": version, "transformers": beside}
-    classes = sorted({row for row in _classes("trl") if row.endswith("Config") and row not in _WITHOUT_DEFAULTS})
-    assert len(classes) > 20
-    for name in classes:
-        found = refused(f"trl.{name}", versions)
-        assert found == [], (name, found)
-
-
-def _classes(package: str) -> set[str]:
-    return {
-        each.split(" ")[0]
-        for line in text_of(package).splitlines()
-        if line.startswith("  ") and "\t" in line
-        for each in line.split("\t")[1].split(", ")
-    }
-
-
 def test_the_configs_of_the_newest_trl_are_expressed_in_full() -> None:
     every, full, _ = coverage("trl", "1.16.0")["construct refuse"]
     assert full == every >= 75
