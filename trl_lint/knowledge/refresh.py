@@ -5,6 +5,8 @@
 (`trl_lint.knowledge.refresher`), `conditions` adds what new releases refuse and warn about, `values` reads which texts
 their trainers know of a field, `models` what they state about models, and `all` does all of it for the packages.
 
+`changes PACKAGE [OLD NEW]` prints what a release refuses and warns about since an older one: the newest two.
+
 A command for those who work on the tool; nothing else imports it. Where the index tells no dates, the date already in
 the list is kept.
 """
@@ -122,6 +124,9 @@ def parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     of_all = commands.add_parser("all", help="all of the following")
     of_all.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(PACKAGES))
+    since = commands.add_parser("changes", help="print what a release refuses since an older one, of what is recorded")
+    since.add_argument("package", choices=conditions_build.RECORDED)
+    since.add_argument("releases", nargs="*", metavar="OLD NEW", help="the newest two where they are not given")
     for table in TABLES.values():
         one = commands.add_parser(table.folder, help=f"{table.tells}: rules/{table.folder}")
         one.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(table.packages))
@@ -139,6 +144,19 @@ def parser() -> argparse.ArgumentParser:
         elif table.folder == "conditions":
             one.add_argument("--anew", action="store_true", help="read all releases again, not only new ones")
     return parser
+
+
+def print_changes(package: str, versions: list[str]) -> int:
+    """Print what the second release says since the first. Returns 0, or 2 if they are not two that were read."""
+    from trl_lint.knowledge.conditions import is_recorded, recorded_releases
+    from trl_lint.knowledge.refresher.conditions_changes import changes
+
+    old, *new = versions or recorded_releases(package)[-2:]
+    if len(new) != 1 or not all(is_recorded(package, each) for each in (old, *new)):
+        print(f"two releases of {package} that were read are asked for: {' '.join(versions)}", file=sys.stderr)
+        return 2
+    print(f"{package} {old} -> {new[0]}", *changes(package, old, new[0]), sep="\n")
+    return 0
 
 
 def read_pins(values: list[str]) -> dict[str, str]:
@@ -159,6 +177,8 @@ def read_pins(values: list[str]) -> dict[str, str]:
 def main(arguments: list[str]) -> int:
     asked = parser()
     args = asked.parse_args(arguments)
+    if args.command == "changes":
+        return print_changes(args.package, args.releases)
     known = PACKAGES if args.command == "all" else TABLES[args.command].packages
     names = args.packages or list(known)
     if unknown := [name for name in names if name not in known]:
