@@ -14,8 +14,8 @@ _WORD = regex(r"[A-Za-z_]\w*")
 
 
 def deciding(text: str, world: World) -> frozenset[str]:
-    """The names (`x`, `base.x`, `arg.x`, `fact()`; `block.x` where a block has it) on which it rests that a condition
-    is what it is.
+    """The names (`x`, `base.x`, `arg.x`, `fact()`, `env(NAME)`; `block.x` where a block has it) on which it rests that
+    a condition is what it is.
 
     Of what is true because one of several is, the first that is; of what is true because all are, all; of a crash,
     those of the part that raises and of what leads there.
@@ -90,12 +90,18 @@ def _mentioned(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("base", "arg"):
         return {f"{node.value.id}.{node.attr}"}
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        is_fact = node.func.id not in _BUILT_IN
         parts = node.args[:1] if node.func.id == "isinstance" else node.args
-        return {name for part in parts for name in _mentioned(part)} | ({f"{node.func.id}()"} if is_fact else set())
+        return {name for part in parts for name in _mentioned(part)} | _fact(node.func.id, node.args)
     if isinstance(node, ast.Name):
         return {node.id}
     if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
         bound = {each.target.id for each in node.generators if isinstance(each.target, ast.Name)}
         return {name for part in ast.iter_child_nodes(node) for name in _mentioned(part)} - bound
     return {name for part in ast.iter_child_nodes(node) for name in _mentioned(part)}
+
+
+def _fact(name: str, arguments: list[ast.expr]) -> set[str]:
+    if name in _BUILT_IN:
+        return set()
+    is_variable = name == "env" and arguments and isinstance(arguments[0], ast.Constant)
+    return {f"env({ast.literal_eval(arguments[0])})" if is_variable else f"{name}()"}

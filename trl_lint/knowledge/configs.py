@@ -30,7 +30,7 @@ class ValueRow(NamedTuple):
     allowed: tuple[str, ...] = ()
     enum: str = ""
     case: Literal["any", ""] = ""
-    when: Literal["FSDP", "FSDP1", "FSDP2", "DEEPSPEED", "not XLA", "several", ""] = ""
+    when: Literal["FSDP", "FSDP1", "FSDP2", "DEEPSPEED", "not XLA", ""] = ""
     releases: Range = ">=0"
     empty: bool = False
     auto: bool = False

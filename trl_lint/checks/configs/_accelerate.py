@@ -88,8 +88,6 @@ class AccelerateFile:
             return True
         if when == "not XLA":
             return self.backend not in XLA
-        if when == "several":
-            return self.backend in SEVERAL_DEVICES | SHARDING
         if when in ("FSDP1", "FSDP2"):
             return self.fsdp == int(when[-1])
         return self.backend == when

@@ -92,7 +92,6 @@ def _beside_the_file(
 
 def _fsdp(file: AccelerateFile, document: Document) -> Iterator[Problem]:
     yield from _sync(file, document)
-    yield from _offloaded_checkpoints(file)
     yield from _fsdp2(file) if file.fsdp == 2 else _fsdp1(file)
 
 
@@ -149,30 +148,6 @@ def _sync(file: AccelerateFile, document: Document) -> Iterator[Problem]:
     related = () if loading is None else (document.place(loading, "switched on here"),)
     options = file.replacing("fsdp_sync_module_states", "fsdp_cpu_ram_efficient_loading")
     yield Problem(sync, message, "accelerate", outside(">=0.24.0"), options=options, related=related)
-
-
-def _offloaded_checkpoints(file: AccelerateFile) -> Iterator[Problem]:
-    entry = file.entry("fsdp_config.fsdp_activation_checkpointing_offload")
-    if entry is None or not _is_on(file.text("fsdp_config.fsdp_activation_checkpointing_offload")):
-        return
-    needed = []
-    if not file.is_unknown("fsdp_config.fsdp_activation_checkpointing") and not _is_on(
-        file.text("fsdp_config.fsdp_activation_checkpointing")
-    ):
-        needed.append("`fsdp_activation_checkpointing: true`")
-    if file.fsdp == 1:
-        needed.append("`fsdp_version: 2`")
-    if needed:
-        message = (
-            f"accelerate stops with a ValueError: `fsdp_activation_checkpointing_offload` needs {' and '.join(needed)}"
-        )
-        names = ("fsdp_activation_checkpointing", "fsdp_activation_checkpointing_offload")
-        options = file.replacing("fsdp_version", *names)
-        yield Problem(entry, message, "accelerate", outside(">=1.15.0"), options=options)
-
-
-def _is_on(text: str | None) -> bool:
-    return (text or "").lower() in ("y", "yes", "t", "true", "on", "1")
 
 
 # -- machines, GPUs, processes ----------------------------------------------------------------------------------------
@@ -247,14 +222,10 @@ def _parallelism(file: AccelerateFile, document: Document) -> Iterator[Problem]:
         return  # TRL402
     place = block._replace(value=block.key)
     options = file.replacing("num_processes", *(f"parallelism_config_{name}_size" for name in _SIZES))
-    if full["cp"] > 1 and full["sp"] > 1:
-        message = f"`cp_size` {full['cp']} and `sp_size` {full['sp']} exclude each other (ValueError): one must be 1"
-        yield Problem(place, message, "accelerate", outside(">=1.13.0"), options=options)
-        return
-    if (full["tp"] > 1 or full["cp"] > 1) and full["dp_replicate"] > 1 and full["dp_shard"] == 1:
-        message = "tensor or context parallelism beside `dp_replicate_size` needs `dp_shard_size` above 1 (ValueError)"
-        yield Problem(place, message, "accelerate", outside(">=1.10.0"), options=options)
-        return
+    if (full["cp"] > 1 and full["sp"] > 1) or (
+        (full["tp"] > 1 or full["cp"] > 1) and full["dp_replicate"] > 1 and full["dp_shard"] == 1
+    ):
+        return  # the class itself refuses these: `_accelerate_stated`
     yield from _total(file, document, place, full, options)
 
 

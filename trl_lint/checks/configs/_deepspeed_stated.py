@@ -8,12 +8,12 @@ from functools import cache
 from packaging.version import Version
 
 from trl_lint.checks.configs._command_world import block_of
-from trl_lint.checks.configs._problems import IsFine, Problem
+from trl_lint.checks.configs._problems import Problem, fine_but_in
 from trl_lint.checks.configs._program_refusals import BlockWorld
 from trl_lint.knowledge.condition_language import UNKNOWN, Block, truth_of
 from trl_lint.knowledge.condition_names import deciding, words_in
 from trl_lint.knowledge.condition_sentences import filled_in
-from trl_lint.knowledge.conditions import Condition, is_recorded, releases_of
+from trl_lint.knowledge.conditions import Condition, releases_of
 from trl_lint.knowledge.configs import value_rows
 from trl_lint.project.documents import Document
 from trl_lint.sources.nodes import Entry, Scalar, find_entry
@@ -97,13 +97,9 @@ def _problem(document: Document, said: Mapping[str, Condition], world: BlockWorl
     kind, _, text = said[max(said, key=Version)].sentence.partition(": ")
     message = f'DeepSpeed refuses this: {told} ({kind}: "{filled_in(text, world)}")'
     related = tuple(document.place(entry, "together with this") for entry in entries[:-1])
-    return Problem(entries[-1], message, "deepspeed", _fine_but_in(said), related=related)
+    return Problem(entries[-1], message, "deepspeed", fine_but_in("deepspeed", said), related=related)
 
 
 def _written(entry: Entry, document: Document) -> str:
     value = entry.value
     return document.source.text[value.start : value.end] if isinstance(value, Scalar) else "given"
-
-
-def _fine_but_in(said: Mapping[str, Condition]) -> IsFine:
-    return lambda version: version not in said if is_recorded("deepspeed", version) else None

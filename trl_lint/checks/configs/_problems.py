@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 
 from trl_lint.checks._phrases import either, with_scope
@@ -10,6 +10,7 @@ from trl_lint.checks._runs import accelerate_launches, after_flags, launcher_opt
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_config
 from trl_lint.finding import Finding, Fix, Location, Severity
+from trl_lint.knowledge.conditions import is_recorded
 from trl_lint.knowledge.configs import ValueRow, value_rows
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.ranges import holds
@@ -52,6 +53,11 @@ def outside(specifier: str) -> IsFine:
 def never(version: str) -> bool:
     """Fine in no release."""
     return False
+
+
+def fine_but_in(package: str, refusing: Container[str]) -> IsFine:
+    """Fine in the recorded releases of a package that are not among those."""
+    return lambda version: version not in refusing if is_recorded(package, version) else None
 
 
 def report(

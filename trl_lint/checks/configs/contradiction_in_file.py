@@ -27,11 +27,17 @@ class ContradictionInFile(Rule):
         yield from refusals(site, self)
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
-        from trl_lint.checks.configs import _accelerate_contradictions, _deepspeed, _deepspeed_stated
+        from trl_lint.checks.configs import (
+            _accelerate_contradictions,
+            _accelerate_stated,
+            _deepspeed,
+            _deepspeed_stated,
+        )
         from trl_lint.checks.configs._problems import report
 
         if document.kind == "accelerate":
             yield from report(self, document, project, _accelerate_contradictions.contradictions(document))
+            yield from report(self, document, project, _accelerate_stated.stated_contradictions(document))
         if document.kind == "deepspeed":
             yield from report(self, document, project, _deepspeed.contradictions(document))
             yield from report(self, document, project, _deepspeed_stated.stated_contradictions(document))

@@ -42,13 +42,13 @@ class ValueNotAllowed(Rule):
             return
         if document.kind not in self.documents:
             return
-        from trl_lint.checks.configs import _accelerate_values, _deepspeed, _deepspeed_stated
+        from trl_lint.checks.configs import _accelerate_stated, _accelerate_values, _deepspeed, _deepspeed_stated
         from trl_lint.checks.configs._problems import report
 
-        read = _accelerate_values.refused_values if document.kind == "accelerate" else _deepspeed.refused_values
-        yield from report(self, document, project, read(document), may_be_new=True)
-        if document.kind == "deepspeed":
-            yield from report(self, document, project, _deepspeed_stated.stated_values(document), may_be_new=True)
+        is_accelerate = document.kind == "accelerate"
+        read = _accelerate_values.refused_values if is_accelerate else _deepspeed.refused_values
+        stated = _accelerate_stated.stated_values if is_accelerate else _deepspeed_stated.stated_values
+        yield from report(self, document, project, (*read(document), *stated(document)), may_be_new=True)
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         from trl_lint.checks.configs._release_refusals import stated_in
