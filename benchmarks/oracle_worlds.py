@@ -36,8 +36,8 @@ _FACTS: dict[str, object] = {
 }  # fmt: skip
 # Where a program makes data, models and engines, which the oracle has not.
 _BEHIND = ("openrlhf.models.", "openrlhf.trainer.", "openrlhf.utils.", "verl.trainer.main_ppo.create_rl_sampler")
-# The config of `verl.trainer.main_ppo`, and the block of it that is made to a class only where a model is loaded.
-_VERL, _LOADED = "ppo_trainer", "actor_rollout_ref.model"
+# The config of `verl.trainer.main_ppo`, and the class that loads a model when it is made.
+_VERL, _LOADED = "ppo_trainer", "HFModelConfig"
 
 
 class Given:
@@ -118,7 +118,7 @@ def _of_verl(module: str, version: str, given: dict[str, Any]) -> Settings:
             block = block[part]
         block[name] = value
     settings = _verl_refusals.settings_from(tree, version, frozenset(given))
-    return settings._replace(readings=tuple(each for each in settings.readings if each.block.path != _LOADED))
+    return settings._replace(readings=tuple(each for each in settings.readings if each.owner != _LOADED))
 
 
 def _of_openrlhf(module: str, version: str, given: dict[str, Any]) -> Settings:
