@@ -102,7 +102,8 @@ def is_by(sentence: str, answer: list[str]) -> bool:
 
 def is_of_type(said: str) -> bool:
     """Whether pydantic refuses a value for its type: each release in words of its own."""
-    return "Input should be a valid " in said or ("is not a valid " in said and "enumeration" not in said)
+    is_told = "Input should be a valid " in said or said.endswith("none is not an allowed value")
+    return is_told or ("is not a valid " in said and "enumeration" not in said)
 
 
 def judge(
@@ -207,7 +208,9 @@ def asked_of(package: str, version: str) -> tuple[str, ...]:
     names = [
         name
         for name in recorded_classes(package)
-        if "." not in name and any(each.kind == "refuse" for each in conditions_of(package, name, version))
+        if name[:1].isupper()
+        and "." not in name
+        and any(each.kind == "refuse" for each in conditions_of(package, name, version))
     ]
     known = {name for module in PROGRAMS.get(package, ()) for name in _PARTS.get(module, ())}
     return (*PROGRAMS.get(package, ()), *(f"{package}:{name}" for name in names if name not in known))

@@ -53,13 +53,17 @@ def draw(
             if field in fields and not field.endswith("_target_") and not (counts and fields[field][1] == "str"):
                 constants.setdefault(field, {}).update((repr(value), value) for value in found)
     chance = random.Random(seed)
+    needed = [field for field, told in fields.items() if told[2:]]
     configs = []
     for _ in range(count):
         chosen = chance.sample(sorted(constants), min(len(constants), chance.randint(1, 6 if counts else 4)))
         config = {key: value for key, value in base.items() if counts or chance.random() < 0.95}
         for field in chosen:
-            value = (_count if counts else _value)(chance, list(constants[field].values()), *fields[field])
-            config[field] = value if package != "openrlhf" else _flag(chance, value, *fields[field])
+            value = (_count if counts else _value)(chance, list(constants[field].values()), *fields[field][:2])
+            config[field] = value if package != "openrlhf" else _flag(chance, value, *fields[field][:2])
+        for field in needed:
+            if field not in config:
+                config[field] = _value(chance, list(constants.get(field, {}).values()), *fields[field][:2])
         if "output_dir" in fields:
             config.setdefault("output_dir", "out")
         if "use_cpu" in fields and chance.random() < 0.9:

@@ -23,11 +23,12 @@ from trl_lint.missing import Missing
 from trl_lint.project.effective import of_default
 
 Fields = dict[str, list[Any]]
-"""By setting, its default and its annotation, as the library itself tells them."""
+"""By setting, its default and its annotation, and true if it must be given, as the library itself tells them."""
 
 # What a machine with one CPU process has not, by the names that `is_…_available` gives.
 _ABSENT = frozenset(
-    {"torch-xla", "torch-xpu", "torch-npu", "torch-mlu", "torch-musa", "torch-hpu", "torch-mps", "torch-neuroncore",
+    {"cuda", "xpu", "npu", "mlu", "musa", "hpu", "sdaa", "neuron", "tpu",
+     "torch-xla", "torch-xpu", "torch-npu", "torch-mlu", "torch-musa", "torch-hpu", "torch-mps", "torch-neuroncore",
      "torch-cuda", "sagemaker-mp", "sagemaker-dp", "transformer-engine", "torchao", "msamp", "fp8", "bnb"}
 )  # fmt: skip
 _FACTS: dict[str, object] = {
@@ -61,7 +62,7 @@ class Given:
         if name in self.given:
             return self.given[name]
         if self.signature is None:
-            default, annotation = self.fields.get(name, (None, ""))
+            default, annotation = self.fields.get(name, (None, ""))[:2]
             return default if default is not None or "None" in annotation or "Optional" in annotation else UNKNOWN
         parameter = self.signature.parameters.get(name)
         said = of_default(parameter.default) if parameter is not None else None

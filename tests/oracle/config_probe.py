@@ -1,9 +1,10 @@
 """Ask a library whether it takes configs: run by the interpreter of an environment that has it, with nothing of ours.
 
 Reads {"classes": ["trl:GRPOConfig", …], "modules": […]} and answers {"versions": {package: version},
-"fields": {class: {name: [default or null, annotation]}}, "missing": {class: why it cannot be asked}}; then reads
-{class: [{field: value}, …]} and answers {class: [null or [exception, text], …]}: one line of JSON each. A class is
-looked for in the module before the colon and in `modules`. A program has no name behind the colon:
+"fields": {class: {name: [default or null, annotation, true if it must be given]}},
+"missing": {class: why it cannot be asked}}; then reads {class: [{field: value}, …]} and answers
+{class: [null or [exception, text], …]}: one line of JSON each. A class is looked for in the module before the colon and
+in `modules`. A program has no name behind the colon:
 `<package>_program.py` beside this file runs it.
 """
 
@@ -75,7 +76,7 @@ def _of_class(config: type) -> "tuple[dict[str, list[object]], object]":
     """The fields of a class, with defaults and annotations, and the class."""
     if dataclasses.is_dataclass(config):
         fields = [each for each in dataclasses.fields(config) if each.init]
-        return {each.name: [plain(each.default), str(each.type)] for each in fields}, config
+        return {each.name: [plain(each.default), str(each.type), *_is_needed(each)] for each in fields}, config
     models = getattr(config, "model_fields", None) or getattr(config, "__fields__", None)
     if models:  # of pydantic
         return {name: [plain(each.default), str(getattr(each, "annotation", ""))] for name, each in models.items()}, (
@@ -83,6 +84,10 @@ def _of_class(config: type) -> "tuple[dict[str, list[object]], object]":
         )
     parameters = inspect.signature(config).parameters.values()
     return {each.name: [plain(each.default), str(each.annotation)] for each in parameters}, config
+
+
+def _is_needed(field: "dataclasses.Field[object]") -> "list[bool]":
+    return [True] if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING else []
 
 
 def plain(value: object) -> object:

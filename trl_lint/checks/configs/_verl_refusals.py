@@ -104,7 +104,7 @@ def _block(path: str, tree: Tree, given: frozenset[str], is_open: bool) -> Block
 def _reasons_for_critic(tree: Tree) -> tuple[str, ...]:
     """The keys that ask for a critic (`need_critic` of verl/trainer/ppo/utils.py, 0.6.0 to 0.9.1), if it is certain."""
     enabled = find(tree, "critic.enable")
-    if enabled is True:
+    if isinstance(enabled, (bool, int, float, str)) and enabled:  # the source asks for `bool(config.critic.enable)`
         return ("critic.enable",)
     is_asked = enabled is None and find(tree, "algorithm.adv_estimator") == "gae"
     return ("algorithm.adv_estimator",) if is_asked else ()
