@@ -1,8 +1,9 @@
 """How many of the recorded conditions the runs of real projects reach: `python -m benchmarks.reached FOLDER…`.
 
-Each folder is checked as it is, in a process of its own. A condition of a release is asked where a run of the project
-makes the class or program that has it, and decided where what is known of that run makes it true or false. Printed are,
-by package, the folders in which any is asked, and for some releases how many of their distinct conditions are.
+Each folder is checked as it is, in a process of its own, by the rules that read conditions. A condition of a release is
+asked where a run of the project makes the class or program that has it, and decided where what is known of that run
+makes it true or false. Printed are, by package, the folders in which any is asked, and for some releases how many of
+their distinct conditions are.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from collections.abc import Iterable, Sequence
 
 from benchmarks.processes import environment
 
-_OPTIONS = ("--select", "ALL", "--isolated", "--no-cache", "--exit-zero", "-j", "1", "--output-file", os.devnull)
+# The rules that read conditions.
+_RULES = "TRL402,TRL403,TRL404,TRL701"
+_OPTIONS = ("--select", _RULES, "--isolated", "--no-cache", "--exit-zero", "-j", "1", "--output-file", os.devnull)
 _SPEAKING = ("refuse", "warn", "trainer-refuse", "trainer-warn")
 
 Reached = dict[str, dict[str, bool]]
@@ -64,6 +67,24 @@ def ask(folder: str) -> Reached:
     return found
 
 
+def answers(folders: Sequence[str], file: str | None) -> Iterable[Reached]:
+    """What the runs of folders reach, the kept ones first."""
+    kept: dict[str, Reached] = {}
+    if file and os.path.exists(file):
+        with open(file, encoding="utf-8") as stream:
+            kept = {name: found for line in stream for name, found in json.loads(line).items()}
+    yield from kept.values()
+    for folder in folders:
+        name = os.path.basename(os.path.abspath(folder))
+        if name in kept:
+            continue
+        found = ask(os.path.abspath(folder))
+        if file:
+            with open(file, "a", encoding="utf-8") as stream:
+                print(json.dumps({name: found}), file=stream)
+        yield found
+
+
 def chosen(package: str) -> list[str]:
     """The oldest release that was read, two between and the newest."""
     from trl_lint.knowledge.conditions import recorded_releases
@@ -95,12 +116,13 @@ def rows(runs: Sequence[Reached]) -> Iterable[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reached", description=__doc__)
     parser.add_argument("folders", nargs="*", metavar="FOLDER")
+    parser.add_argument("--answers", help="a file that keeps what each folder reaches: those in it are not asked again")
     parser.add_argument("--one", action="store_true", help="print what the run of this folder reaches")
     args = parser.parse_args(arguments)
     if args.one:
         print(json.dumps(reached()))
         return 0
-    print("\n".join(rows([ask(os.path.abspath(folder)) for folder in args.folders])))
+    print("\n".join(rows(list(answers(args.folders, args.answers)))))
     return 0
 
 
