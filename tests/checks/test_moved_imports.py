@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from trl_lint.checks.drift._imports import announced_home, edit_import, shared_homes, target_of
+from trl_lint.checks.drift._renamed_names import renamed
 from trl_lint.engine import check
 from trl_lint.fixes.apply import edited
 from trl_lint.project.packages import Package
@@ -100,3 +101,22 @@ def test_a_name_of_a_module_that_is_not_read_is_told_with_the_release_that_dropp
     report = check([str(tmp_path)], Settings(str(tmp_path), layers=[Selection(select=("TRL302",))]))
     (finding,) = report.findings
     assert finding.message.startswith("transformers 4.52.0 removed `load_tool` from `transformers` (")
+
+
+def test_a_new_name_of_the_same_class():
+    """Proved by the release: the old class is derived from the new one, and adds nothing."""
+    assert renamed("trl", "PPOv2Config", choice("0.13.0", "0.20.0")) == ("PPOConfig", True)
+    assert renamed("trl", "DPOScriptArguments", choice("1.16.0")) == ("ScriptArguments", True)
+
+
+def test_a_new_name_by_a_remedy():
+    found = Choice(Package("transformers"), ("5.1.0",), True, False, False)
+    assert renamed("transformers", "AutoModelForVision2Seq", found) == ("AutoModelForImageTextToText", False)
+
+
+def test_no_new_name():
+    assert renamed("trl", "PPOv2Config", choice("0.11.4", "0.20.0")) is None, "0.11 has another PPOConfig"
+    assert renamed("trl", "PPOv2Config", choice("1.16.0")) is None, "gone as well"
+    assert renamed("trl", "ORPOTrainer", choice("1.16.0")) is None, "the same name elsewhere"
+    assert renamed("trl", "GRPOTrainer", choice("1.16.0")) is None
+    assert renamed("trl", "NoSuchThing", choice("1.16.0")) is None

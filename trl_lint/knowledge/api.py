@@ -275,6 +275,14 @@ def deprecation(symbol: str, version: object) -> str:
     return (found.value("@deprecated", at) or "") if found is not None and at is not None else ""
 
 
+def is_alias_of(symbol: str, other: str, version: str) -> bool:
+    """Whether a class of a release is derived from another one alone, and has no fields of its own."""
+    at = positions(symbol.partition(".")[0])[version]
+    found = definition(symbol, at)
+    facts = found.values(at) if found is not None else {}
+    return facts.get("@bases") == other and all(name.startswith("@") for name in facts)
+
+
 def name_timeline(module: str, name: str) -> list[Change]:
     """When a name could be imported from a module, and what it was: (release, reference or None), oldest first."""
     package = module.partition(".")[0]

@@ -114,7 +114,7 @@ def resolve(dotted: str, versions: Mapping[str, object]) -> str | Missing:
         version = versions[module.partition(".")[0]]
         found = exports(module, part, version)
         if isinstance(found, Missing):
-            return found
+            return ABSENT if count < len(parts) and _has_gone(f"{module}.{part}", version) else found
         if count < len(parts) and _is_hidden_module(f"{module}.{part}", parts[count], version):
             found = f"{module}.{part}:"
         if not found.endswith(":"):
@@ -125,6 +125,14 @@ def resolve(dotted: str, versions: Mapping[str, object]) -> str | Missing:
         if not knows(package, versions.get(package)):
             return UNKNOWN
     return f"{module}:"
+
+
+def _has_gone(module: str, version: object) -> bool:
+    """Whether a module that other releases have is not in the archive of this one."""
+    package = module.partition(".")[0]
+    table = block(package, f"module {module}")
+    at = positions(package)[str(version)]
+    return table is not None and not table.exists(at) and not _is_module(module, at)
 
 
 def _is_hidden_module(module: str, name: str, version: object) -> bool:

@@ -191,7 +191,8 @@ class _Trace:
 
 def homes(package: str, name: str, version: str) -> list[str]:
     """The public modules of a release that have a name, the shortest first."""
-    found = [module for module in modules_with(package, name) if exports(module, name, version)]
+    # A list may hold a name whose module has gone: `trl.trainer` of trl 0.13 still names PPOv2Config.
+    found = [module for module in modules_with(package, name) if resolve(f"{module}.{name}", {package: version})]
     public = [module for module in found if not any(part.startswith("_") for part in module.split("."))]
     return sorted(public, key=lambda module: (module.count("."), module))
 

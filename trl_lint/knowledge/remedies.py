@@ -30,9 +30,12 @@ class Remedy(NamedTuple):
     releases: Range
     do: str
     evidence: tuple[str, ...]
+    renamed: str = ""
 
     def fault(self) -> str:
         """What is wrong with the row as a whole, "" if nothing is."""
+        if self.renamed and self.kind != "name":
+            return "`renamed` is for names that are imported"
         empty = [name for name in ("of", "names", "evidence") if not getattr(self, name)]
         return f"`{empty[0]}` names nothing" if empty else ""
 
@@ -74,14 +77,24 @@ def remedy_of_argument(dotted: str, name: str, versions: dict[str, str], kind: s
 
 def remedy_of_name(module: str, name: str, versions: dict[str, str]) -> str:
     """What to do about a name that a module does not have any more, "" if nothing is recorded."""
-    rows = _by_name().get(("name", name), ())
+    found = _row_of_name(module, name, versions)
+    return found.do if found is not None else ""
+
+
+def renamed_name(module: str, name: str, versions: dict[str, str]) -> str:
+    """The name in the same module that took the place of one without a word of the release, "" if none is recorded."""
+    found = _row_of_name(module, name, versions)
+    return found.renamed if found is not None else ""
+
+
+def _row_of_name(module: str, name: str, versions: dict[str, str]) -> Remedy | None:
     return next(
         (
-            row.do
-            for row in rows
+            row
+            for row in _by_name().get(("name", name), ())
             if any(f"{module}.".startswith(f"{home}.") for home in row.of) and _is_for_release(row, versions)
         ),
-        "",
+        None,
     )
 
 

@@ -42,6 +42,10 @@ class Scopes:
                 found.setdefault(self.scope(site), []).append(site)
         return found
 
+    def binds(self, name: str) -> bool:
+        """Whether any scope binds a name."""
+        return name in self._sites or name in self._shared
+
     def sites_of(self, name: str) -> dict[ast.AST, list[ast.AST]]:
         """The places that bind a name, by their scope, in the order of the text; none for one shared by several."""
         if name in self._shared:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.api import deprecation, name_timeline, resolve
@@ -15,15 +16,32 @@ from trl_lint.python.module import PythonModule
 
 
 def edit_import(node: ast.AST, dotted: str, chosen: Choice, module: PythonModule) -> Fix | None:
-    """Import a name from where it is now; `dotted` is the name as the statement spells it.
+    """Import a name that has gone from where it is now; `dotted` is the name as the statement spells it.
 
     Only where an older release announced the new module, where both modules had the very same object in one release, or
     where `rules/compat/moves.toml` knows; and only if every allowed release has the name there. Safe if these releases
     are pinned and all known.
     """
+    return _edit_import(node, dotted, chosen, module, target_of)
+
+
+def edit_deprecated_import(node: ast.AST, dotted: str, chosen: Choice, module: PythonModule) -> Fix | None:
+    """Import a name from the module that its release announces, if every allowed release has it there."""
+    return _edit_import(node, dotted, chosen, module, _announced_everywhere)
+
+
+def _announced_everywhere(home: str, name: str, chosen: Choice) -> str:
+    target, package = announced_home(home, name), chosen.package.name
+    is_there = all(resolve(f"{target}.{name}", {package: version}) for version in chosen.releases)
+    return target if target and is_there else ""
+
+
+def _edit_import(
+    node: ast.AST, dotted: str, chosen: Choice, module: PythonModule, find: Callable[[str, str, Choice], str]
+) -> Fix | None:
     if not isinstance(node, ast.ImportFrom) or node.level or not node.module:
         return None
-    targets = {alias.name: target_of(node.module, alias.name, chosen) for alias in node.names}
+    targets = {alias.name: find(node.module, alias.name, chosen) for alias in node.names}
     alias = next((alias for alias in node.names if f"{node.module}.{alias.name}" == dotted), None)
     target = targets[alias.name] if alias is not None else ""
     if not target or alias is None:

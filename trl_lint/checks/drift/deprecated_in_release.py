@@ -165,7 +165,13 @@ class DeprecatedInRelease(Rule):
             versions = {package: chosen.newest}
             remedy = remedy_of_name(home, name, versions) or (f"use `{successor}`" if successor else "")
             message = sentence(f"`{name}` of `{home}` is deprecated{then}", remedy, basis_of(chosen))
-            yield self.finding(module.location(use.place), message, related=chosen.package.places)
+            from trl_lint.checks.drift._imports import edit_deprecated_import
+            from trl_lint.checks.drift._renamed_names import edit_renamed
+
+            fix = edit_deprecated_import(use.node, use.dotted, chosen, module) or edit_renamed(
+                use.node, use.dotted, chosen, module, project
+            )
+            yield self.finding(module.location(use.place), message, related=chosen.package.places, fix=fix)
 
 
 def announced_of(dotted: str, name: str, known: Choices) -> Announced | None:

@@ -1,0 +1,139 @@
+"""Giving an imported class or function its new name, in the import and wherever the module uses it."""
+
+from __future__ import annotations
+
+import ast
+from contextlib import suppress
+
+from trl_lint.checks.drift._classes import root_of
+from trl_lint.finding import Edit, Fix
+from trl_lint.knowledge.api import deprecation, is_alias_of, name_timeline, resolve
+from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.remedies import renamed_name
+from trl_lint.memos import per_project, read_per_project
+from trl_lint.project import Project
+from trl_lint.project.stack import PACKAGES, Choice
+from trl_lint.python.module import PythonModule
+from trl_lint.python.scopes import scopes
+from trl_lint.records import NamedTuple
+from trl_lint.sources import SourceError
+
+
+class Renamed(NamedTuple):
+    """The new name of something, in the module that had the old one. `is_alias`: the old one was a subclass of the
+    new one, and added nothing.
+    """
+
+    name: str
+    is_alias: bool
+
+
+def renamed(home: str, name: str, chosen: Choice) -> Renamed | None:
+    """The new name that a release announced, or that a remedy knows, if every allowed release has it in this module."""
+    package = home.partition(".")[0]
+    last = next((v for v in reversed(releases(package)) if resolve(f"{home}.{name}", {package: v})), "")
+    kept = next((change.value for change in reversed(name_timeline(home, name)) if change.value is not None), "")
+    announced = deprecation(kept, last).replace(":", ".") if kept and last else ""
+    new = announced.removeprefix(f"{home}.") or renamed_name(home, name, {package: chosen.newest})
+    if not new.isidentifier() or new == name:
+        return None
+    if not all(_is_known_as(home, name, new, version) for version in chosen.releases):
+        return None
+    successor = resolve(f"{home}.{new}", {package: last})
+    return Renamed(new, isinstance(successor, str) and is_alias_of(kept, successor, last))
+
+
+def _is_known_as(home: str, old: str, new: str, version: str) -> bool:
+    """Whether a release has the new name, and in the meaning of the old one: `trl.PPOConfig` was another class in 0.11,
+    before `PPOv2Config` took its name.
+    """
+    package = home.partition(".")[0]
+    if not resolve(f"{home}.{new}", {package: version}):
+        return False
+    before = resolve(f"{home}.{old}", {package: version})
+    return not isinstance(before, str) or bool(deprecation(before, version))
+
+
+def edit_renamed(node: ast.AST, dotted: str, chosen: Choice, module: PythonModule, project: Project) -> Fix | None:
+    """Rename `dotted` (as the code spells it) where a module imports it or reads it from the package, with all uses.
+
+    Safe where the old class was an alias of the new one, and the pins are known. Withheld where either name means
+    something else in some scope, stands in a string that may be looked up, or is imported from here by another module.
+    """
+    home, _, old = dotted.rpartition(".")
+    found = renamed(home, old, chosen)
+    if found is None:
+        return None
+    if isinstance(node, ast.Attribute):
+        edits = _edit_attributes(dotted, found.name, module)
+    elif isinstance(node, ast.ImportFrom) and not node.level:
+        edits = _edit_names(node, old, found.name, module, project)
+    else:
+        return None
+    if not edits:
+        return None
+    is_safe = found.is_alias and chosen.complete and not chosen.assumed
+    return Fix(f"Rename `{old}` to `{found.name}`", "safe" if is_safe else "unsafe", edits)
+
+
+def _edit_attributes(dotted: str, new: str, module: PythonModule) -> tuple[Edit, ...]:
+    old = dotted.rpartition(".")[2]
+    ends = [
+        module.span(node)[1]
+        for node in module.of(ast.Attribute)
+        if node.attr == old and isinstance(root_of(node), ast.Name) and dotted in module.names.origins(node)
+    ]
+    return tuple(module.source.edit(end - len(old), end, new) for end in ends)
+
+
+def _edit_names(node: ast.ImportFrom, old: str, new: str, module: PythonModule, project: Project) -> tuple[Edit, ...]:
+    alias = next((alias for alias in node.names if alias.name == old), None)
+    if alias is None or any(each.name == new for each in node.names):
+        return ()
+    start, _ = module.span(alias)
+    edits = [module.source.edit(start, start + len(old), new)]
+    if alias.asname is not None:
+        return tuple(edits)
+    bound = scopes(module)
+    sites = [site for found in bound.sites_of(old).values() for site in found]
+    if sites != [node] or bound.binds(new) or _is_looked_up(old, module) or _is_handed_on(old, module, project):
+        return ()
+    edits += [module.source.edit(*module.span(use), new) for use in module.of(ast.Name) if use.id == old]
+    return tuple(edits)
+
+
+def _is_looked_up(name: str, module: PythonModule) -> bool:
+    """Whether a name stands in a string that is no sentence: `__all__`, an annotation, `getattr`."""
+    texts = (node.value for node in module.of(ast.Constant) if isinstance(node.value, str))
+    return any(name in text and " " not in text for text in texts)
+
+
+def _is_handed_on(name: str, module: PythonModule, project: Project) -> bool:
+    """Whether another module of the project imports a name from one of the project: it may be this one."""
+    return bool(_importers(name, project) - {module.path})
+
+
+@per_project
+def _importers(name: str, project: Project) -> frozenset[str]:
+    """The modules that import a name from elsewhere than from a package that is known."""
+    found = []
+    for path in _python_files(project):
+        with suppress(OSError, SourceError):
+            if project.files.holds(path, name.encode()) and _imports_own(path, name, project):
+                found.append(path)
+    return frozenset(found)
+
+
+@read_per_project
+def _python_files(project: Project) -> list[str]:
+    return [path for path in project.paths if path.endswith(".py")]
+
+
+def _imports_own(path: str, name: str, project: Project) -> bool:
+    imports = project.module_in(path).imports
+    own = (node for node in imports if isinstance(node, ast.ImportFrom) and not _is_of_package(node))
+    return any(alias.name == name for node in own for alias in node.names)
+
+
+def _is_of_package(node: ast.ImportFrom) -> bool:
+    return not node.level and (node.module or "").partition(".")[0] in PACKAGES
