@@ -132,7 +132,11 @@ def _has_gone(module: str, version: object) -> bool:
     package = module.partition(".")[0]
     table = block(package, f"module {module}")
     at = positions(package)[str(version)]
-    return table is not None and not table.exists(at) and not _is_module(module, at)
+    if table is None or table.exists(at) or _is_module(module, at):
+        return False
+    from trl_lint.knowledge.module_aliases import is_alias
+
+    return not is_alias(module, str(version))
 
 
 def _is_hidden_module(module: str, name: str, version: object) -> bool:
