@@ -15,19 +15,21 @@ from typing import Literal
 from trl_lint import budget
 from trl_lint.finding import Location
 from trl_lint.memos import per_project
-from trl_lint.missing import UNKNOWN
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project import CONTEXT_FILE_BYTES, Project, is_larger
 from trl_lint.project.modules import module_file
 from trl_lint.project.stack import PACKAGES
 from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import PythonModule
+from trl_lint.python.values import argument, default_of, is_none
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 
 _KINDS: dict[str, Literal["trl", "transformers"]] = {"TrlParser": "trl", "HfArgumentParser": "transformers"}
 PARSER_NAMES = tuple(f"{name}(".encode() for name in _KINDS)
 _OF_FILES = frozenset({"parse_args_and_config", "parse_yaml_file", "parse_json_file", "parse_dict"})
-PARSING = _OF_FILES | {"parse_args_into_dataclasses"}
+_OF_COMMANDS = frozenset({"parse_args_and_config", "parse_args_into_dataclasses"})
+PARSING = _OF_FILES | _OF_COMMANDS
 # Whoever calls these reads arguments in a way of its own.
 _FOREIGN = frozenset(
     {"ArgumentParser", "parse_known_args", "parse_args", "add_arguments", "add_subparsers", "set_defaults"}
@@ -38,6 +40,10 @@ _PASSES_ALL = {"return_remaining_strings": False}
 _DEEP = 8
 # Functions of a class that decide what an object of it holds, or what it refuses.
 _CONSTRUCTION = frozenset({"__init__", "__new__", "__post_init__", "__setattr__", "__getattribute__"})
+
+
+CONFIG_NAMES = ("Config", "TrainingArguments")  # how those of the classes that hold training arguments end
+_OTHER_CONFIGS = frozenset({"ModelConfig", "DatasetMixtureConfig"})  # those of trl that are for something else
 
 
 class Own(NamedTuple):
@@ -61,6 +67,21 @@ class Fields(NamedTuple):
         """Both together; where both declare a field, this one counts."""
         is_changed = self.is_changed or other.is_changed
         return Fields({**other.own, **self.own}, tuple(dict.fromkeys((*self.bases, *other.bases))), is_changed)
+
+
+def training_class(fields: Fields) -> str:
+    """The library class among the fields that holds the training arguments, "" if there is not just one."""
+    found = [dotted for dotted in fields.bases if is_training_class(dotted)]
+    return found[0] if len(found) == 1 else ""
+
+
+def is_training_class(dotted: str) -> bool:
+    """Whether a class of a library holds training arguments: those of transformers, and the configs of trl."""
+    package, name = dotted.partition(".")[0], dotted.rpartition(".")[2]
+    if package not in ("trl", "transformers"):
+        return False
+    is_config = package == "trl" and name.endswith("Config") and name not in _OTHER_CONFIGS
+    return is_config or name.endswith("TrainingArguments")
 
 
 class ScriptParser(NamedTuple):
@@ -106,7 +127,7 @@ def read_parser(module: PythonModule, project: Project) -> ScriptParser | None:
     keywords = _parser_keywords(module, call)
     fields = _dataclasses(call, module, project)
     flags = _added_flags(module)
-    if keywords is None or fields is None or flags is None:
+    if keywords is None or fields is None or flags is None or _has_own_arguments(module):
         return None
     passes_all = _departs(keywords, _PASSES_ALL, module)
     return ScriptParser(
@@ -147,6 +168,25 @@ def _writes_arguments(module: PythonModule) -> bool:
         and key_of(node).startswith("sys.argv")
         for node in module.parents
     ) or any(key_of(call.func).startswith("sys.argv.") for call in module.calls)
+
+
+def _has_own_arguments(module: PythonModule) -> bool:
+    """Whether the parser gets other words than those of the command line: `parse_args_and_config(["--lr", …])`."""
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr in _OF_COMMANDS
+        and not _is_command_line(argument(call, "args", 0), call, module)
+        for call in module.calls
+    )
+
+
+def _is_command_line(given: ast.expr | Missing, call: ast.Call, module: PythonModule) -> bool:
+    """Whether what a parser is given is nothing, the words of the command, or a parameter that is None by default."""
+    if isinstance(given, Missing):
+        return given is ABSENT
+    if isinstance(given, ast.Name) and (function := module.function(call)) is not None:
+        return is_none(default_of(function, given.id))
+    return is_none(given) or ast.unparse(given) == "sys.argv[1:]"
 
 
 def _parser_keywords(module: PythonModule, parser: ast.Call) -> dict[str, ast.expr] | None:

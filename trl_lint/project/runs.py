@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Literal
 from trl_lint import tracked
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.project.abbreviations import beginnings, begins
 from trl_lint.project.effective import Setting, of_default, of_document, of_flag
-from trl_lint.project.parsers import Fields, ScriptParser
-from trl_lint.project.script import Script, read_script, training_class
+from trl_lint.project.parsers import Fields, ScriptParser, training_class
+from trl_lint.project.script import Script, read_script
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 from trl_lint.sources import Source, SourceError
@@ -160,8 +161,11 @@ class Run:
             fitting = tuple(self._fitting(word))
             return Link(kind, word.raw, location, "candidates" if fitting else "unknown", fitting, word)
         paths = tuple(self.launch.files_named(word.text))
-        if not paths and kind == "accelerate" and self.launch.launcher == "trl" and is_builtin(word.text):
-            return Link(kind, word.text, location, "builtin", (), word)
+        if not paths and kind == "accelerate" and self.launch.launcher == "trl":
+            from trl_lint.knowledge.commands import builtin_config
+
+            if builtin_config(word.text) is not None:
+                return Link(kind, word.text, location, "builtin", (), word)
         status: Status = "exact" if len(paths) == 1 else "candidates" if paths else "missing"
         return Link(kind, word.text, location, status, paths, word)
 
@@ -260,9 +264,14 @@ class Run:
         if self.parser is None:
             return UNKNOWN
         flag = of_flag(self.launch, name)
-        if flag is not ABSENT:
-            return flag
-        return self._of_files(name)
+        if flag is ABSENT and begins(name, self._beginnings):
+            return UNKNOWN
+        return self._of_files(name) if flag is ABSENT else flag
+
+    @cached_property
+    def _beginnings(self) -> frozenset[str]:
+        versions = self.choices.newest(("trl", "transformers"))
+        return beginnings(self.launch, self.parser, versions) if self.parser is not None else frozenset()
 
     def _of_files(self, name: str) -> Setting | Missing:
         link = self.link("recipe")
@@ -384,13 +393,6 @@ def command_parser(launch: Launch) -> ScriptParser | None:
         return None
     fields = Fields({}, classes)
     return ScriptParser(launch.source.path, f"trl {command}", "trl-command", None, fields, True, False, False)
-
-
-def is_builtin(name: str) -> bool:
-    """Whether TRL ships an accelerate config of this name."""
-    from trl_lint.knowledge.commands import builtin_config
-
-    return builtin_config(name) is not None
 
 
 def files_of(run: Run) -> list[str]:

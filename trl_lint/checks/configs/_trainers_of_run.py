@@ -12,9 +12,8 @@ from trl_lint import budget
 from trl_lint.knowledge.conditions import has_conditions
 from trl_lint.memos import per_module
 from trl_lint.project import Project
-from trl_lint.project.parsers import dataclass_types, fields_of
+from trl_lint.project.parsers import dataclass_types, fields_of, training_class
 from trl_lint.project.runs import Run
-from trl_lint.project.script import training_class
 from trl_lint.project.trainercall import Made, TrainerCall, trainers_by_call
 from trl_lint.python.guards import is_expected_to_fail, last_name
 from trl_lint.python.module import PythonModule

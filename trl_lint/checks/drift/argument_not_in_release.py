@@ -80,7 +80,7 @@ class ArgumentNotInRelease(Rule):
         level = Level(self, not is_linked, of_code=False)
         for entry in document.mapping.entries if parsers else ():
             name = entry.key.value
-            if not isinstance(name, str):
+            if not isinstance(name, str) or name == "<<":  # no key of its own: it takes in others
                 continue
             unknown = judge_all(name, "keys", parsers, level, project)
             # Which script a recipe is for may be known by nothing but its keys: then one that never was is no evidence.
