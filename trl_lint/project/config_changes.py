@@ -16,12 +16,18 @@ from trl_lint.project import Project
 from trl_lint.project.effective import Setting
 from trl_lint.project.modules import imported_name
 from trl_lint.project.parsers import PARSING, is_training_class
-from trl_lint.python.changes import is_changed_in_place
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.records import NamedTuple
 
 _SETTERS = ("setattr", "__setattr__")
+# Those of lists, dicts and sets that change them.
+_METHODS = frozenset(
+    {
+        "__delitem__", "__setitem__", "add", "append", "clear", "discard", "extend", "insert", "pop", "popitem",
+        "remove", "reverse", "setdefault", "sort", "update",
+    }
+)  # fmt: skip
 
 
 class Changes(NamedTuple):
@@ -31,6 +37,7 @@ class Changes(NamedTuple):
     is_open: bool
 
 
+@per_module
 def changes_in(module: PythonModule, project: Project) -> Changes:
     """What a script, and the functions of the project that it hands its config to, may make of it."""
     fields, is_open = dict(_assigned(module)), _sets_any(module)
@@ -79,12 +86,18 @@ def _set_by(call: ast.Call, module: PythonModule) -> str:
 
 @per_module
 def _sets_any(module: PythonModule) -> bool:
-    return any(
-        key_of(call.func).rpartition(".")[2] in _SETTERS
-        and not _set_by(call, module)
-        and not (call.args and key_of(call.args[0]).partition(".")[0] in ("self", "cls"))
-        for call in module.calls
-    ) or any(_is_changed(node, module) for node in _tables(module))
+    return any(_sets_hidden(call, module) for call in module.calls) or any(
+        _is_changed(node, module) for node in _tables(module)
+    )
+
+
+def _sets_hidden(call: ast.Call, module: PythonModule) -> bool:
+    """Whether a call may set an attribute of another object whose name cannot be read."""
+    name = key_of(call.func)
+    if name == "exec":
+        return True
+    is_own = call.args and key_of(call.args[0]).partition(".")[0] in ("self", "cls")
+    return name.rpartition(".")[2] in _SETTERS and not _set_by(call, module) and not is_own
 
 
 def _tables(module: PythonModule) -> Iterator[ast.expr]:
@@ -98,15 +111,28 @@ def _tables(module: PythonModule) -> Iterator[ast.expr]:
 def _is_changed(node: ast.expr, module: PythonModule) -> bool:
     """Whether a list or a dict is changed where it stands, or gets a name by which it is."""
     parent = module.parents[node]
+    if isinstance(parent, ast.AugAssign):
+        return parent.target is node
     if isinstance(parent, ast.Assign) and parent.value is node and isinstance(parent.targets[0], ast.Name):
         return parent.targets[0].id in _changed_names(module)
-    return is_changed_in_place(node, module)
+    return _is_changed_in_place(node, module)
+
+
+def _is_changed_in_place(node: ast.AST, module: PythonModule) -> bool:
+    """Whether items of an expression are set, or one of its methods changes them: `x.append(…)`, `x["a"] = …`."""
+    parent = module.parents[node]
+    if isinstance(parent, ast.Subscript):
+        return parent.value is node and not isinstance(parent.ctx, ast.Load)
+    if not isinstance(parent, ast.Attribute) or parent.attr not in _METHODS:
+        return False
+    call = module.parents[parent]
+    return isinstance(call, ast.Call) and call.func is parent
 
 
 @per_module
 def _changed_names(module: PythonModule) -> frozenset[str]:
     """The names whose lists or dicts are changed in place."""
-    return frozenset(node.id for node in module.of(ast.Name) if is_changed_in_place(node, module))
+    return frozenset(node.id for node in module.of(ast.Name) if _is_changed_in_place(node, module))
 
 
 # -- who holds the config ---------------------------------------------------------------------------------------------

@@ -82,13 +82,13 @@ def as_bool(text: str) -> bool | None:
 def of_flag(launch: Launch, name: str) -> Setting | Missing:
     """What the command line says about a field of a dataclass: `--x v`, `--x=v`, `--x` alone, `--no_x`."""
     found: Setting | Missing = ABSENT
+    last = -1
     for spelling in _spellings(name):
         word = launch.flag(spelling)
         if word is UNKNOWN:
             return UNKNOWN
-        if isinstance(word, Missing):
-            continue
-        found = _setting_of_word(word, spelling, launch)
+        if not isinstance(word, Missing) and word.start > last:
+            found, last = _setting_of_word(word, spelling, launch), word.start
     return found
 
 

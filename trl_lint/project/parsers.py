@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
-from typing import Literal
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Literal
 
 from trl_lint import budget
 from trl_lint.finding import Location
@@ -25,6 +25,9 @@ from trl_lint.python.values import argument, default_of, is_none
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 
+if TYPE_CHECKING:
+    from trl_lint.project.launch import Launch
+
 _KINDS: dict[str, Literal["trl", "transformers"]] = {"TrlParser": "trl", "HfArgumentParser": "transformers"}
 PARSER_NAMES = tuple(f"{name}(".encode() for name in _KINDS)
 _OF_FILES = frozenset({"parse_args_and_config", "parse_yaml_file", "parse_json_file", "parse_dict"})
@@ -37,6 +40,7 @@ _FOREIGN = frozenset(
 # What makes a parser pass over names that it does not know, and the value that does not: in files alone, or everywhere.
 _PASSES_KEYS = {"allow_extra_keys": False, "ignore_extra_args": False, "fail_with_unknown_args": True}
 _PASSES_ALL = {"return_remaining_strings": False}
+OF_THE_PARSER = frozenset({"config", "env", "help"})  # what parsers read as well
 _DEEP = 8
 # Functions of a class that decide what an object of it holds, or what it refuses.
 _CONSTRUCTION = frozenset({"__init__", "__new__", "__post_init__", "__setattr__", "__getattribute__"})
@@ -210,6 +214,27 @@ def _added_flags(module: PythonModule) -> frozenset[str] | None:
                 return None
             found |= {str(text).lstrip("-").replace("-", "_") for text in texts}
     return frozenset(found)
+
+
+def beginnings(launch: Launch, parser: ScriptParser, versions: dict[str, str]) -> tuple[str, ...]:
+    """The flags of a command, without dashes, that are none of its parser's with these releases.
+
+    argparse takes the beginning of a flag for the flag: `--num_gen 8`.
+    """
+    texts = (word.text.partition("=")[0] for word in launch.args if word.text is not None)
+    given = {text[2:].replace("-", "_") for text in texts if text.startswith("--")} - OF_THE_PARSER
+    given -= parser.fields.own.keys() | parser.flags
+    for dotted in parser.fields.bases if given else ():
+        given -= _names(dotted, tuple(versions.items()))
+    return tuple(sorted(given))
+
+
+@lru_cache(maxsize=256)
+def _names(dotted: str, versions: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    from trl_lint.knowledge.api import resolve, signature
+
+    found = resolve(dotted, dict(versions))
+    return frozenset(signature(found, dict(versions)).parameters) if isinstance(found, str) else frozenset()
 
 
 # -- dataclasses ----------------------------------------------------------------------------------------------------

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Literal
 from trl_lint import tracked
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
-from trl_lint.project.abbreviations import beginnings, begins
 from trl_lint.project.effective import Setting, of_default, of_document, of_flag
-from trl_lint.project.parsers import Fields, ScriptParser, training_class
+from trl_lint.project.parsers import Fields, ScriptParser, beginnings, training_class
 from trl_lint.project.script import Script, read_script
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
@@ -264,14 +263,15 @@ class Run:
         if self.parser is None:
             return UNKNOWN
         flag = of_flag(self.launch, name)
-        if flag is ABSENT and begins(name, self._beginnings):
+        if flag is ABSENT and any(name.startswith(beginning) for beginning in self._beginnings):
             return UNKNOWN
         return self._of_files(name) if flag is ABSENT else flag
 
     @cached_property
-    def _beginnings(self) -> frozenset[str]:
+    def _beginnings(self) -> tuple[str, ...]:
+        """The flags of the command that are none of the parser's, without dashes."""
         versions = self.choices.newest(("trl", "transformers"))
-        return beginnings(self.launch, self.parser, versions) if self.parser is not None else frozenset()
+        return beginnings(self.launch, self.parser, versions) if self.parser is not None else ()
 
     def _of_files(self, name: str) -> Setting | Missing:
         link = self.link("recipe")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from functools import lru_cache
+
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project.effective import Setting, of_flag
 from trl_lint.project.launchers import CONTAINERS
 from trl_lint.project.runs import Run, runs_in
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.words import read_count
 
 # Tensor and data parallel sizes multiply. `vllm serve` and `trl vllm-serve` name them like this, vllm also shorter.
@@ -14,6 +18,9 @@ _SIZES = (("tensor_parallel_size", "-tp"), ("data_parallel_size", "-dp"))
 _PORT = 8000
 # They put one of the two on another machine.
 _ELSEWHERE = CONTAINERS | {"srun", "ssh", "mpirun", "mpiexec", "ray", "apptainer", "singularity", "kubectl"}
+
+
+_ENDS = regex(r"\b(?:p?kill|killall|wait|stop)\b")
 
 
 class Server(NamedTuple):
@@ -55,15 +62,15 @@ def read_server(run: Run) -> Server:
 
 
 def size_of(run: Run, name: str, short: str) -> int | None:
-    """A size that the command of a server gives by a long or a short flag: 1 for none, None unknown."""
+    """A size that the command of a server gives by a long or a short flag: 1 for none, None unknown or both."""
     said: Setting | Missing = of_flag(run.launch, name)
+    word = run.launch.flag(short)
     if said is ABSENT:
-        word = run.launch.flag(short)
         if word is ABSENT:
             return 1
         text = None if isinstance(word, Missing) else word.text
         return read_count(text)
-    return said.integer if isinstance(said, Setting) else None
+    return said.integer if isinstance(said, Setting) and word is ABSENT else None
 
 
 def is_beside(run: Run, server: Server) -> bool:
@@ -71,8 +78,30 @@ def is_beside(run: Run, server: Server) -> bool:
     programs = {*run.launch.wrappers, *server.run.launch.wrappers}
     if not programs.isdisjoint(_ELSEWHERE):
         return False
+    ways = dict(run.launch.command.branch)
+    if any(ways.get(decision, way) != way for decision, way in server.run.launch.command.branch):
+        return False
     # In a script a command in the foreground has ended before the next begins; on a page it has a terminal of its own.
     return server.in_background or run.launch.command.background or run.launch.is_documentation
+
+
+def is_up(run: Run, server: Server) -> bool:
+    """Whether the server certainly runs beside the trainer when that is started, and nothing has ended it by then."""
+    if not is_beside(run, server):
+        return False
+    trainer, serving = run.launch.command, server.run.launch.command
+    if not set(serving.branch) <= set(trainer.branch):
+        return False
+    if run.launch.is_documentation or trainer.start < serving.start:
+        return run.launch.is_documentation or trainer.background
+    ends = _ends_in(run.launch.source.text)
+    return bisect_left(ends, serving.end) == bisect_left(ends, trainer.start)
+
+
+@lru_cache(maxsize=8)
+def _ends_in(text: str) -> list[int]:
+    """Where words stand that end a server: found once for all servers of a text."""
+    return [match.start() for match in _ENDS.finditer(text)]
 
 
 class Share(NamedTuple):

@@ -11,10 +11,13 @@ from trl_lint.checks.verdict import judge_releases, level_in
 from trl_lint.finding import Finding
 from trl_lint.knowledge.models import family_of
 from trl_lint.knowledge.ranges import holds
+from trl_lint.project.columns import columns_of
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall
 from trl_lint.project.trainercall.configs import field_in, is_said
 from trl_lint.project.trainercall.models import only
+from trl_lint.python.module import mentions
+from trl_lint.regexes import regex
 
 # Releases that take images and cut the prompt. Read in grpo_trainer.py of 0.20.0 to 0.25.1 (0.19.1 takes none, 0.26.0
 # cuts nothing) and in rloo_trainer.py of 0.22.0 to 0.26.2 (the same of 0.21.0 and 0.27.0).
@@ -22,6 +25,8 @@ _CUTS = {"trl.GRPOTrainer": ">=0.20.0,<0.26.0", "trl.RLOOTrainer": ">=0.22.0,<0.
 _FIELD = "max_prompt_length"
 # Who gives more than this has thought of the images.
 _SHORT = 1024
+# What makes images small, or takes them away.
+_SHRINKS = regex(r"max_pixels|\bresize\(|thumbnail\(|longest_edge|size=\{|(?:remove|select)_columns\(")
 
 
 class ImagePromptCut(TrainerRule):
@@ -30,7 +35,7 @@ class ImagePromptCut(TrainerRule):
     needles = (b"image", b"Image", b"pixels")
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
-        if call.trainer in _CUTS and call.own is None and not is_unsloth(call.module):
+        if call.trainer in _CUTS and call.own is None and not is_unsloth(call.module) and _has_large_images(call):
             yield from first_found(call, lambda run: self._in_run(call, run))
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
@@ -59,6 +64,15 @@ class ImagePromptCut(TrainerRule):
         place = call.location if said is None or not is_said(said, run) else said_at(call, said, run)
         related = (*also_at(call, place), *verdict.related)
         return self.finding(place, message, severity=verdict.severity, related=related)
+
+
+def _has_large_images(call: TrainerCall) -> bool:
+    """Whether the prompts may have images, and nothing in the script is there to keep them small."""
+    if mentions(call.module, _SHRINKS):
+        return False
+    return not any(
+        all(each.lacks(name) for name in ("image", "images")) for each in columns_of(call.given("train_dataset"))
+    )
 
 
 def _vision_model(call: TrainerCall, run: Run | None) -> str:

@@ -88,6 +88,8 @@ def gpus_of_cluster(module: PythonModule) -> tuple[int, ast.Call] | None:
     calls = [call for call in module.calls if "ray.init" in module.names.origins(call.func)]
     if len(calls) != 1 or calls[0].args or any(each.arg is None for each in calls[0].keywords):
         return None
+    if any(isinstance(above, (ast.If, ast.Try, ast.IfExp, ast.BoolOp)) for above in module.ancestors(calls[0])):
+        return None
     said, address = argument(calls[0], "num_gpus"), argument(calls[0], "address")
     if address is not ABSENT and not (isinstance(address, ast.Constant) and address.value == "local"):
         return None

@@ -10,6 +10,7 @@ from trl_lint.checks.distribution._integer_weights import OTHER_BACKENDS
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding, Location
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall, trainer_calls
@@ -17,7 +18,7 @@ from trl_lint.project.trainercall.facts import Thing, argument_of
 from trl_lint.project.trainercall.models import has_adapter, possible_lines
 from trl_lint.sources.nodes import find_entry
 
-_KEY = "fsdp_config.fsdp_state_dict_type"
+_KEY, _OPTION = "fsdp_config.fsdp_state_dict_type", "--fsdp_state_dict_type"
 # `_get_model_state_dict` gives the adapter as it lies on each process, and the first one writes it: read in 1.7.0 to
 # 1.14.0 (utils/fsdp_utils.py). 1.6.0 refuses a full state dict, 1.15.0 gathers the adapter.
 _WRITES_ONE = ">=1.7.0,<1.15.0"
@@ -33,7 +34,8 @@ class AdapterCheckpointOfOneShard(Rule):
         entry = find_entry(config.root, _KEY) if config is not None else None
         if config is None or entry is None or str(config.value(_KEY)).upper() != "FULL_STATE_DICT":
             return
-        if run.launch.script_path is None or processes_of(run) < 2 or run.launch.options.keys() & OTHER_BACKENDS:
+        options = run.launch.options.keys()
+        if run.launch.script_path is None or processes_of(run) < 2 or options & (OTHER_BACKENDS | {_OPTION}):
             return
         backend = backend_of(run.launch, run.project)
         if backend is None or backend.kind != "FSDP2" or _saves_less(run):
@@ -57,8 +59,14 @@ class AdapterCheckpointOfOneShard(Rule):
 
 def _saves_less(run: Run) -> bool:
     """Whether a run may write no checkpoints, or none to resume from."""
+    text = run.script.module.text if run.script is not None else ""
+    if ".train(" not in text or "state_dict_type" in text.lower():
+        return True  # the script may choose another type for itself
+    # With these the training arguments make a plugin of their own.
+    if any(run.field(name) is not ABSENT for name in ("fsdp", "fsdp_config")):
+        return True
     strategy, alone = run.field("save_strategy"), run.field("save_only_model")
-    if isinstance(strategy, Setting) and strategy.value in ("no", False):
+    if UNKNOWN in (strategy, alone) or (isinstance(strategy, Setting) and strategy.value in ("no", False, UNKNOWN)):
         return True
     return isinstance(alone, Setting) and alone.truth is not False
 

@@ -10,8 +10,10 @@ from trl_lint.checks.distribution._integer_weights import OTHER_BACKENDS
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
+from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
+from trl_lint.project.trainercall import trainer_calls
 
 # For these transformers makes one of bitsandbytes: trainer.py of 4.48.3 and 4.57.6, trainer_optimizer.py of 5.23.0.
 OPTIMIZERS = frozenset(
@@ -60,8 +62,12 @@ def _has_its_own(run: Run) -> bool:
     """Whether the script may give the trainer an optimizer that it made."""
     if run.script is None:
         return False
-    words = ("optimizers=", "optimizer_cls_and_kwargs", "create_optimizer", "bnb.optim")
-    return any(word in run.script.module.text for word in words)
+    words = ("optimizers", "optimizer_cls_and_kwargs", "create_optimizer", "bnb.optim")
+    if any(word in run.script.module.text for word in words):
+        return True
+    # A trainer of the project may make its optimizer itself, and training arguments a plugin of their own.
+    is_own = any(call.own is not None for call in trainer_calls(run.script.module, run.project))
+    return is_own or any(run.field(name) is not ABSENT for name in ("fsdp", "fsdp_config"))
 
 
 rule = BitsandbytesOptimizerUnderFsdp2()

@@ -16,9 +16,11 @@ from trl_lint.checks.distribution._ray import (
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
+from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project import Project
-from trl_lint.python.module import PythonModule
+from trl_lint.python.guards import key_of
+from trl_lint.python.module import FUNCTIONS, FunctionNode, PythonModule, own_nodes
 from trl_lint.python.values import argument
 from trl_lint.regexes import regex
 
@@ -37,6 +39,7 @@ _SEVERAL = (
     "tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size", "distributed_executor_backend",
     "worker_use_ray", "engine_use_ray", "data_parallel_backend", "device", "worker_cls",
 )  # fmt: skip
+_NEVER = 1 << 30
 _CUDA = regex(r"cuda(?::\d{1,3})?")
 
 
@@ -48,7 +51,7 @@ class NoGpuFromRay(Rule):
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         remotes = list(remotes_of(module))
-        yield from self._beyond_cluster(module, remotes)
+        yield from self._beyond_cluster(module, remotes, project)
         bare = [each for each in remotes if each.gpus is ABSENT]
         work = _work_in(module, {each.node: each for each in bare}) if bare and not _SETS.search(module.text) else {}
         if not work:
@@ -70,15 +73,15 @@ class NoGpuFromRay(Rule):
                     related=(module.location(remote.decorator, "no `num_gpus` here"), *verdict.related),
                 )
 
-    def _beyond_cluster(self, module: PythonModule, remotes: list[Remote]) -> Iterator[Finding]:
+    def _beyond_cluster(self, module: PythonModule, remotes: list[Remote], project: Project) -> Iterator[Finding]:
         """`@ray.remote(num_gpus=4)` after `ray.init(num_gpus=2)` waits for ever."""
         cluster = gpus_of_cluster(module) if remotes else None
         if cluster is None:
             return
-        elsewhere = used_otherwise(module)
+        started, elsewhere = starts_in(project).started, used_otherwise(module)
         for remote in remotes:
-            gpus = remote.gpus
-            if not isinstance(gpus, (int, float)) or gpus <= cluster[0] or remote.node.name in elsewhere:
+            gpus, name = remote.gpus, remote.node.name
+            if not isinstance(gpus, (int, float)) or gpus <= cluster[0] or name in elsewhere or name not in started:
                 continue
             there = "1 GPU" if cluster[0] == 1 else f"{cluster[0]} GPUs"
             yield self.finding(
@@ -123,7 +126,9 @@ def _called(module: PythonModule) -> frozenset[str]:
 def _is_certain(call: ast.Call, remote: Remote, module: PythonModule, called: frozenset[str]) -> bool:
     """Whether a call is made whenever the task runs or the actor is made, under no test and outside of `try`."""
     function = own_function(module, call, remote)
-    if function is None:
+    if not isinstance(function, FUNCTIONS):
+        return False
+    if _first_exit(module, function) < call.lineno:
         return False
     for above in module.ancestors(call):
         if above is function:
@@ -135,9 +140,18 @@ def _is_certain(call: ast.Call, remote: Remote, module: PythonModule, called: fr
     return getattr(function, "name", "") in called
 
 
+@per_module
+def _first_exit(module: PythonModule, function: FunctionNode) -> int:
+    """The first line of a function from which it may leave."""
+    leaving = [node.lineno for node in own_nodes(function) if isinstance(node, (ast.Return, ast.Raise))]
+    return min(leaving, default=_NEVER)
+
+
 def _gpu_work(call: ast.Call, module: PythonModule) -> str:
     """What a call does on a GPU, in words; "" where it may do without one."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if name in ("cuda", "to") and key_of(call.func) == f"self.{name}":
+        return ""  # a method of its own
     if name == "cuda" and not call.args and not call.keywords:
         return "`.cuda()`"
     if name == "to":
@@ -149,7 +163,7 @@ def _gpu_work(call: ast.Call, module: PythonModule) -> str:
     if name == "from_pretrained" and _is_cuda(argument(call, "device_map")):
         return '`device_map="cuda"`'
     origins = module.names.origins(call.func) & _ENGINES
-    if not origins:
+    if not origins or not module.names.is_certain(call.func):
         return ""
     engine = min(origins).partition(".from")[0]
     if engine == "sglang.Engine":

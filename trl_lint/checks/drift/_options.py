@@ -24,7 +24,7 @@ from trl_lint.missing import ABSENT
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
-from trl_lint.project.parsers import ScriptParser, parsers_of
+from trl_lint.project.parsers import OF_THE_PARSER, ScriptParser, parsers_of
 from trl_lint.project.runs import command_parser
 from trl_lint.python.guards import last_name
 from trl_lint.records import NamedTuple
@@ -33,8 +33,6 @@ from trl_lint.sources import SourceError
 from trl_lint.sources.shell import Word
 
 Where = Literal["keys", "flags"]
-# What TrlParser and the commands of TRL read beside the fields.
-OF_THE_PARSER = frozenset({"config", "env", "help"})
 _OF_THE_COMMAND = frozenset({"accelerate_config"})
 _FLAG = regex(r"--([A-Za-z][\w-]*)")
 

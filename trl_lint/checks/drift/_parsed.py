@@ -10,13 +10,13 @@ from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.drift._calls import is_patched, is_unsloth
 from trl_lint.checks.drift._defaults import Drift, Given, drifts
 from trl_lint.checks.drift._omitted import stored
-from trl_lint.checks.drift._options import OF_THE_PARSER, Where, flags_of, parsers_of_launch, points_of, takes
+from trl_lint.checks.drift._options import Where, flags_of, parsers_of_launch, points_of, takes
 from trl_lint.checks.drift._runnable import having, runnable
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
-from trl_lint.project.parsers import ScriptParser
+from trl_lint.project.parsers import OF_THE_PARSER, ScriptParser
 from trl_lint.project.stack import Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple

@@ -15,7 +15,10 @@ from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting, of_flag
 from trl_lint.project.runs import Run
 from trl_lint.project.servers import size_of
+from trl_lint.python.guards import is_expected_to_fail
 from trl_lint.python.values import argument
+
+_OVERRIDING = ("hf_overrides", "hf_config_path")
 
 
 class HeadsNotDivisible(Rule):
@@ -28,8 +31,8 @@ class HeadsNotDivisible(Rule):
     def check_call(self, site: Site) -> Iterator[Finding]:
         """An engine in a script."""
         call, module = site.call, site.module
-        loaded, size = model_of_engine(call, module, ("hf_overrides",)), argument(call, "tensor_parallel_size")
-        if loaded is None or not isinstance(size, ast.expr):
+        loaded, size = model_of_engine(call, module, _OVERRIDING), argument(call, "tensor_parallel_size")
+        if loaded is None or not isinstance(size, ast.expr) or is_expected_to_fail(module, call):
             return
         number, heads = module.value(size), heads_of(loaded.name)
         if isinstance(number, int) and _is_misfit(heads, number):
@@ -45,7 +48,7 @@ class HeadsNotDivisible(Rule):
     def _check_server(self, run: Run) -> Iterator[Finding]:
         served = served_model(run)
         size = size_of(run, "tensor_parallel_size", "-tp")
-        if served is None or size is None or of_flag(run.launch, "hf_overrides") is not ABSENT:
+        if served is None or size is None or _is_overridden(run):
             return
         heads = heads_of(served.name)
         if _is_misfit(heads, size):
@@ -86,6 +89,13 @@ class HeadsNotDivisible(Rule):
         )
         shown = tuple(one for one in related if one[:3] != place[:3])
         return self.finding(place, message, severity=severity, related=shown)
+
+
+def _is_overridden(run: Run) -> bool:
+    """Whether the command of a server may give the model another config: `--hf-overrides.num_attention_heads 32`."""
+    if any(of_flag(run.launch, name) is not ABSENT for name in _OVERRIDING):
+        return True
+    return any((word.text or "").replace("_", "-").startswith("--hf-overrides.") for word in run.launch.args)
 
 
 def heads_of(name: str) -> int:

@@ -11,7 +11,7 @@ from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding
 from trl_lint.knowledge.models import Model, model_of
 from trl_lint.project.runs import Run
-from trl_lint.project.servers import Server, servers_of
+from trl_lint.project.servers import Server, is_up, servers_of
 
 
 class ServerOfAnotherModel(Rule):
@@ -40,7 +40,8 @@ class ServerOfAnotherModel(Rule):
 
     def _check_models(self, run: Run) -> Iterator[Finding]:
         """The server that the same file starts for a trainer."""
-        known = [(server, served) for server in servers_of(run) if (served := served_model(server.run)) is not None]
+        servers = (server for server in servers_of(run) if is_up(run, server))
+        known = [(server, served) for server in servers if (served := served_model(server.run)) is not None]
         if not known:
             return
         name, place = trained_model(run)

@@ -11,7 +11,7 @@ from trl_lint.finding import Finding, Location
 from trl_lint.missing import ABSENT
 from trl_lint.project.effective import of_flag
 from trl_lint.project.runs import Run
-from trl_lint.project.servers import Server, servers_of
+from trl_lint.project.servers import Server, is_up, servers_of
 
 # The trainer asks for `/init_communicator/`, which only TRL's own server has (trl/extras/vllm_client.py).
 _OWN_SERVER = ">=0.16.0,<1.11.0"
@@ -28,7 +28,8 @@ class VllmModeImplicit(Rule):
             return
         yield from self._implicit(run)
         for server in servers_of(run):
-            yield from self._wrong_server(run, server)
+            if is_up(run, server):
+                yield from self._wrong_server(run, server)
 
     def _implicit(self, run: Run) -> Iterator[Finding]:
         """A server is named or started, but the default of the release runs vLLM inside the trainer."""

@@ -25,6 +25,7 @@ from functools import cached_property
 from trl_lint.finding import Location
 from trl_lint.memos import per_module, per_project
 from trl_lint.project import Project
+from trl_lint.project.config_changes import changes_in
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import attributes, calls, entries
 from trl_lint.project.trainercall.lines import Line, lines_of
@@ -125,7 +126,16 @@ class TrainerCall:
         found: list[Made] = []
         for made in self.given("args"):
             found += [one.beneath(made.under) for one in made.attribute(name)]
+            if self._is_set_unseen(name, made):
+                found.append(self.frame.resolver.unknown(self.call, self.frame))
         return tuple(found)
+
+    def _is_set_unseen(self, name: str, args: Made) -> bool:
+        """Whether the script may set a field in a way that the picture does not follow: `vars(args)[name] = …`."""
+        if any(change.path == name for change in args.changes):
+            return False
+        changes = changes_in(self.module, self.project)
+        return changes.is_open or name in changes.fields
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
