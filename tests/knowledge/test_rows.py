@@ -67,6 +67,7 @@ READERS: dict[str, Callable[[], object]] = {
     "semantics/contradictions.toml": contradictions.every_contradiction,
     "semantics/groups.toml": arithmetic.group_rules,
     "semantics/objects.toml": lambda: trainer_arguments.made_by("peft.LoraConfig"),
+    "semantics/read_fields.toml": trainer_arguments.fields_read,
     "semantics/rewards.toml": rewards.reward_calls,
     "semantics/told_elsewhere.toml": told_elsewhere.owners,
     "semantics/topics.toml": lambda: topics.topic_of(frozenset({"zero3()"})),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import Literal
 
 from trl_lint.diagnose.dating import PACKAGES
 from trl_lint.diagnose.failures import Failure, Frame
+from trl_lint.knowledge.families import families
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
@@ -14,12 +17,6 @@ INSTALLED = regex(r"(?:site|dist)-packages[/\\](?P<package>\w+)")
 _OF_A_MODEL = regex(r"[/\\]transformers_modules[/\\]")
 _CHECKOUT = regex(
     rf"(?:^|[/\\])(?P<package>{'|'.join(PACKAGES)})[/\\](?!examples?\b|recipes?\b|tests?\b|docs\b|benchmark)"
-)
-# Frameworks that people run from a checkout: below these folders it is their code.
-_FRAMEWORK = regex(
-    r"(?:^|[/\\])(?:src[/\\](?P<inside>llamafactory|llmtuner|axolotl|transformers|accelerate|peft)"
-    r"|(?P<package>llamafactory|llmtuner|(?:ms-)?swift(?=[/\\]swift\b)|axolotl(?=[/\\]src\b)|sglang(?=[/\\]python)|megatron"
-    r"|unsloth_compiled_cache))[/\\]"
 )
 _STANDARD = regex(
     r"[/\\](?:lib(?:64)?[/\\]python[\d.]+|Python3\d+[/\\][Ll]ib)[/\\](?!(?:site|dist)-packages)|^<(?!stdin>|ipython|module)"
@@ -85,8 +82,19 @@ def raised_by(failure: Failure) -> Raised:
 def _owner(frame: Frame) -> str:
     if package := package_of_frame(frame):
         return package
-    found = _FRAMEWORK.search(frame.path)
-    return found["inside"] or found["package"] if found else ""
+    found = _framework().search(frame.path)
+    return next(filter(None, found.groups())) if found else ""
+
+
+@cache
+def _framework() -> re.Pattern[str]:
+    """The folders of frameworks that people run from a checkout: below these it is their code."""
+    own = sorted(name for family in families() if family.framework for name in family.modules if "." not in name)
+    inside = "|".join((*own, "llmtuner", "transformers", "accelerate", "peft"))
+    return regex(
+        rf"(?:^|[/\\])(?:src[/\\](?P<inside>{inside})|(?:\w{{1,20}}-)?(?P<twice>{'|'.join(own)})(?=[/\\](?P=twice)\b)"
+        r"|(?P<package>llamafactory|llmtuner|sglang(?=[/\\]python)|megatron|unsloth_compiled_cache))[/\\]"
+    )
 
 
 def _short(frame: Frame) -> str:
