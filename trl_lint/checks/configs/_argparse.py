@@ -100,7 +100,7 @@ def read_arguments(words: Sequence[Word], flags: Mapping[str, Flag]) -> Argument
     named: dict[str, Word] = {}
     faults: list[Fault] = []
     hidden = False
-    names = sorted(flags)
+    names: list[str] = []  # in order, when a word may be the beginning of one
     position = 0
     while position < len(words):
         word = words[position]
@@ -112,6 +112,8 @@ def read_arguments(words: Sequence[Word], flags: Mapping[str, Flag]) -> Argument
             if word.text is None:
                 hidden = True
             continue
+        if name not in flags:
+            names = names or sorted(flags)
         flag = _flag_of(name, flags, names)
         following = list(_values(words, position))
         if flag is None:
@@ -197,6 +199,11 @@ def _value_faults(flag: Flag, taken: Sequence[Word]) -> Iterator[Fault]:
 
 
 _WRONG = object()
+
+
+def is_readable(flag: Flag, text: str) -> bool:
+    """Whether the type of a flag takes a text."""
+    return converted(flag, text) is not _WRONG
 
 
 def converted(flag: Flag, text: str) -> Any:

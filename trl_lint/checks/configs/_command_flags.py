@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from trl_lint.checks._phrases import with_scope
-from trl_lint.checks.configs._argparse import NUMBER, TRUTH, Arguments, Flag, read_arguments
+from trl_lint.checks.configs._argparse import NUMBER, TRUTH, Arguments, Flag, is_readable, read_arguments
 from trl_lint.checks.configs._asserts import Problem, places
 from trl_lint.checks.configs._command_beside import OfRelease
 from trl_lint.checks.configs._command_keys import is_left_alone
@@ -109,7 +109,7 @@ def wrong_types(launch: Launch, rule: Rule, project: Project) -> Iterator[Proble
         if fault.kind != "type" or fault.flags is None:
             continue
         name, text = fault.flag, fault.word.text or ""
-        takes = partial(_takes, found, name, text)
+        takes = partial(_takes, package, found.command, name, text)
         verdict = judge_config(found.choices, package, takes, Level(rule, launch.is_mild, of_code=False))
         if verdict is None or is_left_alone(found.family, project):
             continue
@@ -119,9 +119,10 @@ def wrong_types(launch: Launch, rule: Rule, project: Project) -> Iterator[Proble
         yield Problem(place, with_scope(message, verdict.scope), verdict.severity, verdict.related)
 
 
-def _takes(found: CommandFlags, name: str, text: str, version: str) -> bool:
-    faults = arguments_in(found, version).faults
-    return not any(each.kind == "type" and each.flag == name and each.word.text == text for each in faults)
+@lru_cache(maxsize=4096)
+def _takes(package: str, command: str, name: str, text: str, version: str) -> bool:
+    flag = flags_of(package, command, version).get(name)
+    return flag is None or is_readable(flag, text)
 
 
 def arguments_in(found: CommandFlags, version: str) -> Arguments:
@@ -210,22 +211,35 @@ def _may_be_other(text: str) -> bool:
     return is_other or text.lower() in _NOTHING or text[:1] in ("{", "[")
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def flags_of(package: str, command: str, version: str) -> Mapping[str, Flag]:
-    """The flags of a command in a release by their names, in both spellings."""
+    """The flags of a command in a release by their names, in both spellings: the same object for releases alike."""
     types, choices = types_of(package, command, version), choices_of(package, command, version)
     keys = keys_of(package, command, version)
     own = keys.own if keys is not None else frozenset()
+    return _flags(
+        tuple(
+            (name, text, types.get(name), name in own, tuple(sorted(choices.get(name, ()))))
+            for name, text in defaults_of(package, command, version).items()
+        )
+    )
+
+
+@lru_cache(maxsize=64)
+def _flags(fields: tuple[tuple[str, str | None, str | None, bool, tuple[str, ...]], ...]) -> Mapping[str, Flag]:
+    """Of each field: its name, its default as it is recorded, its type if that is recorded, whether the package
+    declares it itself, and the texts that it takes.
+    """
     found: dict[str, Flag] = {}
-    for name, text in defaults_of(package, command, version).items():
+    for name, text, declared, is_own, choices in fields:
         default = _literal(text)
         of_default = type(default).__name__
-        kind = types.get(name, of_default)
-        if kind == "int" and name not in own:
+        kind = of_default if declared is None else declared
+        if kind == "int" and not is_own:
             kind = NUMBER  # transformers declares `save_steps: float = 500`
         if kind in ("bool", "int") and of_default in _TYPES and of_default != kind:
             kind = ""  # a class that was derived declares it anew
-        flag = _flag(name, default, kind, tuple(sorted(choices.get(name, ()))))
+        flag = _flag(name, default, kind, choices)
         for spelling in dict.fromkeys((f"--{name}", f"--{name.replace('_', '-')}")):
             found[spelling] = flag._replace(name=spelling)
             if default is True:
