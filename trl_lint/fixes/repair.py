@@ -82,10 +82,11 @@ class _Loop:
     def run(self) -> Repair:
         rounds = 0
         while rounds < _MAX_ROUNDS and self._checks < _MAX_CHECKS:
-            batch = compatible(self._candidates())
-            if not batch:
+            candidates = compatible(self._candidates())
+            if not candidates:
                 break
-            rounds += self._attempt(batch)
+            if batch := self._screened(candidates):
+                rounds += self._attempt(batch)
         changed = {path: data for path, data in self.contents.items() if data != self.before[path].data}
         return Repair(self.result, changed, self.before, self.fixed, list(self.refused.values()))
 
@@ -97,12 +98,28 @@ class _Loop:
                 continue
             if self._key(finding) in self.refused:
                 continue
-            reason = self._objection(finding)
+            reason = self._fault(finding)
             if reason is None:
                 found.append(finding)
             else:
-                self.refused[self._key(finding)] = Refusal(finding, reason)
+                self._refuse(finding, reason)
         return found
+
+    def _screened(self, batch: list[Finding]) -> list[Finding]:
+        """Those of a batch whose texts nothing speaks against, and the others refused. Good ones are read together:
+        a file with a hundred fixes is not read a hundred times.
+        """
+        reason = self._text_objection(_edits_of(batch))
+        if reason is None:
+            return batch
+        if len(batch) == 1:
+            self._refuse(batch[0], reason)
+            return []
+        half = len(batch) // 2
+        return self._screened(batch[:half]) + self._screened(batch[half:])
+
+    def _refuse(self, finding: Finding, reason: str) -> None:
+        self.refused[self._key(finding)] = Refusal(finding, reason)
 
     def _key(self, finding: Finding) -> object:
         """What makes a fix the same fix in the next round, when its place may have moved."""
@@ -117,8 +134,8 @@ class _Loop:
             return ""
         return lines.line_text(lines.position(finding.location.start).line).strip()
 
-    def _objection(self, finding: Finding) -> str | None:
-        """What speaks against a single fix before the engine is asked."""
+    def _fault(self, finding: Finding) -> str | None:
+        """What is wrong with the edits of a fix."""
         assert finding.fix is not None
         try:
             texts = {path: self.result.files.get(path).text for path in {edit.path for edit in finding.fix.edits}}
@@ -126,7 +143,7 @@ class _Loop:
             return "a file it changes cannot be read"
         if not is_sound(finding.fix, {path: len(text) for path, text in texts.items()}):
             return "its edits do not fit the file"
-        return self._text_objection(by_path(finding.fix.edits))
+        return None
 
     def _text_objection(self, groups: dict[str, list[Edit]]) -> str | None:
         for path, edits in groups.items():
@@ -144,8 +161,8 @@ class _Loop:
         What is left over comes again in the next round, with places that fit the new texts.
         """
         while True:
-            groups = by_path(edit for finding in batch if finding.fix for edit in finding.fix.edits)
-            reason = self._text_objection(groups) if len(batch) > 1 else None
+            groups = _edits_of(batch)
+            reason = self._text_objection(groups)
             if reason is None:
                 contents = dict(self.contents)
                 for path, edits in groups.items():
@@ -157,7 +174,7 @@ class _Loop:
                     self._accept(batch, groups, contents, after)
                     return True
             if len(batch) == 1:
-                self.refused[self._key(batch[0])] = Refusal(batch[0], reason)
+                self._refuse(batch[0], reason)
                 return False
             if self._checks >= _MAX_CHECKS:
                 return False
@@ -194,6 +211,10 @@ class _Loop:
         if cut:
             return f"the repaired project could not be checked to the end: {min(cut)}"
         return None
+
+
+def _edits_of(batch: Sequence[Finding]) -> dict[str, list[Edit]]:
+    return by_path(edit for finding in batch if finding.fix for edit in finding.fix.edits)
 
 
 def _cut_short(result: Result) -> set[str]:
