@@ -14,10 +14,8 @@ _LINE_END = regex(r"\r\n|\r|\n")
 def by_path(edits: Iterable[Edit]) -> dict[str, list[Edit]]:
     """Edits of each file in the order of their places, each once. Insertions at one place keep their order."""
     found: dict[str, list[Edit]] = {}
-    for edit in edits:
-        edits_of_file = found.setdefault(edit.path, [])
-        if edit not in edits_of_file:
-            edits_of_file.append(edit)
+    for edit in dict.fromkeys(edits):
+        found.setdefault(edit.path, []).append(edit)
     return {path: sorted(group, key=lambda edit: (edit.start, edit.end)) for path, group in found.items()}
 
 

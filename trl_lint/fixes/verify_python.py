@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -99,18 +100,21 @@ class Code(Places):
 
 
 class _Comparison:
-    """Two codes and the edits between them."""
+    """Two codes and the edits between them, which are sorted and do not overlap."""
 
     def __init__(self, old: Code, new: Code, edits: Sequence[Edit]) -> None:
         self.old = old
         self.new = new
         self.edits = edits
+        self._starts = [edit.start for edit in edits]
+        self._ends = [edit.end for edit in edits]
 
     def is_touched(self, node: ast.AST) -> bool:
         if not hasattr(node, "lineno"):
             return any(self.is_touched(child) for child in ast.iter_child_nodes(node))
         start, end = self.old.span(node)
-        return any(_reaches(edit, start, end) for edit in self.edits)
+        first, last = bisect_left(self._ends, start), bisect_right(self._starts, end)
+        return any(_reaches(edit, start, end) for edit in self.edits[first:last])
 
     def old_text(self, statement: ast.AST) -> str:
         return _text_of(statement, self.old)
