@@ -104,7 +104,7 @@ def data_sets_of_llamafactory(count: int) -> Files:
     }
 
 
-@law(160, "--no-cache", "-j1", "--quiet", "--diff", "--unsafe-fixes", ".")
+@law(80, "--no-cache", "-j1", "--quiet", "--diff", "--unsafe-fixes", ".")
 def renamed_keys_of_recipes(count: int) -> Files:
     commands = lines(count, lambda i: f"accelerate launch train.py --config r{i}.yaml")
     script = """from trl import ModelConfig, ScriptArguments, SFTConfig, SFTTrainer, TrlParser
