@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from trl_lint import tracked
-from trl_lint.memos import per_project
+from trl_lint.memos import per_project, read_per_project
 from trl_lint.project import Project
 from trl_lint.project.stack import Choice
 from trl_lint.python.definitions import defines, takes
@@ -60,12 +60,16 @@ def _copies(package: str, path: str, project: Project) -> list[str]:
     while folder != root and folder.startswith(root.rstrip(os.sep) + os.sep):
         folder = os.path.dirname(folder)
         places.append(folder)
-    with suppress(OSError):
-        places += [
-            entry.path for entry in tracked.entries(root) if tracked.leads_to_folder(entry) and entry.name != package
-        ]
+    places += [place for place in _top_folders(project) if os.path.basename(place) != package]
     found = dict.fromkeys(os.path.join(place, package) for place in places)
     return [folder for folder in found if tracked.is_file(os.path.join(folder, "__init__.py"))]
+
+
+@read_per_project
+def _top_folders(project: Project) -> list[str]:
+    with suppress(OSError):
+        return [entry.path for entry in tracked.entries(project.root) if tracked.leads_to_folder(entry)]
+    return []
 
 
 @per_project

@@ -54,7 +54,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.drift.default_changed': (2686913405, ('trl_lint.regexes',), {'code': 'TRL304', 'imports': ('trl', 'transformers'), 'holding': ('script_fields',), 'launches': True}),
     'trl_lint.checks.drift.deprecated_in_release': (1681200143, ('trl_lint.project.stack',), {'code': 'TRL303', 'imports': ('trl', 'transformers', 'accelerate', 'peft', 'deepspeed', 'vllm', 'openrlhf', 'verl'), 'documents': ('other',), 'holding': ('script_fields',), 'launches': True}),
     'trl_lint.checks.drift.model_dtype_not_read': (3086904805, (), {'code': 'TRL307', 'needles': (b'model_init_kwargs', b' dtype=', b'(dtype=', b'\tdtype=', b',dtype=', b' dtype ='), 'imports': ('trl', 'transformers'), 'documents': ('other',), 'holding': ('script_fields',)}),
-    'trl_lint.checks.drift.name_not_in_release': (1190122298, ('trl_lint.project.stack',), {'code': 'TRL302', 'imports': ('trl', 'transformers', 'accelerate', 'peft', 'deepspeed', 'vllm', 'openrlhf', 'verl')}),
+    'trl_lint.checks.drift.name_not_in_release': (231373061, ('trl_lint.project.stack',), {'code': 'TRL302', 'imports': ('trl', 'transformers', 'accelerate', 'peft', 'deepspeed', 'vllm', 'openrlhf', 'verl')}),
     'trl_lint.checks.drift.outdated_override': (564739987, (), {'code': 'TRL305', 'imports': ('trl', 'transformers')}),
     'trl_lint.checks.drift.unpickled_checkpoint': (193915380, (), {'code': 'TRL306', 'triggers': ('torch.load',), 'skips_tests': True}),
     'trl_lint.checks.drift.unsloth_imported_late': (3614503344, (), {'code': 'TRL309', 'needles': (b'trl', b'transformers', b'peft'), 'words': (b'unsloth',), 'skips_tests': True, 'imports': ('unsloth',)}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
 from trl_lint.finding import Edit, Finding, Fix
@@ -59,12 +59,26 @@ def compatible(findings: Iterable[Finding]) -> list[Finding]:
             continue
         chosen.append(finding)
         for path, edits in groups.items():
-            taken.setdefault(path, []).extend(edits)
+            others = taken.setdefault(path, [])
+            for edit in edits:
+                at = bisect_left(others, _place(edit), key=_place)
+                if others[at : at + 1] != [edit]:
+                    others.insert(at, edit)
     return chosen
 
 
-def _collides(edit: Edit, others: Iterable[Edit]) -> bool:
-    return any(edit != other and edit.start <= other.end and other.start <= edit.end for other in others)
+def _collides(edit: Edit, others: Sequence[Edit]) -> bool:
+    """Whether an edit touches one of others, which are sorted, all different, and do not touch each other."""
+    at = max(0, bisect_left(others, (edit.start, 0), key=_place) - 1)  # the one before may reach up to here
+    while at < len(others) and others[at].start <= edit.end:
+        if edit != others[at] and edit.start <= others[at].end:
+            return True
+        at += 1
+    return False
+
+
+def _place(edit: Edit) -> tuple[int, int]:
+    return edit.start, edit.end
 
 
 class Moves:

@@ -197,6 +197,13 @@ def homes(package: str, name: str, version: str) -> list[str]:
     return sorted(public, key=lambda module: (module.count("."), module))
 
 
+@lru_cache(maxsize=1024)
+def releases_with(dotted: str) -> tuple[str, ...]:
+    """The releases of a package that have a name, oldest first."""
+    package = dotted.partition(".")[0]
+    return tuple(version for version in releases(package) if resolve(dotted, {package: version}))
+
+
 def names_in(module: str, version: str) -> list[str]:
     """The recorded names that a module of a release has."""
     table = block(module.partition(".")[0], f"module {module}")

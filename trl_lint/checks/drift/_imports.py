@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.api import deprecation, name_timeline, resolve
-from trl_lint.knowledge.histories import releases
-from trl_lint.knowledge.presence import homes
+from trl_lint.knowledge.presence import homes, releases_with
 from trl_lint.knowledge.renames import home_of
 from trl_lint.missing import ABSENT
 from trl_lint.project.stack import Choice
@@ -72,9 +71,8 @@ def target_of(home: str, name: str, chosen: Choice) -> str:
 
 def announced_home(home: str, name: str) -> str:
     """The module that the last release with a name announced for it."""
-    package = home.partition(".")[0]
     kept = [change.value for change in name_timeline(home, name) if change.value is not None]
-    had = [version for version in releases(package) if resolve(f"{home}.{name}", {package: version})]
+    had = releases_with(f"{home}.{name}")
     announced = deprecation(kept[-1], had[-1]) if kept and had else ""
     module, _, new = announced.partition(":")
     return module if new == name else ""
@@ -83,8 +81,8 @@ def announced_home(home: str, name: str) -> str:
 def shared_homes(home: str, name: str, version: str) -> list[str]:
     """The modules of a release that had the same object as `home` in the last release in which `home` had it."""
     package = home.partition(".")[0]
-    found = ((v, resolve(f"{home}.{name}", {package: v})) for v in reversed(releases(package)))
-    last, symbol = next(((v, symbol) for v, symbol in found if symbol), ("", ""))
+    last = next(reversed(releases_with(f"{home}.{name}")), "")
+    symbol = resolve(f"{home}.{name}", {package: last})
     # A module is no proof: another one of that name is another module.
     if not last or str(symbol).endswith(":"):
         return []

@@ -8,7 +8,7 @@ from contextlib import suppress
 from trl_lint.checks.drift._classes import root_of
 from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.api import deprecation, is_alias_of, name_timeline, resolve
-from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.presence import releases_with
 from trl_lint.knowledge.remedies import renamed_name
 from trl_lint.memos import per_project, read_per_project
 from trl_lint.project import Project
@@ -31,7 +31,7 @@ class Renamed(NamedTuple):
 def renamed(home: str, name: str, chosen: Choice) -> Renamed | None:
     """The new name that a release announced, or that a remedy knows, if every allowed release has it in this module."""
     package = home.partition(".")[0]
-    last = next((v for v in reversed(releases(package)) if resolve(f"{home}.{name}", {package: v})), "")
+    last = next(reversed(releases_with(f"{home}.{name}")), "")
     kept = next((change.value for change in reversed(name_timeline(home, name)) if change.value is not None), "")
     announced = deprecation(kept, last).replace(":", ".") if kept and last else ""
     new = announced.removeprefix(f"{home}.") or renamed_name(home, name, {package: chosen.newest})

@@ -13,8 +13,8 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Verdict, judge
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.api import deprecation, name_timeline, resolve
-from trl_lint.knowledge.histories import positions, releases
-from trl_lint.knowledge.presence import homes, names_in, points_of_name
+from trl_lint.knowledge.histories import positions
+from trl_lint.knowledge.presence import homes, names_in, points_of_name, releases_with
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.stack import PACKAGES, Choices, choices_at
@@ -188,7 +188,7 @@ def word(gone: tuple[str, str], use: Use, verdict: Verdict, target: str) -> str:
     """Say since when something is missing, and where it is now: in `target`, if the same object is known to be."""
     home, name = gone
     package = home.partition(".")[0]
-    had = [str(v) for v in releases(package) if resolve(f"{home}.{name}", {package: v})]
+    had = releases_with(f"{home}.{name}")
     is_module = any(resolve(f"{home}.{name}", {package: v}) == f"{home}.{name}:" for v in had)
     if verdict.only_old:
         came = next_release(package, verdict.version)
@@ -232,23 +232,22 @@ def _remedy(gone: tuple[str, str], use: Use, version: str, target: str) -> str:
         return f"it is in `{moved[0]}` now"
     if successor := announced_successor(home, name, version):
         return successor
-    was_there = any(resolve(f"{home}.{name}", {package: v}) for v in releases(package))
-    return "" if was_there else did_you_mean(name, names_in(home, version))
+    return "" if releases_with(f"{home}.{name}") else did_you_mean(name, names_in(home, version))
 
 
 def announced_successor(home: str, name: str, version: str) -> str:
     """A clause about where a class or function said that it would go, and whether that is still there."""
     package = home.partition(".")[0]
     kept = [change.value for change in name_timeline(home, name) if change.value is not None]
-    had = [v for v in releases(package) if resolve(f"{home}.{name}", {package: v})]
+    had = releases_with(f"{home}.{name}")
     announced = deprecation(kept[-1], had[-1]).replace(":", ".") if kept and had else ""
     if announced in ("", "?"):
         return ""
     dotted = announced if "." in announced else f"{home}.{announced}"
     if resolve(dotted, {package: version}):
         return f"use `{announced}`"
-    between = [v for v in releases(package) if resolve(dotted, {package: v})]
-    if not between or dotted.partition(".")[0] != package:
+    between = releases_with(dotted) if dotted.partition(".")[0] == package else ()
+    if not between:
         return ""
     moved = dotted.rpartition(".")[0] if dotted.rpartition(".")[2] == name else dotted
     if positions(package)[between[-1]] > positions(package)[version]:
