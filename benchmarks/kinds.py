@@ -244,7 +244,7 @@ _LOG = """\
 Successfully installed trl-0.15.2 vllm-0.3.0
   0%|          | 1/500 [00:01<08:19,  1.01s/it]\r  0%|          | 2/500 [00:02<08:18,  1.01s/it]
 [rank1]: Traceback (most recent call last):
-[rank1]:   File "/work/train.py", line 31, in <module>
+[rank1]:   File "/app/train.py", line 31, in <module>
 [rank1]:     trainer = GRPOTrainer(model=args.model, tokenizer=None)
 [rank1]: TypeError: GRPOTrainer.__init__() got an unexpected keyword argument 'tokenizer'
 {'loss': 0.1, 'grad_norm': nan, 'learning_rate': 1e-06, 'epoch': 0.1}

@@ -14,7 +14,7 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.knowledge.families import Index, arguments_of_kind
 from trl_lint.memos import per_project
-from trl_lint.project import Project
+from trl_lint.project import Project, is_larger
 from trl_lint.project.documents import Document
 from trl_lint.project.effective import Setting, of_document
 from trl_lint.project.links import linked_files
@@ -92,8 +92,7 @@ def _is_written(name: str, project: Project) -> bool:
 def _names_in(path: str, project: Project) -> frozenset[str] | None:
     """The entries of a JSON file; None where it cannot be read, or is no table."""
     try:
-        data = project.files.read(path)
-        found = json.loads(data) if len(data) <= _LARGEST else None
+        found = None if is_larger(path, _LARGEST) else json.loads(project.files.read(path))
     except (OSError, ValueError, RecursionError):
         return None
     return frozenset(found) if isinstance(found, dict) else None
