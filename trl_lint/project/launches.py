@@ -1,7 +1,7 @@
 """Launches: the commands that start training or serving, wherever a project writes them down.
 
-Scripts, SLURM files, Makefiles, Dockerfiles, workflows and notebooks say what is run; Markdown, module docstrings and
-leading comments say what people are told to run, and are marked as documentation.
+Scripts, SLURM files, Makefiles, Dockerfiles, compose files, workflows and notebooks say what is run; Markdown, module
+docstrings and leading comments say what people are told to run, and are marked as documentation.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ def holds_launches(path: str) -> bool:
     if name.endswith((*_SHELL_SUFFIXES, ".py", ".md", ".markdown", ".ipynb", ".mk")) or "." not in name:
         return True
     if name.endswith((".yml", ".yaml")):
+        from trl_lint.sources.compose import is_compose
         from trl_lint.sources.workflow import is_workflow
 
-        return is_workflow(path)
+        return is_workflow(path) or is_compose(path)
     return _DOCKERFILE.match(name) is not None
 
 
@@ -136,10 +137,11 @@ def _whole_file(file: SourceFile, name: str) -> Iterator[tuple[Source, list[Comm
         source = Source(file, "dockerfile")
         yield source, run_commands(source), False
     elif name.endswith((".yml", ".yaml")):
+        from trl_lint.sources.compose import is_compose, service_commands
         from trl_lint.sources.workflow import step_commands
 
         source = Source(file, "yaml")
-        yield source, step_commands(source), False
+        yield source, (service_commands if is_compose(file.path) else step_commands)(source), False
     elif name.endswith(_SHELL_SUFFIXES) or _SHEBANG.match(file.data):
         from trl_lint.sources.shell import commands
 

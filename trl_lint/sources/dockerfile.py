@@ -250,10 +250,10 @@ def _exec_form(body: Pieces, first: int, state: State, text: str) -> list[Comman
         return []
     command = Command(tuple(words), state.view(), state.directory, words[0].start, words[-1].end)
     command.exec_form = True
-    return [command, *_shell_of(command, state, text)]
+    return [command, *shell_of(command, state, text)]
 
 
-def _shell_of(command: Command, state: State, text: str) -> list[Command]:
+def shell_of(command: Command, state: State, text: str) -> list[Command]:
     """The commands of `["bash", "-c", "…"]`."""
     words = command.words
     if (

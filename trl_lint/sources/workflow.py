@@ -37,7 +37,7 @@ def jobs(source: Source) -> list[tuple[str, list[Command]]]:
         for job, run, settings in _steps(root):
             state = _state(settings, source.text)
             if state is not None:
-                script = _without_expressions(_script(source.text, run))
+                script = without(_EXPRESSION, script_of(source.text, run))
                 found.setdefault(job, []).extend(read_commands(script.text, script, state, original=source.text))
     return list(found.items())
 
@@ -82,7 +82,7 @@ def _set(state: State, key: Scalar, value: Node, text: str) -> None:
     state.set(key.value, Word(given if known else None, text[value.start : value.end], value.start, value.end), True)
 
 
-def _script(text: str, scalar: Scalar) -> Pieces:
+def script_of(text: str, scalar: Scalar) -> Pieces:
     """The value of a scalar with the places of its characters; where they cannot be told, all of it is one place."""
     value = str(scalar.value)
     pieces = Pieces()
@@ -127,14 +127,12 @@ def _copy_block(text: str, scalar: Scalar, value: str, pieces: Pieces) -> None:
             pieces.put("" if next_is_blank else " " if folded else "\n", content_end, end)
 
 
-def _without_expressions(script: Pieces) -> Pieces:
-    """`${{ … }}` is filled in before the shell starts: a value nobody knows."""
+def without(found: re.Pattern[str], script: Pieces) -> Pieces:
+    """A script in which everything that is filled in before the shell starts is a value nobody knows."""
     text = script.text
-    if "${{" not in text:
-        return script
     result = Pieces(script)
     position = 0
-    for match in _EXPRESSION.finditer(text):
+    for match in found.finditer(text):
         result.copy(text, position, match.start())
         result.put(HOLE, match.start(), match.end())
         position = match.end()

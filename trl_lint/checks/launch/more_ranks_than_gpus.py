@@ -138,7 +138,8 @@ def _room_of(run: Run) -> Room | None:
     if ids:
         place = launch.location if word is None else launch.source.location(word.start, word.end)
         gpus = f"1 GPU ({ids[0]}) is" if len(ids) == 1 else f"{len(ids)} GPUs ({shown_ids(ids)}) are"
-        return Room(len(ids), f"{gpus} visible", place)
+        is_composed = [each.text for each in launch.command.outer[1:2]] == ["compose"]
+        return Room(len(ids), f"{gpus} visible", place, is_composed)  # another compose file may be laid over one
     from trl_lint.checks.launch._visible import of_job
 
     job = of_job(launch)
