@@ -191,7 +191,8 @@ class Arguments(NamedTuple):
     flags that let every key pass. `more`: keys that the command itself takes. `sets`: keys that it may set itself.
     `fills`: whether what it refuses is said of fields with their defaults, not of what is given. `unless_on`: switches
     with which others than the command give settings. `unless_set`: variables that decide, beside the number of
-    processes, how many GPUs one of them has.
+    processes, how many GPUs one of them has. `config_first`, `config_flag`: the releases in which a config file as the
+    first word, or behind `--config`, stands for flags; `config_sets`: its block of variables.
     """
 
     package: str
@@ -206,6 +207,9 @@ class Arguments(NamedTuple):
     fills: bool = False
     unless_on: tuple[str, ...] = ()
     unless_set: tuple[str, ...] = ()
+    config_first: str = ""
+    config_flag: str = ""
+    config_sets: str = ""
 
     def keys_for(self, subcommand: str) -> str:
         """Under which name the keys of a subcommand are recorded."""

@@ -149,12 +149,20 @@ def is_release(choices: Choices, package: str) -> bool:
     return chosen.package.is_own and len(chosen.releases) == 1 and chosen.complete and not chosen.between
 
 
-def places(keys: Sequence[str], words: Mapping[str, Word], launch: Launch) -> tuple[Location, tuple[Location, ...]]:
-    """Where a finding about several settings stands: at the last one that the command gives, the others beside it."""
+def places(
+    keys: Sequence[str],
+    words: Mapping[str, Word],
+    launch: Launch,
+    place: Callable[[Word], Location] | None = None,
+) -> tuple[Location, tuple[Location, ...]]:
+    """Where a finding about several settings stands: at the last one that the command gives, the others beside it.
+
+    `place` says where a word stands, of which not all need be those of the command.
+    """
     given = sorted({words[key] for key in keys if key in words}, key=lambda word: word.start)
     if not given:
         return program_place(launch), ()
-    locations = [launch.source.location(word.start, word.end) for word in given]
+    locations = [place(word) if place is not None else launch.source.location(word.start, word.end) for word in given]
     return locations[-1], tuple(location._replace(message="together with this") for location in locations[:-1])
 
 

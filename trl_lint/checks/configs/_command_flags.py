@@ -14,6 +14,7 @@ from trl_lint.checks.configs._argparse import NUMBER, TRUTH, Arguments, Flag, is
 from trl_lint.checks.configs._asserts import Problem, places
 from trl_lint.checks.configs._command_beside import OfRelease
 from trl_lint.checks.configs._command_keys import is_left_alone
+from trl_lint.checks.configs._command_words import Given, words_of
 from trl_lint.checks.configs._program_refusals import Reading, Settings, broken
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_config
@@ -32,7 +33,6 @@ from trl_lint.project.launches import Launch
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import literal_of
 from trl_lint.records import NamedTuple
-from trl_lint.sources.placeholders import is_marked
 from trl_lint.sources.shell import Word
 from trl_lint.words import read_count
 
@@ -50,25 +50,29 @@ class CommandFlags(NamedTuple):
     family: Family
     command: str
     choices: Choices
-    words: tuple[Word, ...]
+    given: Given
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        return self.given.words
 
 
 @per_project
 def read_command(launch: Launch, project: Project) -> CommandFlags | None:
-    """The flags of a command; None where it has none, or a file gives some of its settings."""
+    """The flags of a command; None where it has none, or a file gives settings that are not known."""
     if launch.program is None or launch.subcommand is None or launch.command.errors:
         return None
     family = arguments_of(project.run_of(launch).framework)
     if family is None or family.surplus == "ignored":
         return None
-    words = tuple(word._replace(text=None) if is_marked(word.text or "") else word for word in launch.args)
-    first = words[0].text if words else None
-    if first is None or not first.startswith("--"):
+    given = words_of(launch, project)
+    first = given.words[0].text if given is not None and given.words else None
+    if given is None or first is None or not first.startswith("--"):
         return None
     choices = project.environment(launch.source.path).choices
     if family.package not in choices or choices[family.package].package.is_own:
         return None  # a working tree may be ahead of the version it states
-    return CommandFlags(launch, family, family.keys_for(launch.subcommand), choices, words)
+    return CommandFlags(launch, family, family.keys_for(launch.subcommand), choices, given)
 
 
 def refused_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Problem]:
@@ -79,7 +83,7 @@ def refused_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Prob
     package, newest = found.family.package, found.choices[found.family.package].newest
     flags = flags_of(package, found.command, newest)
     given = frozenset(name for name, value in values_in(found, newest).items() if value is not NOT_KNOWN)
-    given |= seen_by_process(launch, found.family).shown.keys()
+    given |= _seen(found).shown.keys()
     words = {flags[name].dest: word for name, word in arguments_in(found, newest).words.items()}
     level = Level("error", launch.is_mild, of_code=False)
     of_release = partial(settings_in, found)
@@ -92,7 +96,7 @@ def refused_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Prob
             return
         if given.isdisjoint(one.keys):
             continue  # nothing that the command says: an excerpt leaves out what everybody knows to add
-        location, beside = places(one.keys, words, launch)
+        location, beside = places(one.keys, words, launch, found.given.place)
         severity = one.verdict.severity
         if _PROCESSES in one.keys:
             severity = milder(severity)  # it may be set by whoever starts the script
@@ -115,7 +119,7 @@ def wrong_types(launch: Launch, rule: Rule, project: Project) -> Iterator[Proble
             continue
         kind = _TAKES[fault.flags.type]
         message = f"{found.family.shown} stops at start: `{name}` cannot be `{text}`: it takes {kind}"
-        place = launch.source.location(fault.word.start, fault.word.end)
+        place = found.given.place(fault.word)
         yield Problem(place, with_scope(message, verdict.scope), verdict.severity, verdict.related)
 
 
@@ -159,7 +163,7 @@ def settings_in(found: CommandFlags, version: str) -> Settings | None:
         return None
     if any(whole.get(name, False) is not False for name in found.family.unless_on):
         return None
-    facts = seen_by_process(found.launch, found.family)
+    facts = _seen(found)
     whole.update(facts.shown)
     beside = OfRelease(whole, package, found.command, version, "", {"device_map": facts.device_map})
     return Settings(whole, (Reading(found.command, whole),), absent=absent, beside=beside)
@@ -172,6 +176,11 @@ class Seen(NamedTuple):
 
     device_map: object
     shown: dict[str, str]
+
+
+def _seen(found: CommandFlags) -> Seen:
+    """As `seen_by_process`; a config file may set the number of processes."""
+    return Seen(NOT_KNOWN, {}) if found.given.sets else seen_by_process(found.launch, found.family)
 
 
 def seen_by_process(launch: Launch, family: Family) -> Seen:

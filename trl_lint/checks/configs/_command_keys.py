@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from trl_lint.checks._phrases import with_scope
+from trl_lint.checks.configs._command_words import Given, words_of
 from trl_lint.checks.configs._problems import entries
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge_config
@@ -94,7 +95,7 @@ def foreign_documents(launch: Launch, rule: Rule, project: Project) -> Iterator[
         return
     document, link = run.recipe, run.link("recipe")
     command = arguments.keys_for(launch.subcommand)
-    if document is None or link is None:
+    if document is None or link is None or arguments.config_first:
         return
     if arguments_of_kind(document.kind) is arguments and command == document.definition.command:
         return  # that is said where the document is checked
@@ -125,24 +126,28 @@ def foreign_documents(launch: Launch, rule: Rule, project: Project) -> Iterator[
 
 
 def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Finding]:
-    """The flags of a command that none of its argument classes has."""
+    """The flags of a command, or of the config file that stands for some, that none of its argument classes has."""
     if launch.program is None or launch.subcommand is None or launch.command.errors:
         return
     arguments = arguments_of(project.run_of(launch).framework)
     if arguments is None or arguments.surplus == "ignored":
         return
-    flags = [(word, name) for word in launch.args if (name := flag_name(word)) and name not in arguments.more]
+    given = words_of(launch, project) or Given(launch.args, launch)
+    flags = [(word, name) for word in given.words if (name := flag_name(word)) and name not in arguments.more]
     if not flags:
         return
     asked = _Asked(arguments, arguments.keys_for(launch.subcommand), launch.subcommand)
     choices = project.environment(launch.source.path).choices
+    level = Level(_level(arguments), launch.is_mild, of_code=False)
     for word, name in flags:
-        level = Level(_level(arguments), launch.is_mild, of_code=False)
         verdict = judge_config(choices, arguments.package, asked.is_fine(name, is_flag=True), level)
-        if verdict is not None and not is_left_alone(arguments, project):
-            place = launch.source.location(word.start, min(word.end, word.start + len(f"--{name}")))
-            message = _word(name, asked, verdict, "flag `--")
-            yield rule.finding(place, message, severity=verdict.severity, related=verdict.related)
+        if verdict is None or is_left_alone(arguments, project):
+            continue
+        is_key = word in given.of_file
+        message = _word(name, asked, verdict, "key `" if is_key else "flag `--")
+        command = (launch.location._replace(message="the command that reads it"),) if is_key else ()
+        place = given.place(word, word.start + len(f"--{name}"))
+        yield rule.finding(place, message, severity=verdict.severity, related=(*command, *verdict.related))
 
 
 def _judged(document: Document, asked: _Asked, choices: Choices, level: Level) -> list[tuple[Entry, Verdict]]:

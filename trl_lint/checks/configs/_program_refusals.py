@@ -238,7 +238,8 @@ def _worded(who: str, refused: Refused, given: frozenset[str], settings: Setting
         quoted = f'{kind}: "{filled_in(text, refused.world).rstrip(".")}"'
     else:
         quoted = f"{kind} where `{_own(refused.condition.condition)}`"
-    return f"{who} refuses this: {', '.join(told)} ({quoted}; {verdict.scope})"
+    colon = ": " if told else ""  # a refusal of the type of a block names it in what is quoted
+    return f"{who} refuses this{colon}{', '.join(told)} ({quoted}; {verdict.scope})"
 
 
 def _has_a_say(refused: Refused, key: str) -> bool:

@@ -1,0 +1,116 @@
+"""The words of a command, of which a config file may stand for some: `COMMAND sft sft.yaml`, `--config sft.yaml`.
+
+cli/main.py of ms-swift makes flags of such a file before anything else reads them: `prepare_config_args` (3.10.0 to
+4.0.4) puts those behind the others, `parse_yaml_args` (since 4.1.0) before them, and sets the variables of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.finding import Location
+from trl_lint.knowledge.families import Arguments, arguments_of
+from trl_lint.knowledge.ranges import holds
+from trl_lint.memos import per_project
+from trl_lint.missing import UNKNOWN
+from trl_lint.project import Project
+from trl_lint.project.documents import MAX_BYTES
+from trl_lint.project.launches import Launch
+from trl_lint.records import NamedTuple
+from trl_lint.sources import Source, SourceError
+from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, value_of
+from trl_lint.sources.placeholders import is_marked
+from trl_lint.sources.shell import Word
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+_FLAG = "--config"
+
+
+class Given(NamedTuple):
+    """All words of a command. `of_file` are those that stand in `file`; `sets`: it sets variables of the process."""
+
+    words: tuple[Word, ...]
+    launch: Launch
+    file: Source | None = None
+    of_file: frozenset[Word] = frozenset()
+    sets: bool = False
+
+    def place(self, word: Word, end: int | None = None) -> Location:
+        """Where a word stands, or the part of it before `end`."""
+        source = self.file if self.file is not None and word in self.of_file else self.launch.source
+        return source.location(word.start, word.end if end is None else min(word.end, end))
+
+
+@per_project
+def words_of(launch: Launch, project: Project) -> Given | None:
+    """The words behind a subcommand, with those of its config file; None where it is not known what that gives."""
+    args = tuple(word._replace(text=None) if is_marked(word.text or "") else word for word in launch.args)
+    family = arguments_of(project.run_of(launch).framework)
+    if family is None or not family.config_first:
+        return Given(args, launch)
+    if args and (args[0].text or "").endswith(_SUFFIXES):
+        name, before, after, where = args[0], (), args[1:], family.config_first
+        return _with_file(name, before, after, where, launch, family, project)
+    at = next((index for index, word in enumerate(args) if (word.text or "").partition("=")[0] == _FLAG), None)
+    if at is None:
+        return Given(args, launch)
+    if args[at].text != _FLAG or at + 1 == len(args):
+        return None
+    return _with_file(args[at + 1], (*args[:at], *args[at + 2 :]), (), family.config_flag, launch, family, project)
+
+
+def _with_file(
+    name: Word,
+    before: tuple[Word, ...],
+    after: tuple[Word, ...],
+    where: str,
+    launch: Launch,
+    family: Arguments,
+    project: Project,
+) -> Given | None:
+    chosen = project.environment(launch.source.path).choices.get(family.package)
+    if chosen is None or not all(holds(where, version) for version in chosen.releases):
+        return None  # other releases do not read it
+    path = launch.file_named(name.text) if name.text else None
+    read = _read(path, project) if path is not None else None
+    if read is None:
+        return None
+    source, root = read
+    words = tuple(_flags(root, source, family.config_sets))
+    sets = bool(family.config_sets) and root.get(family.config_sets) is not None
+    return Given((*before, *words, *after), launch, source, frozenset(words), sets)
+
+
+@per_project
+def _read(path: str, project: Project) -> tuple[Source, Mapping] | None:
+    """A config file, if it is one block of keys and values."""
+    from trl_lint.sources.trees import read_trees
+
+    try:
+        file = project.files.get(path)
+        if len(file.data) > MAX_BYTES:
+            return None
+        source = Source(file, "json" if path.endswith(".json") else "yaml")
+        roots = read_trees(source)
+    except (OSError, SourceError):
+        return None
+    root = roots[0] if len(roots) == 1 else None
+    return (source, root) if isinstance(root, Mapping) else None
+
+
+def _flags(root: Mapping, source: Source, left_out: str) -> Iterator[Word]:
+    text = source.text
+    for entry in root.entries:
+        if not isinstance(entry.key.value, str) or entry.key.value == left_out:
+            continue
+        yield Word(f"--{entry.key.value}", text[entry.key.start : entry.key.end], entry.key.start, entry.key.end)
+        for value in entry.value.items if isinstance(entry.value, Sequence) else (entry.value,):
+            yield Word(_text_of(value), text[value.start : value.end], value.start, value.end)
+
+
+def _text_of(node: Node) -> str | None:
+    """A value as a word; not known where it is filled in, and for what no flag is written like."""
+    value = value_of(node) if isinstance(node, Scalar) else UNKNOWN
+    if isinstance(value, (bool, int, float)):
+        return str(value)
+    return value if isinstance(value, str) and "${" not in value and not is_marked(value) else None
