@@ -86,7 +86,6 @@ MINE = (OWN, "main", "trainer.train()")
         ("RuntimeError: The expanded size of the tensor (5) must match the existing size (6)", (LIBRARY,), "LOG767"),
         ("torch._dynamo.exc.Unsupported: call_method on a thing", (MINE, LIBRARY), "LOG768"),
         ("requests.exceptions.ConnectionError: Max retries exceeded with url: /v1", (), "LOG916"),
-        ("requests.exceptions.HTTPError: 416 Client Error for url: https://huggingface.co/x", (), "LOG905"),
         ("subprocess.CalledProcessError: Command 'make' returned non-zero exit status 2.", (), "LOG917"),
         ("ValueError: Your rows must contain a 'prompt' column", (MINE, CHECK), "LOG706"),
     ],

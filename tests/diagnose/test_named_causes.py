@@ -49,7 +49,7 @@ def test_memory_of_an_accelerator_is_not_the_host_s(message: str):
         ("    Reason:       OOMKilled", "LOG606", PROVED),
         ("Memory cgroup out of memory: Killed process 12 (python)", "LOG606", PROVED),
         ("[1.2] Out of memory: Killed process 41 (python) total-vm:8kB", "LOG606", PROVED),
-        ("Killed", "LOG606", "possible"),
+        ("Killed", "LOG606", "likely"),
         ("(raylet) A worker died or was killed. There are some potential root causes. (1) The process is killed by "
          "SIGKILL by OOM killer due to high memory usage. (2) ray stop --force is called.", "LOG606", "possible"),
         ("ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.", "LOG618", PROVED),

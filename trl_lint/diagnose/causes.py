@@ -13,7 +13,7 @@ from itertools import islice
 
 from trl_lint.diagnose import dating
 from trl_lint.diagnose.answers import Diagnosed, Diagnosis, Evidence, NotTheCause, capital, sentence
-from trl_lint.diagnose.drift import RULES, drift_of
+from trl_lint.diagnose.drift import RULES, Drift, drift_of
 from trl_lint.diagnose.failures import Failure, Note, Part
 from trl_lint.diagnose.first import complaints, first_failure, why_it_follows
 from trl_lint.diagnose.judging import NO_TRACEBACK, Context, Match, match
@@ -45,8 +45,8 @@ def diagnose(log: Log, path: str, project: str | None = None, targets: Mapping[s
         for complaint in islice(complaints(log), _COMPLAINTS):
             said = _Diagnoser(log, path, complaint, named, project, dict(targets or {})).run()
             if said.causes:  # the line of a program is no proof that the program ended at it
-                weaker = (one._replace(likelihood="possible", is_proved=False) for one in said.causes)
-                return said._replace(causes=tuple(weaker))
+                weaker = (one._replace(likelihood="possible") for one in said.causes if not one.is_proved)
+                return said._replace(causes=(*(one for one in said.causes if one.is_proved), *weaker))
     return found
 
 
@@ -232,21 +232,11 @@ class _Diagnoser:
 
     def _by_the_histories(self, proved: set[str]) -> list[Diagnosed]:
         """What the recorded releases tell alone: an argument or a name that the installed release has not."""
-        found = []
-        drift = self.drift
-        code = "" if drift is None else _PAIR if drift.is_of_a_pair else RULES[drift.kind]
-        if drift is not None and code not in proved:
-            page = next(cause for cause in causes() if cause.code == code)
-            is_sure = drift.is_sure
-            evidence = [self._failure_line(), *self._pins(drift.dated.package)]
-            rank = (1 if is_sure else 2, 0, 0, 0 if code == _PAIR else -5, 0)
-            found.append(
-                Diagnosed(
-                    code, page.name, page.title, "likely" if is_sure else "possible", sentence(*drift.told),
-                    tuple(evidence), drift.advice or page.advice, prevention(page),
-                    "" if is_sure else "show the traceback: its last frame tells who asks", is_sure, rank,
-                )
-            )  # fmt: skip
+        found = [] if self.drift is None else [
+            self._of_drift(self.drift, code, is_sure)
+            for code, is_sure in _codes_of(self.drift)
+            if code not in proved
+        ]  # fmt: skip
         if self.failure is not None and (refused := refused_by(self.failure)) is not None:
             page = next(cause for cause in causes() if cause.code == _REFUSED)
             fields = " or ".join(f"`{name}`" for name in refused.fields)
@@ -279,6 +269,18 @@ class _Diagnoser:
             return []
         pins = self.project.declared(package).pins[:2]
         return [self._evidence(self.project.place(pin.location.path, pin.location.start)) for pin in pins]
+
+    def _of_drift(self, drift: Drift, code: str, is_sure: bool) -> Diagnosed:
+        """What a cause says of a name, an argument or an attribute that the installed release has not."""
+        page = next(cause for cause in causes() if cause.code == code)
+        evidence = (self._failure_line(), *self._pins(drift.dated.package))
+        rank = (1 if is_sure else 2, 0, 0, 0 if code == _PAIR else -5, 0)
+        return Diagnosed(
+            code, page.name, page.title, "likely" if is_sure else "possible", sentence(*drift.told), evidence,
+            drift.advice or page.advice, prevention(page),
+            "" if drift.is_sure else "show the traceback: its last frame tells who asks", is_sure, rank,
+            _PAIR if drift.is_somebodys else "",
+        )  # fmt: skip
 
     def _ranked(self, diagnosed: list[Diagnosed]) -> list[Diagnosed]:
         """Most likely first; each code once.
@@ -350,6 +352,14 @@ class _Diagnoser:
 
     def _evidence(self, place: Place) -> Evidence:
         return Evidence(place.path, place.line, place.text)
+
+
+def _codes_of(drift: Drift) -> tuple[tuple[str, bool], ...]:
+    """The causes of what a release has not, each with whether it is sure."""
+    own = RULES[drift.kind]
+    if drift.is_somebodys:  # the project may be who asks
+        return ((_PAIR, True), (own, False))
+    return ((_PAIR if drift.is_of_a_pair else own, drift.is_sure),)
 
 
 def _nothing() -> Failure:

@@ -86,6 +86,17 @@ class Drift(NamedTuple):
         return (bool(self.dated.spans) or self.is_told) and is_known and not is_own and not self.is_guess
 
     @property
+    def is_somebodys(self) -> bool:
+        """Whether the installed release has the name not for certain, and only who asks is not known."""
+        return (
+            self.kind in ("name", "attribute")
+            and self.caller == "?"
+            and not self.is_sure
+            and not self.is_guess
+            and (bool(self.dated.spans) or self.is_told)
+        )
+
+    @property
     def told(self) -> tuple[str, ...]:
         """What is known, in sentences without their ends."""
         dated = self.dated

@@ -17,7 +17,8 @@ _COMPLAINT = regex(
     r"[Ee]rror|undefined symbol|cannot open shared|\b(?:ERROR|FATAL|[Ff]atal|[Ff]ailed|FAILED)\b|NCCL WARN"
 )
 _HARMLESS = regex(
-    r"(?i)\b(?:warning|info|debug|ignor\w{1,5}|skip\w{0,6}|instead|fall(?:ing|s)? ?back|retry\w{0,3}|will use|using"
+    r"(?i)(?!Warning +(?:Failed|BackOff|Evicted|Unhealthy|FailedScheduling)\b)"  # events of Kubernetes
+    r"\b(?:warning|info|debug|ignor\w{1,5}|skip\w{0,6}|instead|fall(?:ing|s)? ?back|retry\w{0,3}|will use|using"
     r"|0 (?:errors?|failed))\b"
 )
 _END = 60  # lines

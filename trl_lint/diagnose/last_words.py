@@ -11,11 +11,12 @@ from trl_lint.regexes import regex
 _OUTSIDE = regex(
     r"""
     ^(?:slurmstepd|srun|sbatch):[ ]error:[ ].*(?:Task[ ]launch[ ]for|CANCELLED[ ]AT|oom.kill|DUE[ ]TO|Out[ ]Of[ ]Memory
-        |Node[ ]failure|Unable[ ]to|Invalid|not[ ]available|execve\(\))
+        |Node[ ]failure|Unable[ ]to|Invalid|not[ ]available|execve\(\)|(?:Job|Step)[ ]\S+[ ]exceeded[ ]|Exceeded[ ])
     | \bOOMKilled\b | The[ ]node[ ]was[ ]low[ ]on[ ]resource | [Mm]emory[ ]cgroup[ ]out[ ]of[ ]memory
     | Out[ ]of[ ]memory:[ ]Kill(?:ed)?[ ]process | oom-kill(?:er)?:
     | NCCL[ ]WARN[ ](?:\S+[ ]:[ ]|\S+[ ])?(?:Connect[ ]to[ ]|Call[ ]to[ ]ibv_|Could[ ]not[ ]find[ ]NET)
     | NVRM:[ ]Xid | Unable[ ]to[ ]determine[ ]the[ ]device[ ]handle[ ]for
+    | Container[ ]Killed[ ]since[ ]it[ ]exceeded | is[ ]running[ ]beyond[ ](?:physical|virtual)[ ]memory[ ]limits
     | killed[ ]due[ ]to[ ](?:memory[ ]pressure|the[ ]node[ ]running[ ]low[ ]on[ ]memory)
     """,
     re.VERBOSE,
@@ -85,7 +86,7 @@ _WORDS = (
     "error: ", "OOMKilled", "low on resource", "ut of memory", "oom-kill", "NCCL WARN", "Xid", "device handle",
     "killed due", "Watchdog", "entire process", "already in use", "pyarrow", "exit", "Exit", "Signal ", "signal", "SIG",
     "not up yet", "thrown while", "Network error", "to GCS", "on the node", "NVML", "device driver",
-    "OMP: Error", "incompatible",
+    "OMP: Error", "incompatible", "exceeded", "Exceeded", "running beyond", "Cuda failure",
 )  # fmt: skip
 
 Words = Literal["", "outside", "words", "hint"]

@@ -1,7 +1,8 @@
 """One line of a log, freed from what launchers, schedulers and terminals put around it.
 
 The prefixes are those of torch (`[rank3]:`), torchrun (`[default3]:`), `srun --label` (`3: `), Open MPI, Ray, vLLM,
-containers and the usual loggers. At most one blank goes with a prefix: what stands behind it may be indented code.
+containers, uvicorn (`ERROR:    `), pytest (`E       `), quoted text (`> `) and the usual loggers. At most one blank
+goes with a prefix: what stands behind it may be indented code.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ _PREFIX = regex(
     | (?P<stamp>\[?(?:\d{{4}}[-/]\d\d[-/]\d\d|\d\d/\d\d/\d{{4}})[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?
         (?:[ ]?[-|:]?[ ]?\[?{_LEVEL}\]?[ ]?[-|:]?)?)[ ]?
     | \[\d\d:\d\d:\d\d(?:\.\d+)?\](?:[ ]{_LEVEL})?[ ]?
+    | ERROR:[ ]{{4}}(?=[ ]{{0,12}}\S) | E[ ]{{7}}(?=[ ]{{0,12}}\S) | >[ ](?=[ ]{{0,20}}\S)
     """,
     re.VERBOSE,
 )
