@@ -7,7 +7,18 @@ import pytest
 from trl_lint.checks.drift._calls import accepts
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.histories import block, releases, text_of
-from trl_lint.knowledge.renames import Move, Rename, home_of, is_same_value, move_of, moves, renamed_modules, renames
+from trl_lint.knowledge.renames import (
+    Keyword,
+    Move,
+    Rename,
+    home_of,
+    is_same_value,
+    keywords,
+    move_of,
+    moves,
+    renamed_modules,
+    renames,
+)
 from trl_lint.knowledge.signatures import read_method
 
 NEWEST = {package: releases(package)[-1] for package in ("trl", "transformers", "accelerate", "peft")}
@@ -49,6 +60,15 @@ def test_moved_arguments_were_arguments_and_are_fields(row: Move):
             having = {v for v in releases("trl") if accepts(config, field, {**NEWEST, "trl": v})}
             assert having.intersection(took) or field != fields[-1], (argument, field)
             assert having, (argument, field)
+
+
+@pytest.mark.parametrize("row", keywords(), ids=lambda row: f"{row.package}-{row.old}")
+def test_keywords_that_are_handed_on(row: Keyword):
+    assert row.evidence and row.why and row.of
+    first, gone = row.deprecated.removeprefix(">="), row.gone.removeprefix(">=")
+    versions = [url.partition("/blob/")[2].partition("/")[0].removeprefix("v") for url in row.evidence]
+    assert first in versions and (not gone or gone in versions), "both ends were read"
+    assert bool(row.value) == bool(row.becomes)
 
 
 def test_renamed_modules_hold_the_same_names():

@@ -51,6 +51,7 @@ READERS: dict[str, Callable[[], object]] = {
     "compat/aliases.toml": module_aliases.module_aliases,
     "compat/extras.toml": compat.supports,
     "compat/independent.toml": compat.independents,
+    "compat/loading.toml": renames.keywords,
     "compat/moves.toml": renames.moves,
     "compat/others.toml": compat.ranges,
     "compat/remedies.toml": remedies.remedies,

@@ -7,6 +7,7 @@ Every check compares with the text before: what was broken or strange there is n
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -63,23 +64,32 @@ def _notebook_objection(before: SourceFile, after: SourceFile) -> str | None:
 
 def _values_objection(before: SourceFile, after: SourceFile, edits: Sequence[Edit], language: str) -> str | None:
     """Only values that an edit touches may change, appear or go."""
+    changes = moves(before.text, edits)
+    spans, ranges = [(edit.start, edit.end) for edit in edits], changes.ranges()
     try:
-        old = dict(_values(before, language))
+        old = dict(_values(before, language, spans))
     except SourceError:
         return None  # a template, say: there is nothing to compare with
     try:
-        new = dict(_values(after, language))
+        new = dict(_values(after, language, ranges))
     except SourceError as error:
         return f"the file could not be parsed any more: {error.message}"
-    changes = moves(before.text, edits)
-    spans = [(edit.start, edit.end) for edit in edits]
-    for path, (value, start, end) in old.items():
-        if new.get(path, (None,))[0] != value and not _touches(start, end, spans):
+    for path, (value, start, end, is_below) in old.items():
+        if not is_below and new.get(path, (None,))[0] != value and not _touches(start, end, spans):
             return f"`{_shown(path)}` would change as well"
-    for path, (_, start, end) in new.items():
-        if path not in old and not _touches(start, end, changes.ranges()):
+    for path, (_, start, end, is_below) in new.items():
+        if not is_below and path not in old and not _touches(start, end, ranges):
             return f"`{_shown(path)}` would appear as well"
+    if _below(old, spans) - _below(new, ranges):
+        return "what stands below a key would change as well"
     return None
+
+
+def _below(values: dict[_Path, _Value], spans: Sequence[tuple[int, int]]) -> Counter[object]:
+    """What stands below keys that edits touch, and is not touched itself."""
+    return Counter(
+        value for value, start, end, is_below in values.values() if is_below and not _touches(start, end, spans)
+    )
 
 
 def _touches(start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
@@ -91,29 +101,32 @@ def _shown(path: tuple[object, ...]) -> str:
 
 
 _Path = tuple[object, ...]
-_Value = tuple[object, int, int]
+_Value = tuple[object, int, int, bool]
 
 
-def _values(file: SourceFile, language: str) -> Iterator[tuple[_Path, _Value]]:
-    """Every scalar (and every empty list or mapping) by its path, with its value and the span from key to value."""
+def _values(file: SourceFile, language: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[_Path, _Value]]:
+    """Every scalar (and every empty list or mapping) by its path: its value, the span from key to value, and whether it
+    stands below a key that one of the sorted `spans` touches.
+    """
     from trl_lint.sources.trees import read_trees
 
     for number, root in enumerate(read_trees(Source(file, language))):
-        yield from _walk((number,), root, root.start)
+        yield from _walk((number,), root, root.start, spans)
 
 
-def _walk(path: _Path, root: Node, start: int) -> Iterator[tuple[_Path, _Value]]:
+def _walk(path: _Path, root: Node, start: int, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[_Path, _Value]]:
     from trl_lint.sources.nodes import Mapping, Scalar
 
     seen: set[int] = set()
-    waiting: list[tuple[_Path, Node, int]] = [(path, root, start)]
+    waiting: list[tuple[_Path, Node, int, bool, bool]] = [(path, root, start, False, False)]
     while waiting:
-        place, node, begin = waiting.pop()
+        place, node, begin, is_below, is_renamed = waiting.pop()
         if isinstance(node, Scalar):
-            yield place, ((type(node.value).__name__, node.value, node.tag), begin, node.end)
+            yield place, ((type(node.value).__name__, node.value, node.tag), begin, node.end, is_below)
             continue
         children = node.entries if isinstance(node, Mapping) else node.items
-        yield (*place, "()"), (type(node).__name__, begin, node.end)
+        yield (*place, "()"), (type(node).__name__, begin, node.end, is_below)
+        is_below = is_below or is_renamed
         if id(children) in seen:  # a YAML alias: checked where its anchor stands
             continue
         seen.add(id(children))
@@ -123,9 +136,17 @@ def _walk(path: _Path, root: Node, start: int) -> Iterator[tuple[_Path, _Value]]
                 key = entry.key.value
                 count[key] += 1
                 name = (key,) if count[key] == 1 else (key, f"#{count[key]}")
-                waiting.append(((*place, *name), entry.value, entry.key.start))
+                is_renamed = _is_in(spans, entry.key.start, entry.key.end)
+                waiting.append(((*place, *name), entry.value, entry.key.start, is_below, is_renamed))
         else:
-            waiting.extend(((*place, index), item, item.start) for index, item in enumerate(node.items))
+            items = enumerate(node.items)
+            waiting.extend(((*place, index), item, item.start, is_below, False) for index, item in items)
+
+
+def _is_in(spans: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    """Whether one of the sorted spans touches a range."""
+    at = bisect_right(spans, (end, end))
+    return at > 0 and spans[at - 1][1] >= start
 
 
 # -- requirements -----------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""What became of arguments: `rules/compat/renames.toml` and `moves.toml`, checked by hand in the released code.
+"""What became of arguments: `rules/compat/renames.toml`, `moves.toml` and `loading.toml`, checked by hand in the
+released code.
 
 The histories know what a release announced. Whether it also took the old value over unchanged is not in them:
 accelerate announced `project_dir` for `logging_dir`, but wrote it somewhere else.
@@ -11,7 +12,7 @@ from functools import cache
 
 from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.presence import definitions_of
-from trl_lint.knowledge.rows import read_rows
+from trl_lint.knowledge.rows import Range, read_rows
 from trl_lint.knowledge.signatures import read_method
 from trl_lint.records import NamedTuple
 
@@ -54,6 +55,25 @@ class RenamedModule(NamedTuple):
     evidence: tuple[str, ...]
 
 
+class Keyword(NamedTuple):
+    """A keyword that a function hands on unread, under its new name; see the head of `rules/compat/loading.toml`."""
+
+    package: str
+    of: tuple[str, ...]
+    old: str
+    new: str
+    deprecated: Range
+    why: str
+    evidence: tuple[str, ...]
+    gone: str = ""
+    value: str = ""
+    becomes: str = ""
+
+
+class _Keywords(NamedTuple):
+    keyword: tuple[Keyword, ...]
+
+
 class _Renames(NamedTuple):
     rename: tuple[Rename, ...]
 
@@ -67,6 +87,12 @@ class _Moves(NamedTuple):
 def renames() -> tuple[Rename, ...]:
     """Every rename that was looked at. Raises KnowledgeError if the table is malformed."""
     return read_rows("compat/renames.toml", _Renames).rename
+
+
+@cache
+def keywords() -> tuple[Keyword, ...]:
+    """Every keyword that is handed on unread. Raises KnowledgeError if the table is malformed."""
+    return read_rows("compat/loading.toml", _Keywords).keyword
 
 
 @cache

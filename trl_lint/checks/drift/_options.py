@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from trl_lint.checks._own_copy import is_shadowed
 from trl_lint.checks._runs import naming_launches
@@ -31,6 +31,9 @@ from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 from trl_lint.sources.shell import Word
+
+if TYPE_CHECKING:
+    from trl_lint.checks.drift._option_fixes import Reader
 
 Where = Literal["keys", "flags"]
 _OF_THE_COMMAND = frozenset({"accelerate_config"})
@@ -56,6 +59,13 @@ class Unknown(NamedTuple):
         """The pins the verdict rests on, and where the parser is built."""
         built = self.parser.location
         return (*self.verdict.related, *((built._replace(message="parsed here"),) if built is not None else ()))
+
+    @property
+    def readers(self) -> list[Reader]:
+        """What each of the parsers knows of the name, for `_option_fixes`."""
+        from trl_lint.checks.drift._option_fixes import Reader
+
+        return [Reader(one.parser, one.past, one.owner, one.newest) for one in (self, *self.others)]
 
 
 def flags_of(launch: Launch) -> Iterator[tuple[str, Word]]:

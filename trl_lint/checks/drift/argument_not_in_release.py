@@ -37,12 +37,16 @@ class Lack(NamedTuple):
 
 class ArgumentNotInRelease(Rule):
     code = "TRL301"
-    imports = PACKAGES
+    imports = (*PACKAGES, "datasets")
     documents = ("other",)
     holding = ("script_fields",)
     launches = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
+        if "from_pretrained" in module.text or "load_dataset" in module.text:
+            from trl_lint.checks.drift._loading import findings
+
+            yield from findings(self, module, project, is_gone=True)
         told: set[tuple[str, str]] = set()
         for call, callee, known in judged_calls(module, project):
             found = [
@@ -93,7 +97,7 @@ class ArgumentNotInRelease(Rule):
                 word_unknown(name, "keys", unknown, is_linked),
                 severity=unknown.verdict.severity,
                 related=unknown.related,
-                fix=edit_key(entry, unknown, is_linked, document, project),
+                fix=edit_key(entry, unknown.readers, is_linked, document, project),
                 pin=unknown.verdict.pin,
             )
 
@@ -113,7 +117,7 @@ class ArgumentNotInRelease(Rule):
                     word_unknown(name, "flags", unknown),
                     severity=unknown.verdict.severity,
                     related=unknown.related,
-                    fix=edit_flag(name, word, (other for other, _ in flags), unknown, launch, project),
+                    fix=edit_flag(name, word, (other for other, _ in flags), unknown.readers, launch, project),
                     pin=unknown.verdict.pin,
                 )
 

@@ -14,7 +14,7 @@ from trl_lint.checks.drift._wording import sentence
 from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import basis_of
-from trl_lint.finding import Finding, Location
+from trl_lint.finding import Finding, Fix, Location
 from trl_lint.knowledge.api import deprecation, resolve
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import intervals, points_of_name, points_of_parameter
@@ -46,6 +46,11 @@ class Announced(NamedTuple):
     is_rename: bool
     newest: dict[str, str]
 
+    @property
+    def past(self) -> Past:
+        """The same for those who give an argument its new name."""
+        return Past(Elsewhere(self.package, (), ""), self.successor, self.is_rename)
+
     def happened(self, what: str, owner: str) -> str:
         """The first part of a message; `what`: the argument, the key or the flag as it is written."""
         then = f", and {self.package} {self.gone} removed it" if self.gone else ""
@@ -54,13 +59,17 @@ class Announced(NamedTuple):
 
 class DeprecatedInRelease(Rule):
     code = "TRL303"
-    imports = PACKAGES
+    imports = (*PACKAGES, "datasets")
     documents = ("other",)
     holding = ("script_fields",)
     launches = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         yield from self._check_names(module, project)
+        if "from_pretrained" in module.text or "load_dataset" in module.text:
+            from trl_lint.checks.drift._loading import findings
+
+            yield from findings(self, module, project, is_gone=False)
         for call, callee, known in judged_calls(module, project):
             for argument in arguments(call):
                 if argument.name in callee.own or is_nothing(argument):
@@ -89,12 +98,11 @@ class DeprecatedInRelease(Rule):
         remedy = remedy_of_keyword(callee, name, found.successor, found.newest)
         message = sentence(found.happened(f"`{name}`", callee.title), remedy, basis_of(known[found.package]))
 
-        past = Past(Elsewhere(found.package, (), ""), found.successor, found.is_rename)
         return self.finding(
             module.location(argument.node),
             message,
             related=known[found.package].package.places,
-            fix=edit_rename(call, argument, past, dotted, known, module),
+            fix=edit_rename(call, argument, found.past, dotted, known, module),
         )
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
@@ -102,20 +110,28 @@ class DeprecatedInRelease(Rule):
 
         if document.mapping is None:
             return
-        parsers, _ = parsers_of_document(document, project)
+        parsers, is_linked = parsers_of_document(document, project)
         for entry in document.mapping.entries if parsers else ():
             is_null = isinstance(entry.value, Scalar) and entry.value.value is None
             if isinstance(entry.key.value, str) and not is_null:
+                from trl_lint.checks.drift._option_fixes import edit_key
+
                 place = document.source.location(entry.key.start, entry.key.end)
-                yield from self._judge_option(entry.key.value, "keys", parsers, place, project)
+                edit = partial(edit_key, entry, is_linked=is_linked, document=document, project=project)
+                yield from self._judge_option(entry.key.value, "keys", parsers, place, edit, project)
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         from trl_lint.checks.drift._options import flags_of, parsers_of_launch
 
         parsers = parsers_of_launch(launch, project)
-        for name, word in flags_of(launch) if parsers else ():
+        flags = list(flags_of(launch)) if parsers else []
+        for name, word in flags:
+            from trl_lint.checks.drift._option_fixes import edit_flag
+
             place = launch.source.location(word.start, word.start + len(name) + 2)
-            yield from self._judge_option(name, "flags", parsers, place, project)
+            given = [other for other, _ in flags]
+            edit = partial(edit_flag, name, word, given, launch=launch, project=project)
+            yield from self._judge_option(name, "flags", parsers, place, edit, project)
 
     def _judge_option(
         self,
@@ -123,15 +139,14 @@ class DeprecatedInRelease(Rule):
         where: Literal["keys", "flags"],
         parsers: Sequence[ScriptParser],
         place: Location,
+        edit: Callable[..., Fix | None],
         project: Project,
     ) -> Iterator[Finding]:
         """A key or a flag that every parser takes which may be meant, and each of them from a deprecated argument."""
-        found = [_announced_option(name, parser, project) for parser in parsers]
-        dotted, announced, known = (
-            found[0] if found and None not in found and found[0] is not None else ("", None, None)
-        )
-        if announced is None or known is None:
+        found = [option for parser in parsers if (option := _announced_option(name, parser, project)) is not None]
+        if not found or len(found) != len(parsers):
             return
+        dotted, announced, known = found[0]
         from trl_lint.knowledge.remedies import remedy_of_argument
 
         shown, dashes = ("key", "") if where == "keys" else ("flag", "--")
@@ -139,7 +154,12 @@ class DeprecatedInRelease(Rule):
         happened = announced.happened(f"the {shown} `{dashes}{name}`", dotted.rpartition(".")[2])
         chosen = known[announced.package]
         message = sentence(happened, remedy_of_argument(dotted, name, announced.newest) or use, basis_of(chosen))
-        yield self.finding(place, message, related=chosen.package.places)
+        from trl_lint.checks.drift._option_fixes import Reader
+
+        readers = [
+            Reader(parser, one.past, owner, one.newest) for parser, (owner, one, _) in zip(parsers, found, strict=True)
+        ]
+        yield self.finding(place, message, related=chosen.package.places, fix=edit(readers=readers))
 
     def _check_names(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         for use in imported_names(module):
