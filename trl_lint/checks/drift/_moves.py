@@ -184,18 +184,26 @@ def edit_insertion(call: ast.Call, name: str, value: str, module: PythonModule) 
     if not spans:
         is_empty = text[close - 1 : close] == "("
         return module.source.edit(close, close, f"{name}={value}") if is_empty else None
-    start, end = spans[-1]
+    return insertion_behind(spans[-1], close, f"{name}={value}", module)
+
+
+def insertion_behind(last: tuple[int, int], close: int, content: str, module: PythonModule) -> Edit | None:
+    """Put one more argument or parameter behind the last one, whose span is given, on a line of its own if that has
+    one. `close`: where the bracket closes.
+    """
+    text = module.text
+    start, end = last
     line_start = text.rfind("\n", 0, start) + 1
     indent = text[line_start:start]
     tail = text[end:close]
     has_comma = tail.lstrip().startswith(",")
     if indent.strip() or "\n" not in tail:
-        return module.source.edit(end, end, f", {name}={value}") if "#" not in tail else None
+        return module.source.edit(end, end, f", {content}") if "#" not in tail else None
     if not has_comma:
-        return module.source.edit(end, end, f",\n{indent}{name}={value}") if "#" not in tail else None
+        return module.source.edit(end, end, f",\n{indent}{content}") if "#" not in tail else None
     comma = end + tail.index(",") + 1
     line_end = text.find("\n", comma)
     if line_end > close or tail[: tail.index(",")].strip():
         return None
     line_end -= text[line_end - 1] == "\r"
-    return module.source.edit(line_end, line_end, f"\n{indent}{name}={value},")
+    return module.source.edit(line_end, line_end, f"\n{indent}{content},")

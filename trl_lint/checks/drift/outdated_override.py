@@ -24,6 +24,21 @@ from trl_lint.python.version_guards import is_guarded
 from trl_lint.records import NamedTuple
 
 _PLAIN_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
+_PLAIN_TRAINERS = frozenset({"transformers.Trainer", "transformers.trainer.Trainer"})
+_BASES_DEEP = 4
+# Methods of trainers of trl that call what they override, in every release from 0.12.2 to 1.16.0 that has them.
+_HAND_ON = {
+    "training_step": (
+        "SFTTrainer",
+        "DPOTrainer",
+        "RewardTrainer",
+        "KTOTrainer",
+        "GRPOTrainer",
+        "RLOOTrainer",
+        "GKDTrainer",
+    ),
+    "get_train_dataloader": ("DPOTrainer", "KTOTrainer", "BCOTrainer"),
+}
 _HARMLESS_DECORATORS = frozenset({"override", "wraps", "torch.no_grad", "no_grad", "typing.override"})
 
 
@@ -86,7 +101,7 @@ class OutdatedOverride(Rule):
         for cls in module.classes:
             methods = {s.name: s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))}
             hooks = [hook for hook in HOOKS if hook.method in methods and not accepts(methods[hook.method], hook)]
-            if not hooks or (trainer := trainer_of(cls, module)) is None:
+            if not hooks or not (trainer := trainer_of(cls, module, project)) or not trainer.dotted:
                 continue
             known = choices_at(module, methods[hooks[0].method], project, "transformers")
             if known is None:
@@ -123,41 +138,66 @@ class OutdatedOverride(Rule):
             f"add `{hook.keyword}` to its parameters",
             verdict.basis,
         )
+        from trl_lint.checks.drift._override_fixes import edit_signature
+
+        base = trainer.dotted if hook.method not in trainer.between else ""
         return self.finding(
             module.name_location(method),
             message,
             severity=verdict.severity,
             related=verdict.related,
+            fix=edit_signature(method, hook.keyword, hook.positional, base, known, module),
             pin=verdict.pin,
         )
 
 
 class Trainer(NamedTuple):
-    """The trainer of a package that a class comes from, and the methods that classes of the file define on the way."""
+    """The trainer of a package that a class comes from, "" for a mix-in that comes from none; the methods that classes
+    of the project define on the way and that do not call what they override; and all that these classes define.
+    """
 
     dotted: str
     defined: frozenset[str]
+    between: frozenset[str]
 
 
-def trainer_of(cls: ast.ClassDef, module: PythonModule, depth: int = 0) -> Trainer | None:
-    """The one imported trainer among the bases of a class; None where another base is not understood."""
-    own = {s.name for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))}
-    found: Trainer | None = None
+def trainer_of(cls: ast.ClassDef, module: PythonModule, project: Project, depth: int = 0) -> Trainer | None:
+    """The one imported trainer among the bases of a class, with its mix-ins; None where a base is not understood."""
+    from trl_lint.checks.drift._override_fixes import calls_above
+
+    own = [s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    defined = frozenset(method.name for method in own if not calls_above(method, module))
+    between: frozenset[str] = frozenset()
+    dotted = ""
     for base in cls.bases:
         if key_of(base).rpartition(".")[2] in _PLAIN_BASES:
             continue
-        local = [c for c in module.classes if isinstance(base, ast.Name) and c.name == base.id and c is not cls]
-        callee = imported(base, module)
-        if callee is not None and callee.package in ("trl", "transformers"):
-            mine: Trainer | None = Trainer(callee.dotted, frozenset())
-        elif len(local) == 1 and depth < 4:
-            mine = trainer_of(local[0], module, depth + 1)
-        else:
-            mine = None
-        if mine is None or found is not None:
+        found = _base(base, cls, module, project, depth)
+        if found is None or (dotted and found.dotted and not {dotted, found.dotted} & _PLAIN_TRAINERS):
             return None
-        found = mine
-    return found and Trainer(found.dotted, found.defined | own)
+        # `class Mine(SchedulerMixin, DPOTrainer)`, and the mix-in is a Trainer as well.
+        dotted = found.dotted if dotted in _PLAIN_TRAINERS or not dotted else dotted
+        defined, between = defined | found.defined, between | found.between
+    return Trainer(dotted, defined, between | frozenset(method.name for method in own) if depth else between)
+
+
+def _base(base: ast.expr, cls: ast.ClassDef, module: PythonModule, project: Project, depth: int) -> Trainer | None:
+    callee = imported(base, module)
+    if callee is not None:
+        known = callee.package in ("trl", "transformers")
+        return Trainer(callee.dotted, frozenset(), frozenset()) if known else None
+    if depth >= _BASES_DEEP:
+        return None
+    home, name = module, base.id if isinstance(base, ast.Name) else ""
+    if key_of(base) and module.names.is_imported(key_of(base).partition(".")[0]):
+        from trl_lint.project.modules import imported_name
+
+        elsewhere = imported_name(module, base, project)
+        if elsewhere is None:
+            return None
+        home, name = elsewhere
+    found = [c for c in home.classes if c.name == name and c is not cls]
+    return trainer_of(found[0], home, project, depth + 1) if len(found) == 1 else None
 
 
 def accepts(method: FunctionNode, hook: Hook) -> bool:
@@ -207,7 +247,8 @@ def methods_before_trainer(dotted: str, versions: dict[str, str]) -> frozenset[s
         known = facts(package, f"class {symbol}", versions.get(package))
         if isinstance(known, Missing):
             return None
-        methods |= {name[1:] for name in known if name.startswith(".")}
+        name = symbol.partition(":")[2]
+        methods |= {key[1:] for key in known if key.startswith(".") and name not in _HAND_ON.get(key[1:], ())}
         bases = [base for base in known.get("@bases", "").split() if base != "?"]
         found = next(iter(_trainers_first(bases)), "")
     return None
