@@ -161,7 +161,7 @@ def main() -> None:
     tokenizer = AutoTokenizer.from_pretrained(arguments.model, padding_side="left")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    model = AutoModelForCausalLM.from_pretrained(arguments.model, dtype=torch.bfloat16)
+    model = AutoModelForCausalLM.from_pretrained(arguments.model).to(torch.bfloat16)
     training = GRPOConfig(
         output_dir=arguments.output,
         seed=arguments.seed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trl_lint.checks.drift._calls import accepts
+from trl_lint.checks.drift._calls import HANDED_ON, accepts
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.histories import block, releases, text_of
 from trl_lint.knowledge.renames import (
@@ -69,6 +69,7 @@ def test_keywords_that_are_handed_on(row: Keyword):
     versions = [url.partition("/blob/")[2].partition("/")[0].removeprefix("v") for url in row.evidence]
     assert first in versions and (not gone or gone in versions), "both ends were read"
     assert bool(row.value) == bool(row.becomes)
+    assert row.old in HANDED_ON
 
 
 def test_renamed_modules_hold_the_same_names():

@@ -18,6 +18,9 @@ from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
 
+# The old names of `rules/compat/loading.toml`, which is read for files alone that have one.
+HANDED_ON = ("torch_dtype", "use_auth_token", "use_flash_attention_2")
+
 
 class Argument(NamedTuple):
     """A keyword that a call passes: its name, and the node that spells it (a keyword, or the key of a `**{…}`)."""
@@ -108,6 +111,11 @@ def arguments(call: ast.Call) -> Iterator[Argument]:
             for inner in value.keywords:
                 if inner.arg is not None:
                     yield Argument(inner.arg, inner)
+
+
+def may_hand_on(module: PythonModule) -> bool:
+    """Whether a file may pass a keyword that is handed on unread: see `_loading`."""
+    return any(name in module.text for name in HANDED_ON)
 
 
 def accepts(dotted: str, keyword: str, versions: dict[str, str]) -> bool | None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._arity import misfit
-from trl_lint.checks.drift._calls import Argument, accepts, arguments, judged_calls, signature_of
+from trl_lint.checks.drift._calls import Argument, accepts, arguments, judged_calls, may_hand_on, signature_of
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.drift._wording import did_you_mean, word_gone
@@ -43,7 +43,7 @@ class ArgumentNotInRelease(Rule):
     launches = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        if "from_pretrained" in module.text or "load_dataset" in module.text:
+        if may_hand_on(module):
             from trl_lint.checks.drift._loading import findings
 
             yield from findings(self, module, project, is_gone=True)

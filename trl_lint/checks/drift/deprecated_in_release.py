@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from trl_lint.checks.drift._calls import Argument, accepts, arguments, judged_calls, parameter, signature_of
+from trl_lint.checks.drift._calls import (
+    Argument,
+    accepts,
+    arguments,
+    judged_calls,
+    may_hand_on,
+    parameter,
+    signature_of,
+)
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._past import Elsewhere, Past
 from trl_lint.checks.drift._wording import sentence
@@ -66,7 +74,7 @@ class DeprecatedInRelease(Rule):
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         yield from self._check_names(module, project)
-        if "from_pretrained" in module.text or "load_dataset" in module.text:
+        if may_hand_on(module):
             from trl_lint.checks.drift._loading import findings
 
             yield from findings(self, module, project, is_gone=False)

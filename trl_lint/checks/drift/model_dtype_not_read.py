@@ -62,7 +62,7 @@ class ModelDtypeNotRead(Rule):
         key = key_of_dict(made, "torch_dtype")
         if made.frame.module is not module or key is None or not is_ignored(made):
             return
-        verdict = judge_pins(project.environment(module.path), _LOADS_IN_FLOAT32, self.page.severity)
+        verdict = judge_pins(project.environment(module.path), _LOADS_IN_FLOAT32, self)
         if verdict is None:
             return
         yield self.finding(
@@ -81,7 +81,7 @@ class ModelDtypeNotRead(Rule):
         environment = environment_at(module, call, project, "transformers")
         if environment is None or is_guarded(module, call, is_narrowed=True):
             return
-        verdict = judge_pins(environment, _ONLY_TORCH_DTYPE, self.page.severity)
+        verdict = judge_pins(environment, _ONLY_TORCH_DTYPE, self)
         if verdict is None:
             return
         keyword = next(keyword for keyword in call.keywords if keyword.arg == "dtype")
