@@ -16,7 +16,7 @@ from trl_lint.streams import end_after, is_of_a_stream, make_ready
 if TYPE_CHECKING:
     import argparse
 
-COMMANDS = ("check", "clean", "diagnose", "environment", "review", "rule", "runs")
+COMMANDS = ("check", "clean", "diagnose", "environment", "review", "rule", "runs", "upgrade")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -140,6 +140,10 @@ def _run_other(command: str, arguments: list[str]) -> int:
         from trl_lint.commands.environment import run as run_environment
 
         return run_environment(parsers.environment_parser().parse_args(arguments))
+    if command == "upgrade":
+        from trl_lint.commands.upgrade import run as run_upgrade
+
+        return run_upgrade(parsers.upgrade_parser().parse_args(arguments))
     from trl_lint.commands.review import run as run_review
 
     return run_review(parsers.review_parser().parse_args(arguments))

@@ -26,6 +26,7 @@ commands:
   trl-lint review [PATH]...     post the findings as a review of a pull request on GitHub
   trl-lint rule [CODE]          explain a rule
   trl-lint runs [PATH]...       show what each launch command starts, and which file sets which value
+  trl-lint upgrade [PATH]...    move code, recipes, commands and pins to newer releases
 
 exit status: 0 nothing above a hint (see --fail-on), 1 errors or warnings found, 2 the tool could not do its work
 """
@@ -145,6 +146,41 @@ def review_parser() -> argparse.ArgumentParser:
     place.add_argument("--prefix", metavar="FOLDER", help="where the paths of the report count from in the repository")
     place.add_argument("--name", help="what tells this review from others of the same pull request")
     _add_group(parser, "rules")
+    _add_group(parser, "settings", *_OF_THE_CACHE)
+    return parser
+
+
+def upgrade_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="trl-lint upgrade",
+        usage="trl-lint upgrade [--to PACKAGE==VERSION]... [options] [PATH...]",
+        description="Move a project to other releases: code, recipes, launch commands and pins. Prints a diff, and the "
+        "plan of what is left to do by hand.",
+        epilog="exit status: 0 nothing left to do, 1 changes to make or decisions left, 2 the tool could not do its "
+        "work",
+        allow_abbrev=False,
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders; without PATH, the current folder")
+    parser.add_argument(
+        "--to", action="append", metavar="PACKAGE==VERSION",
+        help="a release to move to, a range (`trl>=1.10,<1.16`), a tag (`trl@v1.16.0`), or a name for the newest; "
+        "without it, the newest releases of the training stack that fit together",
+    )  # fmt: skip
+    parser.add_argument(
+        "--from", action="append", dest="start", metavar="PACKAGE==VERSION",
+        help="a release that is used now, where no pin says so",
+    )  # fmt: skip
+    parser.add_argument("--write", action="store_true", help="make the changes instead of printing them")
+    parser.add_argument(
+        "--keep-behaviour", action="store_true",
+        help="write the old value down where a default changed that alters the training",
+    )  # fmt: skip
+    _add(parser, "unsafe-fixes", help="also with changes that may alter behaviour")
+    parser.add_argument(
+        "--plan", metavar="FILE", help="write the plan to this file (Markdown), and tick off what an earlier one lists"
+    )
+    _add_format(parser, "text", "json", "markdown")
+    _add(parser, "color", "quiet", "jobs")
     _add_group(parser, "settings", *_OF_THE_CACHE)
     return parser
 

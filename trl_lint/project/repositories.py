@@ -44,7 +44,7 @@ def origin_of(pins: Iterable[Pin]) -> Origin:
 
 
 def _origin(pin: Pin) -> Origin:
-    revision = _own_revision(pin)
+    revision = own_revision(pin)
     if revision is None:
         return "unknown"
     if revision in _MAIN:
@@ -52,7 +52,7 @@ def _origin(pin: Pin) -> Origin:
     return "release" if tagged_release(pin) else "unknown"
 
 
-def _own_revision(pin: Pin) -> str | None:
+def own_revision(pin: Pin) -> str | None:
     """The branch, tag or commit that an address names, "" if none; None if it is not the package's own repository."""
     match = _GIT.fullmatch(pin.url)
     if match is None or match["host"].lower() not in _GITHUB:
@@ -65,7 +65,7 @@ def _own_revision(pin: Pin) -> str | None:
 
 def tagged_release(pin: Pin) -> str:
     """The known release whose tag an address names (`@v0.14.0`), "" if it names none."""
-    match = _TAG.fullmatch(_own_revision(pin) or "")
+    match = _TAG.fullmatch(own_revision(pin) or "")
     if match is None:
         return ""
     from trl_lint.knowledge.releases import releases

@@ -77,6 +77,11 @@ class Choices:
             raise KeyError(name)
         return found
 
+    def releases(self, name: str) -> tuple[str, ...]:
+        """The recorded releases of a package, oldest first; none if nothing is known about them."""
+        found = self.get(name)
+        return found.releases if found is not None else ()
+
     def newest(self, packages: Iterable[str]) -> dict[str, str]:
         """The newest release in use of each of the packages that are known."""
         found = {name: self.get(name) for name in packages}

@@ -27,13 +27,15 @@ Usable = Callable[[str], "tuple[str, ...]"]
 class Drift(NamedTuple):
     """A default that changed between the oldest and the newest release in use, and matters here.
 
-    `old` and `new`: the values in words. `can_be_stated`: every release in use takes the argument.
+    `old` and `new`: the values in words. `can_be_stated`: every release in use takes the argument. `is_taken`: the
+    newest of them does.
     """
 
     row: Default
     old: str
     new: str
     can_be_stated: bool
+    is_taken: bool
 
 
 def drifts(dotted: str, own: frozenset[str], known: Choices, usable: Usable, given: Given) -> list[Drift]:
@@ -94,7 +96,8 @@ def _drift(row: Default, dotted: str, known: Choices, usable: Usable) -> Drift |
     if not row.body and (first == new or None in (row.old or last, row.new or new)):
         return None
     stated = bool(row.inside) or all(_takes(row, dotted, {**newest, row.package: v}) for v in releases)
-    return Drift(row, row.old or last or "", row.new or new or "", stated and not row.given)
+    taken = stated or _takes(row, dotted, {**newest, row.package: releases[-1]})
+    return Drift(row, row.old or last or "", row.new or new or "", stated and not row.given, taken and not row.given)
 
 
 def _is_meant(row: Default, dotted: str, newest: dict[str, str]) -> bool:

@@ -34,8 +34,11 @@ class Run(NamedTuple):
     found: list[Drift]
 
 
-def run_of_document(document: Document, project: Project) -> Run | None:
-    """What every command that names a recipe leaves to changed defaults; None if one of them is not understood."""
+def run_of_document(document: Document, project: Project, between: Choices | None = None) -> Run | None:
+    """What every command that names a recipe leaves to changed defaults; None if one of them is not understood.
+
+    `between`: the releases to compare, whatever the pins allow and the code runs with.
+    """
     runs: list[Run] = []
     for launch in naming_launches(document, project):
         parsers = [parser for parser in parsers_of_launch(launch, project) if parser.reads_files]
@@ -43,33 +46,39 @@ def run_of_document(document: Document, project: Project) -> Run | None:
             return None
         written, named = given_in(document), given_by(launch)
         names = [*(("keys", key) for key in _keys(document)), *_flags(launch)]
-        runs.append(_run(parsers[0], partial(_first, named, written), names, project))
+        runs.append(_run(parsers[0], partial(_first, named, written), names, project, between))
     if not runs:
         return None
     common = set.intersection(*({drift.row.field for drift in run.found} for run in runs))
     return runs[0]._replace(found=[drift for drift in runs[0].found if drift.row.field in common])
 
 
-def run_of_launch(launch: Launch, project: Project) -> Run | None:
-    """What a command leaves to changed defaults, where it names no file that may hold more."""
+def run_of_launch(launch: Launch, project: Project, between: Choices | None = None) -> Run | None:
+    """What a command leaves to changed defaults, where it names no file that may hold more; `between` as above."""
     if any((word.text or "").endswith(_FILES) for word in launch.args):
         return None
     parsers = parsers_of_launch(launch, project)
     if len(parsers) != 1:
         return None
-    return _run(parsers[0], given_by(launch), _flags(launch), project)
+    return _run(parsers[0], given_by(launch), _flags(launch), project, between)
 
 
 def _flags(launch: Launch) -> list[tuple[Where, str]]:
     return [("flags", name) for name, _ in flags_of(launch)]
 
 
-def _run(parser: ScriptParser, given: Given, names: Sequence[tuple[Where, str]], project: Project) -> Run:
-    known = project.environment(parser.path).choices
+def _run(
+    parser: ScriptParser,
+    given: Given,
+    names: Sequence[tuple[Where, str]],
+    project: Project,
+    between: Choices | None,
+) -> Run:
+    known = between or project.environment(parser.path).choices
     module = _module(parser, project)
     if parser.location is not None and (module is None or is_unsloth(module) or is_patched(module)):
         return Run(parser, known, [])
-    usable = partial(_usable, parser, module, known, names, project)
+    usable = partial(_usable, parser, module, known, names, project) if between is None else between.releases
     if module is not None:
         given = partial(_unless_stored, stored(module), given)
     found: dict[str, Drift] = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._calls import judged_calls
 from trl_lint.checks.drift._classes import Callee
-from trl_lint.checks.drift._defaults import Drift, Given, drifts
+from trl_lint.checks.drift._defaults import Drift, Given, Usable, drifts
 from trl_lint.checks.drift._omitted import reader, reader_inside, reader_of_loading
 from trl_lint.checks.drift._runnable import runnable
 from trl_lint.checks.drift.deprecated_in_release import is_ours
@@ -48,7 +48,7 @@ class DefaultChanged(Rule):
         for call, callee, known in judged_calls(module, project):
             found = [
                 drift
-                for drift in _found(call, callee, known, module, project)
+                for drift in found_in(call, callee, known, module, partial(runnable, module, known, project))
                 if is_worth_it(drift, known) and is_ours(known[drift.row.package], module, call, project)
             ]
             if all(level_of(drift, known) == "info" for drift in found):  # once in a file is enough for a hint
@@ -105,11 +105,11 @@ def is_test(path: str) -> bool:
     return not _TEST_FOLDERS.isdisjoint(folders) or _TEST_FILE.match(name) is not None
 
 
-def _found(call: ast.Call, callee: Callee, known: Choices, module: PythonModule, project: Project) -> list[Drift]:
+def found_in(call: ast.Call, callee: Callee, known: Choices, module: PythonModule, usable: Usable) -> list[Drift]:
+    """The changed defaults that a call relies on; `usable` as for `drifts`."""
     rows = defaults_of(callee.name)
     if not rows or callee.package not in known:
         return []
-    usable = partial(runnable, module, known, project)
     return drifts(callee.dotted, callee.own, known, usable, _reader(call, callee, rows[0].inside, module))
 
 

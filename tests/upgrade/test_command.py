@@ -1,0 +1,158 @@
+"""`trl-lint upgrade` as people call it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Shell
+
+SCRIPT = """\
+# flake8: noqa
+from trl import GRPOConfig, GRPOTrainer
+
+args = GRPOConfig(output_dir="out", num_generations=4, warmup_ratio=0.1)
+GRPOTrainer(model="Qwen/Qwen3-0.6B", args=args, reward_funcs=len).train()
+"""
+RECIPE = "model_name_or_path: Qwen/Qwen3-0.6B\ntorch_dtype: bfloat16\nmax_prompt_length: 64\noutput_dir: out\n"
+COMMAND = "trl grpo --config recipe.yaml --dataset_name trl-lib/tldr --reward_funcs think_format_reward\n"
+TO = ("--to", "trl==1.16.0", "--to", "transformers==5.23.0")
+
+
+@pytest.fixture
+def project(sh: Shell) -> Shell:
+    (sh.folder / ".git").mkdir()
+    sh.write("train.py", SCRIPT)
+    sh.write("recipe.yaml", RECIPE)
+    sh.write("run.sh", COMMAND)
+    sh.write("requirements.txt", "trl==0.18.0\ntransformers==4.52.4\npeft==0.10.0\n")
+    return sh
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
+
+
+def test_a_diff_and_a_plan_and_nothing_is_written(project: Shell):
+    before = texts(project.folder)
+    run = project("upgrade", *TO)
+    assert run.status == 1
+    assert texts(project.folder) == before
+    for line in ("-trl==0.18.0", "+trl==1.16.0", "+transformers==5.23.0", "-torch_dtype: bfloat16", "+dtype: bfloat16"):
+        assert line in run.out.splitlines()
+    assert "  peft          0.10.0 -> " in run.err
+    assert "(trl 1.16.0 requires peft>=" in run.err
+    assert "`max_prompt_length` of `GRPOConfig`" in run.err
+    assert "`beta` of `GRPOConfig` is 0.0 by default since trl 0.19.0, and was 0.04" in run.err
+    assert "decisions left." in run.err.splitlines()[-1]
+
+
+def test_what_is_written_needs_no_second_run(project: Shell):
+    assert project("upgrade", *TO, "--write").status == 1
+    after = texts(project.folder)
+    assert "num_generations=4, warmup_steps=0.1)" in after["train.py"]
+    assert after["requirements.txt"].startswith("trl==1.16.0\ntransformers==5.23.0\npeft==")
+    assert "dtype: bfloat16\n" in after["recipe.yaml"]
+    again = project("upgrade", *TO)
+    assert again.out == ""
+    assert "Nothing to change" in again.err
+    assert project("upgrade", *TO, "--write").err.count("Nothing to change") == 1
+    assert texts(project.folder) == after
+
+
+def test_old_defaults_are_written_down(project: Shell):
+    project("upgrade", *TO, "--write", "--keep-behaviour")
+    after = texts(project.folder)
+    assert "beta=0.04" in after["train.py"]
+    assert "loss_type='bnpo'" in after["train.py"]
+    assert "beta: 0.04\n" in after["recipe.yaml"]
+    assert "vllm_importance_sampling_correction" not in after["recipe.yaml"]  # vLLM is not used
+    assert "`beta`" not in project("upgrade", *TO, "--keep-behaviour", "--from", "trl==0.18.0").err
+
+
+def test_the_plan_remembers_where_it_came_from_and_ticks_off(project: Shell):
+    plan = project.folder / "PLAN.md"
+    project("upgrade", *TO, "--write", "--plan", "PLAN.md")
+    first = plan.read_text()
+    assert "- [ ] TRL301: " in first
+    assert "- [ ] `beta` of `GRPOConfig`" in first
+    plan.write_text(first.replace("- [ ] `beta`", "- [x] `beta`"))
+    project.write("recipe.yaml", (project.folder / "recipe.yaml").read_text().replace("max_prompt_length: 64\n", ""))
+    run = project("upgrade", *TO, "--plan", "PLAN.md")
+    second = plan.read_text()
+    assert "- [x] `beta` of `GRPOConfig`" in second.partition("## Done")[0]  # still found, and ticked by hand
+    assert "- [x] TRL301: " in second.partition("## Done")[2]  # gone
+    assert "- [ ] `loss_type` of `GRPOConfig`" in second
+    assert run.status == 1
+    plan.write_text(second.replace("- [ ]", "- [x]"))
+    assert project("upgrade", *TO, "--plan", "PLAN.md").status == 0
+
+
+def test_another_file_is_not_overwritten_by_a_plan(project: Shell):
+    run = project("upgrade", *TO, "--plan", "run.sh")
+    assert run.status == 2
+    assert "run.sh is no plan of an upgrade, so it was left as it is" in run.err
+    assert (project.folder / "run.sh").read_text() == COMMAND
+
+
+def test_all_files_or_none(project: Shell):
+    before = texts(project.folder)
+    (project.folder / "recipe.yaml").chmod(0o444)
+    run = project("upgrade", *TO, "--write")
+    assert run.status == 2
+    assert "nothing was changed: " in run.err
+    assert "recipe.yaml is read-only" in run.err
+    assert texts(project.folder) == before
+
+
+def test_json(project: Shell):
+    run = project("upgrade", *TO, "--output-format", "json")
+    plan = json.loads(run.out)
+    assert plan["version"] == 1
+    assert plan["releases"]["trl"] == {
+        "from": "0.18.0",
+        "to": "1.16.0",
+        "reason": None,
+        "url": "https://github.com/huggingface/trl/releases/tag/v1.16.0",
+    }
+    assert plan["releases"]["peft"]["reason"].startswith("trl 1.16.0 requires peft>=")
+    assert {file["path"] for file in plan["files"]} == {"recipe.yaml", "requirements.txt", "train.py"}
+    assert {decision["kind"] for decision in plan["decisions"]} == {"code", "behaviour"}
+    assert all(decision["places"] for decision in plan["decisions"])
+
+
+def test_markdown_for_the_description_of_a_pull_request(project: Shell):
+    run = project("upgrade", *TO, "--output-format", "markdown")
+    assert run.out.splitlines()[0].startswith("<!-- trl-lint upgrade from: trl==0.18.0 transformers==4.52.4 ")
+    assert "# Upgrade to trl 1.16.0, transformers 5.23.0" in run.out
+
+
+def test_without_goals_the_newest_releases_that_fit(project: Shell):
+    releases = json.loads(project("upgrade", "--output-format", "json").out)["releases"]
+    assert set(releases) == {"trl", "transformers", "peft"}
+    assert all(one["to"] != one["from"] for one in releases.values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--to", "trl==99"), "--to: no known release of trl is ==99"),
+        (("--to", "trl==1.16.0", "--to", "transformers==4.46.0"), "fit together: trl 1.16.0 requires transformers>="),
+        (("--from", "trl"), "--from: `trl` names no release"),
+        (("--to", "trl==1.16.0", "nowhere"), "nowhere: "),
+    ],
+)
+def test_bad_input_is_one_line(arguments: tuple[str, ...], message: str, project: Shell):
+    run = project("upgrade", *arguments)
+    assert run.status == 2
+    assert message in run.err
+    assert run.out == ""
+
+
+def test_a_project_without_the_stack_needs_a_goal(sh: Shell):
+    (sh.folder / ".git").mkdir()
+    sh.write("train.py", "print(1)\n")
+    run = sh("upgrade")
+    assert run.status == 2
+    assert "name a release with --to" in run.err

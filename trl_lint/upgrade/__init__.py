@@ -1,0 +1,1 @@
+"""Moving a project from the releases it has to the releases that are wanted."""

@@ -1,0 +1,189 @@
+"""The upgrade itself: settle the releases, rewrite what can be rewritten, and list what is left to a person."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from packaging.version import Version
+
+from trl_lint.causes import entries_of
+from trl_lint.engine import Result
+from trl_lint.finding import Finding
+from trl_lint.fixes.repair import Repair, repair
+from trl_lint.knowledge.ranges import holds
+from trl_lint.knowledge.releases import installable, known_packages, newest
+from trl_lint.knowledge.requirements import providers
+from trl_lint.project import Project, find_root
+from trl_lint.project.inventory import Facts, overviews
+from trl_lint.project.stack import PACKAGES
+from trl_lint.records import NamedTuple
+from trl_lint.sources import Files, SourceError
+from trl_lint.upgrade.decision import KINDS, Decision
+from trl_lint.upgrade.defaults import Change, changes, decisions_on_defaults, findings_of_defaults
+from trl_lint.upgrade.fitting import Fit, Used, find_fit
+from trl_lint.upgrade.goals import Goal
+from trl_lint.upgrade.pins import CODE as PIN
+from trl_lint.upgrade.pins import OUTSIDE, decisions_on_pins, findings_of_pins
+
+# What these rules find is about releases; of what others find, only that is ours which the move brings.
+_ABOUT_RELEASES = "TRL3"
+_GENERAL = ("TRL001", "TRL002", "TRL003", "TRL004")
+
+
+class Moved(NamedTuple):
+    """What became of the files of one set of settings.
+
+    `runs`: how many runs were understood at the wanted releases before the rewriting, and after it.
+    """
+
+    repair: Repair
+    decisions: list[Decision]
+    runs: tuple[int, int]
+
+
+Check = Callable[..., Result]
+
+
+# -- which releases ---------------------------------------------------------------------------------------------------
+
+
+def used_packages(projects: Iterable[Project], asked: Iterable[str]) -> list[Used]:
+    """The packages that the projects pin or import, and the releases that their pins allow.
+
+    A package that follows its main branch stays there.
+    """
+    paths = set(asked)
+    found: dict[str, list[Facts]] = {}
+    specifiers: dict[str, set[str]] = {}
+    for project in projects:
+        for overview in overviews(project, (path for path in paths if _is_of(path, project))):
+            for facts in overview.packages:
+                found.setdefault(facts.name, []).append(facts)
+        for pin in (pin for manifest in project.manifests if manifest.path in paths for pin in manifest.pins):
+            if pin.kind not in OUTSIDE:
+                specifiers.setdefault(pin.package, set()).add(pin.specifier)
+    known = set(known_packages())
+    return [
+        _used(name, several, specifiers.get(name, ()))
+        for name, several in sorted(found.items(), key=lambda item: _rank(item[0]))
+        if name in known and not any(facts.is_own or facts.is_tip for facts in several)
+    ]
+
+
+def _is_of(path: str, project: Project) -> bool:
+    return find_root(os.path.dirname(path)) == project.root
+
+
+def _rank(name: str) -> tuple[int, str]:
+    """Whoever requires most decides first."""
+    order = (*(one for one in providers() if one not in PACKAGES), "verl", "openrlhf", *PACKAGES)
+    return (order.index(name) if name in order else len(order), name)
+
+
+def _used(name: str, several: Sequence[Facts], specifiers: Iterable[str]) -> Used:
+    """What all environments allow together, and all pins; where they have nothing in common, what any of them does."""
+    pinned = [set(facts.releases) for facts in several if facts.source != "assumed" and facts.releases]
+    releases = (set.intersection(*pinned) or set.union(*pinned)) if pinned else set[Version]()
+    common = {version for version in releases if all(holds(specifier, version) for specifier in specifiers)}
+    extras = {extra for facts in several for pin in facts.pins for extra in pin.extras}
+    return Used(name, tuple(sorted(common or releases)), frozenset(extras))
+
+
+def settle(goals: Mapping[str, Goal] | None, used: Sequence[Used]) -> Fit:
+    """The releases to move to; without goals everything of the training stack moves. Raises NoFitError."""
+    now = {one.name: one.releases for one in used}
+    if goals is None:
+        stack = {*PACKAGES, *providers()}
+        wanted = {one.name: installable(one.name) for one in used if one.name in stack and newest(one.name)}
+        free = set(wanted)
+    else:
+        wanted = {name: goal.releases for name, goal in goals.items()}
+        free = {name for name, goal in goals.items() if goal.releases == installable(name)}
+    for name in free:  # nobody who asks for the newest release wants an older one than the project has
+        floor = now.get(name, ())[:1]
+        wanted[name] = tuple(version for version in wanted[name] if not floor or version >= floor[0])
+    return find_fit(wanted, used)
+
+
+# -- rewriting --------------------------------------------------------------------------------------------------------
+
+
+def move(
+    check: Check, before: Result, releases: Mapping[str, Version], asked: Sequence[str], keep: bool, unsafe: bool
+) -> Moved:
+    """Rewrite the asked files for the releases; nothing is written to disk.
+
+    `check` runs the engine at these releases, `before` is what it found at the old ones. `keep`: write the old values
+    of changed defaults down. `unsafe`: also with fixes that may change behaviour.
+    """
+    known = _keys(before.findings, before.files)
+    earlier = {project.root: project for project in before.projects}
+    runs: list[int] = []
+
+    def checked(contents: dict[str, bytes], former: object) -> Result:
+        result = check(contents, former)
+        if not runs:
+            runs.append(_count_runs(result))
+        return result
+
+    def changed(result: Result) -> Iterator[Change]:
+        for project in result.projects:
+            if project.root in earlier:
+                mine = [path for path in asked if _is_of(path, project)]
+                yield from changes(project, earlier[project.root], mine)
+
+    def wanted(result: Result) -> list[Finding]:
+        found = [finding for finding in result.findings if finding.fix and _is_ours(finding, known, result.files)]
+        for project in result.projects:
+            found += findings_of_pins(project, asked, releases)
+        return found + (list(findings_of_defaults(changed(result))) if keep else [])
+
+    done = repair(checked, wanted, unsafe)
+    left = [f for f in done.result.findings if f.severity != "info" and _is_ours(f, known, done.result.files)]
+    decisions = [*_on_code(left), *decisions_on_defaults(changed(done.result))]
+    for project in done.result.projects:
+        decisions += decisions_on_pins(project, asked, releases)
+    decisions += [
+        Decision("pin", f"{refusal.finding.message}: {refusal.reason}", (refusal.finding.location,))
+        for refusal in done.refused
+        if refusal.finding.code == PIN
+    ]
+    decisions.sort(key=lambda decision: KINDS.index(decision.kind))
+    return Moved(done, decisions, (runs[0], _count_runs(done.result)))
+
+
+def _is_ours(finding: Finding, known: set[object], files: Files) -> bool:
+    """Whether a finding is about the move: its rule judges releases, or it was not there before."""
+    if finding.code in _GENERAL:
+        return False
+    return finding.code.startswith(_ABOUT_RELEASES) or _key(finding, files) not in known
+
+
+def _keys(findings: Iterable[Finding], files: Files) -> set[object]:
+    return {_key(finding, files) for finding in findings}
+
+
+def _key(finding: Finding, files: Files) -> object:
+    """What makes a finding the same before and after the move, though its line may stand elsewhere."""
+    path = finding.location.path
+    try:
+        lines = files.own(path).lines
+    except (OSError, SourceError):
+        return finding.code, path, ""
+    return finding.code, path, lines.line_text(lines.position(finding.location.start).line).strip()
+
+
+def _count_runs(result: Result) -> int:
+    return sum(len(project.runs) for project in result.projects)
+
+
+def _on_code(findings: Sequence[Finding]) -> Iterator[Decision]:
+    """What is left of the findings, one entry for what is one cause."""
+    for entry in entries_of(findings):
+        first = entry.first
+        others = entry.names()
+        text = first.message + (f"; the same: {', '.join(others)}" if others else "")
+        places = tuple(dict.fromkeys(finding.location for finding in entry.findings))
+        is_unsafe = all(finding.fix is not None for finding in entry.findings)
+        yield Decision("code", text, places, first.code, is_unsafe=is_unsafe)
