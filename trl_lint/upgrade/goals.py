@@ -14,7 +14,7 @@ from trl_lint.selection import nearest
 from trl_lint.sources.requirements import normalised
 
 LATEST = "latest"
-_GOAL = regex(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:@\s*(?P<tag>[^\s@]+)|(?P<range>[=<>!~][^@]*))?\s*")
+_GOAL = regex(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:@(?P<tag>[^@]+)|(?P<range>[=<>!~][^@]*))?")
 _TAG = regex(r"(?:refs/tags/)?v?(?P<version>\d.*)")
 
 
@@ -54,14 +54,14 @@ def read_goals(values: Iterable[str]) -> dict[str, Goal] | None:
 
 def read_goal(value: str) -> Goal:
     """One value: `trl`, `trl==1.16.0`, `trl==latest`, `trl>=1.10,<1.16`, `trl@v1.16.0`. Raises GoalError."""
-    match = _GOAL.fullmatch(value)
+    match = _GOAL.fullmatch("".join(value.split()))
     if match is None:
         raise GoalError(f"`{value}` is not of the form PACKAGE==VERSION, such as trl==1.16.0")
     package = normalised(match["name"])
     if newest(package) is None:
         guess = nearest(package, known_packages())
         raise GoalError(f"the releases of {package} are not known" + (f"; did you mean {guess}?" if guess else ""))
-    specifier = "".join((match["range"] or "").split())
+    specifier = match["range"] or ""
     if match["tag"]:
         specifier = _of_tag(package, match["tag"])
     if specifier in ("", f"=={LATEST}"):

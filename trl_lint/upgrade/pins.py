@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from packaging.version import Version
@@ -18,9 +19,9 @@ from trl_lint.upgrade.decision import Decision
 
 CODE = "pin"
 # One clause as pip, Poetry or conda write it: a sign, blanks, and a version.
-_CLAUSE = regex(r"(?P<sign>===|==|~=|!=|<=|>=|<|>|=|\^|~|)(?P<blank>\s*)(?P<version>[A-Za-z0-9_.*+!-]+)")
+_CLAUSE = regex(r"(?:(?P<sign>===|==|~=|!=|<=|>=|<|>|=|\^|~)(?P<blank>[ \t]*))?(?P<version>[A-Za-z0-9_.*+!-]+)")
 _NAME = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?(?=[=~!])")
-_ADDRESS = regex(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\s*(?P<extras>\[[^\]]*\])?\s*@\s*\S+")
+_NAMED = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?")
 # The signs of a clause that names one release, or the first of a series.
 _NAMING = ("==", "===", "~=", "=", "^", "~", "")
 # What no text of a requirement can change.
@@ -123,10 +124,11 @@ def _change_of_address(pin: Pin, version: Version) -> Edit | None:
     """A tag or a commit of the package's own repository becomes the release; whoever follows a branch keeps to it."""
     if own_revision(pin) is None or origin_of([pin]) == "tip":
         return None
-    match = _ADDRESS.fullmatch(pin.text)
-    if match is None and pin.text != pin.url:
+    name, sign, _ = pin.text.partition("@")
+    if pin.text == pin.url:
+        name = pin.package
+    elif not sign or not _NAMED.fullmatch(name := "".join(name.split())):
         return None
-    name = f"{match['name']}{match['extras'] or ''}" if match is not None else pin.package
     return Edit(pin.location.path, pin.location.start, pin.location.end, f"{name}=={version}")
 
 
@@ -139,19 +141,23 @@ def moved_specifier(text: str, version: Version) -> str | None:
     clauses = list(_CLAUSE.finditer(text))
     if not clauses or _CLAUSE.sub("", text).strip(", ()"):
         return None
-    if len(clauses) == 1 and clauses[0]["sign"] in _NAMING:
+    if len(clauses) == 1 and _sign(clauses[0]) in _NAMING:
         return text[: clauses[0].start("version")] + str(version) + text[clauses[0].end() :]
-    if any(clause["sign"] in ("^", "~", "=", "") for clause in clauses):
+    if any(_sign(clause) in ("^", "~", "=", "") for clause in clauses):
         return None
     begin, end = clauses[0].start(), clauses[-1].end()
     joint = text[clauses[0].end() : clauses[1].start()] if len(clauses) > 1 else ","
-    blank = clauses[0]["blank"]
+    blank = clauses[0]["blank"] or ""
     parts = [f">={blank}{version}"]
     for clause in clauses:
-        parts += _kept(clause["sign"], blank, clause["version"], version)
+        parts += _kept(_sign(clause), blank, clause["version"], version)
     if f"<={blank}{version}" in parts:
         parts = [f"=={blank}{version}"]
     return text[:begin] + joint.join(parts) + text[end:]
+
+
+def _sign(clause: re.Match[str]) -> str:
+    return clause["sign"] or ""
 
 
 def _kept(sign: str, blank: str, written: str, version: Version) -> list[str]:

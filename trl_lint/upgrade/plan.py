@@ -21,8 +21,8 @@ TITLES: dict[Kind, str] = {
     "lock": "Locks",
 }
 MOST_PLACES = 8
-_HEAD = "<!-- trl-lint upgrade from: {} to: {} -->"
-_HEAD_LINE = regex(r"<!-- trl-lint upgrade from: (?P<old>[^<>]*?) to: (?P<new>[^<>]*?) -->")
+_FIRST = "<!-- trl-lint upgrade from: "
+_HEAD = f"{_FIRST}{{}} to: {{}} -->"
 _ITEM = regex(r"- \[(?P<tick>[ xX])\] (?P<text>.+)")
 _BETWEEN = " · "  # the text of an item ends here, its places follow
 
@@ -37,10 +37,10 @@ class Plan(NamedTuple):
 def read_plan(text: str) -> Plan | None:
     """A plan that `markdown` wrote and people may have ticked; None for any other text."""
     lines = text.splitlines()
-    head = _HEAD_LINE.match(lines[0].strip()) if lines else None
-    if head is None:
+    if not lines or not lines[0].startswith(_FIRST):
         return None
-    pairs = (pair.partition("==") for pair in head["old"].split())
+    old = lines[0].removeprefix(_FIRST).partition(" to:")[0]
+    pairs = (pair.partition("==") for pair in old.split())
     items = {}
     for line in lines:
         match = _ITEM.match(line.strip())
