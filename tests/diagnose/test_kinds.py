@@ -74,7 +74,7 @@ MINE = (OWN, "main", "trainer.train()")
     ("message", "frames", "first"),
     [
         ("AttributeError: 'SomeEngine' object has no attribute 'executor'", (MINE, LIBRARY), "LOG211"),
-        ("AttributeError: 'SomeEngine' object has no attribute 'executor'", (), "LOG211"),
+        ("AttributeError: 'SomeThing' object has no attribute 'executor'", (), "LOG211"),
         ("TypeError: prepare() missing 1 required positional argument: 'plan'", (MINE, LIBRARY), "LOG211"),
         ("AttributeError: 'NoneType' object has no attribute 'shape'", (MINE, LIBRARY), "LOG223"),
         ("IndexError: list index out of range", (MINE, LIBRARY), "LOG223"),
@@ -94,6 +94,42 @@ def test_a_kind_is_named_and_is_possible_at_most(message: str, frames: tuple[tup
     named = [(one.code, one.likelihood) for one in said(message, *frames).causes]
     assert named[:1] == [(first, "possible")]
     assert len(named) <= 4
+
+
+@pytest.mark.parametrize(
+    ("message", "frames", "first"),
+    [
+        ("ERROR:    PermissionError: [Errno 13] Permission denied: '/app/.triton'", (), "LOG908"),
+        ("OSError: [Errno 16] Device or resource busy: '/x/a.so' -> '/x/b.so'", (), "LOG908"),
+        ("RuntimeError: Socket Timeout", (), "LOG501"),
+        ("httpx.HTTPStatusError: Server error '503 Service Unavailable' for url 'http://10.0.0.7/x'", (), "LOG916"),
+        ("requests.exceptions.HTTPError: 416 Client Error for url: https://huggingface.co/x", (), "LOG905"),
+        ("error: command '/usr/bin/nvcc' failed with exit code 255", (), "LOG213"),
+        ("RuntimeError: both inputs should have same dtype", (), "LOG614"),
+        ("IndexError: Invalid key: 0 is out of bounds for size 0", (), "LOG733"),
+        ("KeyError: 'grpo'", (MINE, (LIBRARY[0], "find", "return LOSS_MAPPING[name]")), "LOG742"),
+        ("ImportError: No bitsandbytes", ((OWN, "main", "raise ImportError("),), "LOG203"),
+        ("AttributeError: 'Accelerator' object has no attribute 'engine'", (), "LOG211"),
+        ("ImportError: cannot import name 'Nothing' from 'peft.utils' (/v/site-packages/peft/utils.py)", (), "LOG211"),
+        ("slurmstepd: error: Job 7 exceeded memory limit (6 > 5), being killed\n"
+         "slurmstepd: error: *** JOB 7 ON node1 CANCELLED AT 2022-06-10T17:11:35 ***", (), "LOG606"),
+        ("  exitcode  : -11 (pid: 3182701)", (), "LOG911"),
+    ],
+)  # fmt: skip
+def test_what_the_message_decides_is_likely(message: str, frames: tuple[tuple[str, str, str], ...], first: str):
+    assert [(one.code, one.likelihood) for one in said(message, *frames).causes][:1] == [(first, "likely")]
+
+
+def test_ranks_that_all_wait_are_no_proof_of_a_missing_one():
+    line = "[rank{0}]:[E ProcessGroupNCCL.cpp:616] [Rank {0}] Watchdog caught collective operation timeout: WorkNCCL()"
+    alone = said(line.format(0)).causes
+    both = said(f"{line.format(0)}\n{line.format(1)}").causes
+    assert [(one[0].code, one[0].likelihood) for one in (alone, both)] == [("LOG501", "likely"), ("LOG501", "possible")]
+
+
+def test_a_part_that_was_not_compiled_is_no_name_of_another_release():
+    found = said("ModuleNotFoundError: No module named 'deepspeed.ops.adam.cpu_adam_op'").causes
+    assert all(one.likelihood == "possible" for one in found)
 
 
 def test_the_last_frame_is_told_with_a_kind():

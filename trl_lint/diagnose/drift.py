@@ -28,6 +28,7 @@ _CANNOT_IMPORT = regex(
     r"cannot import name '?(?P<name>\w+)'? from '(?P<module>[\w.]+)'(?: \((?P<place>[^()\n]{1,500})\))?"
 )
 _NO_MODULE = regex(r"No module named '(?P<module>[\w.]+)'")
+_COMPILED = regex(r"_(?:op|cuda|cpp|ext|C|kernels?)$")  # modules that are built, or not, when a package is installed
 _NO_ATTRIBUTE = regex(r"AttributeError: (?:type object )?'(?P<owner>\w+)' (?:object )?has no attribute '(?P<key>\w+)'")
 _MODULE_WITHOUT = regex(r"AttributeError: module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'")
 _POSITIONAL = regex(
@@ -180,7 +181,7 @@ def _told_by_the_message(module: str, name: str, place: str, caller: str) -> Dri
     package = module.partition(".")[0]
     is_installed = bool(INSTALLED.search(place)) if place else package in _THIRD_PARTY
     is_hidden = not place and package in _OFTEN_HIDDEN and caller in ("", "?")
-    if not is_installed or is_hidden or name.startswith("_"):
+    if not is_installed or is_hidden or name.startswith("_") or _COMPILED.search(name):
         return None
     what = f"the installed {package} has no `{name}` in {module}"
     return Drift("name", Dated(package, what, ()), caller, is_told=True)

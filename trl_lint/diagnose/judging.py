@@ -84,6 +84,11 @@ def match(symptom: Symptom, context: Context) -> Match | None:
                 missing.append(NO_TRACEBACK)
             elif not _compiled(symptom.last).search(innermost.text):
                 return None
+        if symptom.lone and any(
+            note.rank not in (None, failure.rank) and _compiled(symptom.pattern).search(note.text)
+            for note in context.notes
+        ):
+            return None
         if symptom.raised and raised_by(failure).who != symptom.raised:
             return None
         if symptom.fallback and NO_TRACEBACK in missing:

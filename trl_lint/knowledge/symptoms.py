@@ -18,6 +18,7 @@ project     a regular expression that a file of the project must match, in the l
 likelihood  what is claimed when all of that holds: "likely" or "possible"; a finding of the rule proves it in any case
 finding     a regular expression that the message of a finding must match to be about this symptom
 family      joins the causes of one message
+lone        no other rank may say the same
 near        the finding must be in a function of the traceback
 proved      nothing but this cause prints the message: what is likely is called proved by the log
 settle      what would decide, where it is only likely or possible
@@ -58,6 +59,7 @@ class Symptom(NamedTuple):
     likelihood: Literal["likely", "possible"] = "possible"
     finding: str = ""
     family: str = ""
+    lone: bool = False
     near: bool = False
     recorded: bool = False
     proved: bool = False
