@@ -80,6 +80,28 @@ def groups_of_one(launch: Launch, groups: Groups, rule: Rule, project: Project) 
             yield Problem(location, said, level.severity, beside)
 
 
+class Left(NamedTuple):
+    """An assertion about what happens while nobody sets a key, of commands that set the `given` ones."""
+
+    key: str
+    given: tuple[str, ...]
+    assertion: Assertion
+
+
+def left_alone(launch: Launch, rows: Sequence[Left], rule: Rule, project: Project) -> Iterator[Problem]:
+    """What comes of keys that neither a command nor a config of the project sets; where there may be more, nothing."""
+    run = _validated(launch, project)
+    if run is None or run.own is not None or _is_mild(run):
+        return
+    left = [
+        row.assertion
+        for row in rows
+        if row.key not in run.over_keys and not _is_set(run, row.key) and all(_is_set(run, key) for key in row.given)
+    ]
+    for location, found, related in _failing(run, left, Level(rule, of_code=False)):
+        yield Problem(location, f"{found.message} ({found.verdict.scope})", found.verdict.severity, related)
+
+
 def _development_version(run: VerlRun, project: Project) -> str:
     """The version of a project that is verl itself, between two releases whose sources were read; else ""."""
     from trl_lint.knowledge.releases import parse_version
