@@ -172,6 +172,12 @@ class Index(NamedTuple):
     `file`: its name; it lies in the folder that the key `folder` names, `default` where the document has no such key.
     `elsewhere`: beginnings of that value with which there is no such folder. `names`: the keys with the data sets, a
     list or a text with commas.
+
+    What an entry has to have, in these `releases`, in documents without a value of `unless`: one of `sources`, of which
+    `local` is a file in the folder; pairs, which `ranking` tells, where the key of the method is one of `ranked`, and
+    none where it is one of `unranked`. `columns`: by its format, the first of them where it names none, what is read of
+    every row; of rows with pairs also `pairs`, of those without and without a `label` also `answer`. `defaults`: the
+    names of columns in the rows where an entry has no `columns`.
     """
 
     file: str
@@ -179,6 +185,18 @@ class Index(NamedTuple):
     default: str
     elsewhere: tuple[str, ...]
     names: tuple[str, ...]
+    releases: str = ""
+    unless: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    local: str = ""
+    ranking: str = ""
+    ranked: tuple[str, ...] = ()
+    unranked: tuple[str, ...] = ()
+    columns: Mapping[str, tuple[str, ...]] = {}
+    pairs: tuple[str, ...] = ()
+    label: str = ""
+    answer: str = ""
+    defaults: Mapping[str, str] = {}
 
 
 class Arguments(NamedTuple):
@@ -192,7 +210,8 @@ class Arguments(NamedTuple):
     `fills`: whether what it refuses is said of fields with their defaults, not of what is given. `unless_on`: switches
     with which others than the command give settings. `unless_set`: variables that decide, beside the number of
     processes, how many GPUs one of them has. `config_first`, `config_flag`: the releases in which a config file as the
-    first word, or behind `--config`, stands for flags; `config_sets`: its block of variables.
+    first word, or behind `--config`, stands for flags; `config_sets`: its block of variables. `template`: the key with
+    the name of a chat template, of which `rules/api` has those of each release.
     """
 
     package: str
@@ -210,6 +229,7 @@ class Arguments(NamedTuple):
     config_first: str = ""
     config_flag: str = ""
     config_sets: str = ""
+    template: str = ""
 
     def keys_for(self, subcommand: str) -> str:
         """Under which name the keys of a subcommand are recorded."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from typing import Any
 
 from trl_lint.checks._origins import is_mentioned
 from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.configs._asserts import Problem
 from trl_lint.checks.configs._command_keys import is_left_alone
+from trl_lint.checks.configs._data_entries import unfit
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.knowledge.families import Index, arguments_of_kind
@@ -27,15 +29,15 @@ _LIKENESS = 0.75
 _MOST_GUESSED = 500  # entries among which a slip is looked for
 
 
-def not_listed(document: Document, rule: Rule, project: Project) -> Iterator[Problem]:
-    """The data sets of a document that no file in question lists."""
+def wrong_data_sets(document: Document, rule: Rule, project: Project) -> Iterator[Problem]:
+    """The data sets of a document that no file in question lists, and those whose entry cannot be used as it stands."""
     index, arguments = document.definition.data_index, arguments_of_kind(document.kind)
     if index is None or arguments is None or document.mapping is None:
         return
     folder = _folder_of(document, index)
     paths = linked_files(os.path.join(folder, index.file), document.source, None) if folder else []
-    listed = [_names_in(path, project) for path in paths]
-    if not listed or None in listed:
+    tables = [_table_in(path, project) for path in paths]
+    if not tables or None in tables:
         return
     launches = naming_launches(document, project)
     if any(launch.command.directory != "" for launch in launches):
@@ -43,19 +45,24 @@ def not_listed(document: Document, rule: Rule, project: Project) -> Iterator[Pro
     keys = (index.folder, *index.names)
     if any(key in (word.text or word.template) for launch in launches for word in launch.args for key in keys):
         return  # the command gives others
-    known = {name for names in listed if names is not None for name in names}
+    known = {name for table in tables if table is not None for name in table}
     is_sure = any(not launch.is_mild and None not in [word.text for word in launch.args] for launch in launches)
     severity = Level(rule, not is_sure, of_code=False).severity
     for key in index.names:
         entry = document.mapping.entry(key)
         for name in _named(entry) if entry is not None else ():
-            if name in known or entry is None or is_left_alone(arguments, project) or _is_written(index.file, project):
+            if name not in known:
+                message = f"`{os.path.relpath(paths[0], project.root)}` lists no data set `{name}`{_hint(name, known)}"
+            else:
+                message = unfit(document, name, tables[0] or {}, paths[0], project) if len(paths) == 1 else ""
+            if not message or entry is None or is_left_alone(arguments, project) or _is_written(index.file, project):
                 continue
-            shown = os.path.relpath(paths[0], project.root)
-            guess = nearest(name, known, _LIKENESS) if len(known) <= _MOST_GUESSED else ""
-            hint = f": did you mean `{guess}`?" if guess else ""
-            message = f"{arguments.shown} stops at start: `{shown}` lists no data set `{name}`{hint}"
-            yield Problem(document.place(entry), message, severity, ())
+            yield Problem(document.place(entry), f"{arguments.shown} stops at start: {message}", severity, ())
+
+
+def _hint(name: str, known: set[str]) -> str:
+    guess = nearest(name, known, _LIKENESS) if len(known) <= _MOST_GUESSED else ""
+    return f": did you mean `{guess}`?" if guess else ""
 
 
 def _folder_of(document: Document, index: Index) -> str:
@@ -89,10 +96,10 @@ def _is_written(name: str, project: Project) -> bool:
 
 
 @per_project
-def _names_in(path: str, project: Project) -> frozenset[str] | None:
+def _table_in(path: str, project: Project) -> dict[str, Any] | None:
     """The entries of a JSON file; None where it cannot be read, or is no table."""
     try:
         found = None if is_larger(path, _LARGEST) else json.loads(project.files.read(path))
     except (OSError, ValueError, RecursionError):
         return None
-    return frozenset(found) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else None

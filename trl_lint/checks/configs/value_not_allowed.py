@@ -35,9 +35,14 @@ class ValueNotAllowed(Rule):
                 yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
         if document.definition.command:
             from trl_lint.checks.configs._command_refusals import refused_in_document
-            from trl_lint.checks.configs._data_index import not_listed
+            from trl_lint.checks.configs._data_index import wrong_data_sets
+            from trl_lint.checks.configs._template_names import unknown_template
 
-            for one in (*refused_in_document(document, self, project), *not_listed(document, self, project)):
+            for one in (
+                *refused_in_document(document, self, project),
+                *wrong_data_sets(document, self, project),
+                *unknown_template(document, self, project),
+            ):
                 yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
             return
         if document.kind not in self.documents:

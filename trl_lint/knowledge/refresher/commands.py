@@ -1,8 +1,9 @@
 """Which argument classes the commands of a framework are parsed into, per release; the classes are facts of their own.
 
 `command NAME`: `@classes` the references of the classes, in order. `plugins`: a module of plugins and the class whose
-fields it adds. Sources: the lists `_TRAIN_ARGS`, `_INFER_ARGS` and `_EVAL_ARGS` of LLaMA-Factory's parser; the routes
-of ms-swift's command line and what its `…_main` functions take; axolotl's `get_input_args`.
+fields it adds. `templates`: the names of the chat templates. Sources: the lists `_TRAIN_ARGS`, `_INFER_ARGS` and
+`_EVAL_ARGS` of LLaMA-Factory's parser; the routes of ms-swift's command line and what its `…_main` functions take;
+axolotl's `get_input_args`.
 """
 
 from __future__ import annotations
@@ -71,6 +72,18 @@ def _llamafactory(contents: Contents, resolver: Resolver) -> Commands:
         if command and isinstance(node.value, ast.List):
             names = [item.id for item in node.value.elts if isinstance(item, ast.Name)]
             found[command] = tuple(resolver.definition(f"llamafactory.hparams.parser:{name}") for name in names)
+    return found
+
+
+def read_templates(package: str, contents: Contents) -> set[str]:
+    """The chat templates that one release registers by name, `@open` where some name cannot be read."""
+    tree = tree_of(contents.members, "llamafactory/data/template.py") if package == "llamafactory" else None
+    found: set[str] = set()
+    for node in tree.body if tree is not None else ():
+        call = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(call, ast.Call) and last_name(call.func).lstrip("_") == "register_template":
+            given = [*call.args[:1], *(each.value for each in call.keywords if each.arg == "name")]
+            found.add((read_string(given[0]) if given else "") or "@open")
     return found
 
 

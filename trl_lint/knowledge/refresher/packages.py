@@ -172,7 +172,7 @@ PACKAGES = {
         Package(
             "llamafactory",
             "0.7",
-            r"llamafactory/(hparams/\w+|extras/(constants|misc|packages))\.py",
+            r"llamafactory/(hparams/\w+|extras/(constants|misc|packages)|data/template)\.py",
             unlisted=("llamafactory",),
             tables="$^",
             messages=r"llamafactory\.hparams\.\w+",

@@ -11,7 +11,7 @@ The symbols and facts (trl_lint.knowledge.api reads them):
 `module name`
     `name TARGET`: `.` defined here, `.sub` or `other.module` defined there under the same name, `.sub:Other` under
     another, `.sub:` a module, `~` some value. `@open`: there may be other names.
-`command name`, `plugins`
+`command name`, `plugins`, `templates`
     See `commands`.
 `modules`, `requires`, `messages`, `outside`
     The modules of the archive (`alias`: served although no such file exists; `@unlisted`, `@depth`: below these, and
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 
-from trl_lint.knowledge.refresher.commands import read_commands, read_plugins
+from trl_lint.knowledge.refresher.commands import read_commands, read_plugins, read_templates
 from trl_lint.knowledge.refresher.configs import config_facts
 from trl_lint.knowledge.refresher.exports import Resolver
 from trl_lint.knowledge.refresher.extract import Class, Module, module_name, read_module
@@ -114,6 +114,8 @@ class _Release:
             self.facts_by_symbol[f"command {command}"] = {PRESENT: PRESENT, "@classes": " ".join(classes)}
         if plugins:
             self.facts_by_symbol["plugins"] = {plugin: classes[0] for plugin, classes in plugins.items()}
+        if templates := read_templates(self.package.name, self.contents):
+            self.facts_by_symbol["templates"] = {PRESENT: PRESENT, **dict.fromkeys(templates, PRESENT)}
         named = [reference for classes in (*commands.values(), *plugins.values()) for reference in classes]
         self.wanted += [reference for reference in named if reference.partition(":")[0] in self.modules]
 

@@ -32,11 +32,11 @@ def rows_of_file(module: PythonModule, builder: str, name: str, project: Project
     if len(found) != 1:
         return None
     tracked.note_use(found[0], by=module.path)
-    return _read(builder, found[0], project)
+    return read_rows(builder, found[0], project)
 
 
 @per_project
-def _read(builder: str, path: str, project: Project) -> Rows | None:
+def read_rows(builder: str, path: str, project: Project) -> Rows | None:
     """The columns of a file, for whoever notes that they use it."""
     try:
         if tracked.is_larger(path, MOST_BYTES):
