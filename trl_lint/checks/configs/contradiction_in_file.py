@@ -81,6 +81,7 @@ class ContradictionInFile(Rule):
         from trl_lint.checks.configs import (
             _command_flags,
             _launch_refusals,
+            _openrlhf_groups,
             _openrlhf_refusals,
             _verl_asserts,
             _verl_validation,
@@ -89,6 +90,7 @@ class ContradictionInFile(Rule):
         for found in (
             *_verl_validation.contradictions(launch, _verl_asserts.ASSERTIONS, self, project),
             *_openrlhf_refusals.refused_together(launch, self, project),
+            *_openrlhf_groups.misfits(launch, self, project),
             *_launch_refusals.refused_options(launch, self, project),
             *_command_flags.refused_flags(launch, self, project),
         ):

@@ -29,16 +29,17 @@ _GPUS, _MACHINES, _DEVICE = "trainer.n_gpus_per_node", "trainer.nnodes", "traine
 
 
 class Wanted(NamedTuple):
-    """How many GPUs a run wants on the machine; `places` is where the command says so, if it does."""
+    """How many GPUs a run wants on the machine, in words too; `places` is where the command says so, if it does."""
 
     number: int
+    words: str
     places: tuple[Location, ...]
 
 
 def wanted_gpus(run: Run) -> Wanted | None:
     """What all releases in use ask Ray for; None where that is not known, or is not for the machine of the command."""
     launch = run.launch
-    if ("ray" in launch.wrappers or _names_cluster(launch.source, run.project)) and cluster_of(run) is None:
+    if may_be_elsewhere(run):
         return None
     verl = read_run(launch, run.project)
     if verl is None or "verl" not in verl.choices:
@@ -48,7 +49,14 @@ def wanted_gpus(run: Run) -> Wanted | None:
         return None
     words = [override.word for override in verl.overrides if override.key == _GPUS]
     places = tuple(launch.source.location(word.start, word.end, "said here") for word in words)
-    return Wanted(number, places)
+    said = "" if places else ", by default"
+    return Wanted(number, f"verl asks Ray for {number} GPUs (`trainer.n_gpus_per_node`{said})", places)
+
+
+def may_be_elsewhere(run: Run) -> bool:
+    """Whether a command may go to a cluster that nobody knows here."""
+    is_sent = "ray" in run.launch.wrappers or _names_cluster(run.launch.source, run.project)
+    return is_sent and cluster_of(run) is None
 
 
 def cluster_of(run: Run) -> tuple[int, Location] | None:

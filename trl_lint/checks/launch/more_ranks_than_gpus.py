@@ -25,6 +25,7 @@ _SPREAD = (
 )  # fmt: skip
 _CONFIGS = (".yaml", ".yml", ".json")
 _NO_GPU = ("--no_cuda", "--no-cuda", "--no_gpu", "--no-gpu")
+_ON_RAY = ("verl", "openrlhf")
 _CPU_IN_CODE = (b"gloo", b"use_cpu=True", b"no_cuda=True", b"cpu=True")
 _CPU = ("--cpu", "--use_cpu", "--use_mps_device", "--tpu", "--use_xpu")
 
@@ -63,7 +64,7 @@ class MoreRanksThanGpus(Rule):
             yield from self._check_server(run, room)
         elif server is not None:
             yield from self._check_sizes(run, server, room)
-        elif run.framework == "verl":
+        elif run.framework in _ON_RAY:
             yield from self._check_ray(run, room)
         elif program is not None and (program.starts_programs or program.ranks) and not program.hides_gpus:
             yield from self._check_training(run, room)
@@ -91,13 +92,11 @@ class MoreRanksThanGpus(Rule):
 
     def _check_ray(self, run: Run, room: Room) -> Iterator[Finding]:
         """A warning: a cluster that is running on the machine may have been started with other GPUs."""
-        from trl_lint.checks.launch._verl_gpus import wanted_gpus
+        from trl_lint.checks.launch import _openrlhf_gpus, _verl_gpus
 
-        wanted = wanted_gpus(run)
+        wanted = (_verl_gpus if run.framework == "verl" else _openrlhf_gpus).wanted_gpus(run)
         if wanted is not None and wanted.number > room.gpus:
-            said = "" if wanted.places else ", by default"
-            what = f"verl asks Ray for {wanted.number} GPUs (`trainer.n_gpus_per_node`{said})"
-            yield self._finding(run, what, room, wanted.places, is_mild=True)
+            yield self._finding(run, wanted.words, room, wanted.places, is_mild=True)
 
     def _check_training(self, run: Run, room: Room) -> Iterator[Finding]:
         if not run.launch.options.keys().isdisjoint(_CPU) or _has_own_ids(run) or _may_be_on_cpu(run):
@@ -154,7 +153,7 @@ def _room_of(run: Run) -> Room | None:
 
 def _cluster_of(run: Run) -> Room | None:
     """The cluster that the script of a run starts for it."""
-    if run.framework != "verl":
+    if run.framework not in _ON_RAY:
         return None
     from trl_lint.checks.launch._verl_gpus import cluster_of
 
