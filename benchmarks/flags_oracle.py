@@ -20,6 +20,7 @@ from benchmarks.oracle_commands import Case, asked, keep, options, told
 from benchmarks.oracle_worlds import compared
 from trl_lint.checks.configs._argparse import read_arguments
 from trl_lint.checks.configs._command_flags import CommandFlags, flags_of, settings_in
+from trl_lint.checks.configs._command_words import Given
 from trl_lint.checks.configs._program_refusals import refused_in
 from trl_lint.knowledge.command_keys import accepted_transformers, choices_of, keys_of
 from trl_lint.knowledge.families import arguments_of
@@ -48,7 +49,7 @@ def stated(argv: list[str], version: str) -> list[str]:
     launch = read_launches(SourceFile("run.sh", text.encode()))[0]
     family = arguments_of("swift")
     assert family is not None
-    found = CommandFlags(launch, family, argv[0], {}, launch.args)  # type: ignore[arg-type]
+    found = CommandFlags(launch, family, argv[0], {}, Given(launch.args, launch))  # type: ignore[arg-type]
     arguments = read_arguments(launch.args, flags_of(PACKAGE, argv[0], version))
     faults = [f"{fault.kind} {fault.flag}" for fault in arguments.faults if fault.kind in ("type", "choice")]
     keys, accepted = keys_of(PACKAGE, argv[0], version), accepted_transformers(PACKAGE, version)

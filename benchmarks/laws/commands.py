@@ -328,3 +328,10 @@ def files_with_defaults(count: int) -> Files:
     """Each may be started by any other, which may set what it leaves open."""
     job = "#!/bin/bash\n#SBATCH --gres=gpu:4\ntorchrun --nproc_per_node=${NGPU:-8} train.py\n"
     return {**shell(""), **{f"run{i}.sh": job for i in range(count)}}
+
+
+@law(400)
+def commands_of_openrlhf_in_groups(count: int) -> Files:
+    flags = "--pretrain a --prompt_data b --reward_pretrain c --colocate_all_models --actor_num_gpus_per_node 4"
+    command = lines(count, lambda i: f"python -m openrlhf.cli.train_ppo_ray {flags} --seed {i}")
+    return {"run.sh": f"export CUDA_VISIBLE_DEVICES=0\n{command}", "requirements.txt": "openrlhf==0.8.5\n"}

@@ -105,3 +105,49 @@ def depth_of_folders(count: int) -> Files:
 
 def some_files(count: int) -> Files:
     return {f"d{i}/x.py": "x = 1\n" for i in range(count)}
+
+
+@law(400)
+def services_of_compose(count: int) -> Files:
+    def service(i: int) -> str:
+        return f"  s{i}:\n    command: torchrun --nproc_per_node=4 train.py --seed {i}\n    gpus: [{{count: 2}}]"
+
+    return {"compose.yaml": f"services:\n{lines(count, service)}", "train.py": HEAD}
+
+
+def swift(config: str, run: str) -> Files:
+    return {"sft.yaml": f"model: m\n{config}", "run.sh": run, "requirements.txt": "ms-swift==4.5.2\n"}
+
+
+@law(1600)
+def keys_of_a_config_of_swift(count: int) -> Files:
+    return swift(lines(count, lambda i: f"no_such_{i}: {i}"), "swift sft sft.yaml\n")
+
+
+@law(400)
+def commands_of_one_config_of_swift(count: int) -> Files:
+    return swift("lora_rank: 8.5\n", lines(count, lambda i: f"swift sft sft.yaml --seed {i}"))
+
+
+LLAMAFACTORY = "model_name_or_path: m\nstage: sft\nfinetuning_type: lora\ntemplate: no_such\n"
+
+
+def llamafactory(files: Files, names: list[str], count: int) -> Files:
+    """Data sets with one file, half of which have no such column."""
+    columns = [{"prompt": "a" if i % 2 else "b"} for i in range(count)]
+    index = {f"d{i}": {"file_name": "d.json", "columns": columns[i]} for i in range(count)}
+    run = lines(len(names), lambda i: f"llamafactory-cli train {names[i]}")
+    data = {"data/dataset_info.json": json.dumps(index), "data/d.json": '[{"a": 1}]'}
+    return {**files, **data, "run.sh": run, "requirements.txt": "llamafactory==0.9.3\n"}
+
+
+@law(800)
+def data_sets_of_llamafactory(count: int) -> Files:
+    named = ", ".join(f"d{i}, gone{i}" for i in range(count))
+    return llamafactory({"c.yaml": f"{LLAMAFACTORY}dataset: {named}\n"}, ["c.yaml"], count)
+
+
+@law(200)
+def configs_of_llamafactory(count: int) -> Files:
+    names = [f"c{i}.yaml" for i in range(count)]
+    return llamafactory({name: f"{LLAMAFACTORY}dataset: d{i}\n" for i, name in enumerate(names)}, names, count)
