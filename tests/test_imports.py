@@ -13,6 +13,7 @@ from documents import ROOT, lay_out, tool_folder
 from documents import blocks as markdown
 
 from benchmarks.samples import write_long_script
+from trl_lint.knowledge.families import families
 
 HEAVY = {"libcst", "yaml", "tomli", "tree_sitter", "packaging", "importlib.metadata", "dataclasses", "pathlib"}
 
@@ -148,6 +149,24 @@ def test_a_report_for_people_writes_no_edits(tmp_path: Path):
     assert not [name for name in imported(arguments, tmp_path) if name.startswith("libcst")]
     for more in (["--output-format", "json"], ["--diff"]):
         assert "libcst" in imported([*arguments, *more, "--unsafe-fixes"], tmp_path)
+
+
+def test_a_project_with_trl_alone_reads_nothing_of_other_frameworks(tmp_path: Path):
+    """The histories of LLaMA-Factory, ms-swift and axolotl stay closed until a file names one of them."""
+    project = lay_out(markdown(TRAINING), tmp_path)
+    program = (
+        "import sys; opened = []; sys.path.insert(0, sys.argv.pop(1))\n"
+        "sys.addaudithook(lambda event, args: event == 'open' and opened.append(str(args[0])))\n"
+        "from trl_lint.__main__ import main; main(); print(*opened, sep='\\n', file=sys.stderr)"
+    )
+    arguments = [sys.executable, "-I", "-c", program, str(ROOT), "--no-cache", "--hints", "."]
+    done = subprocess.run(arguments, cwd=project, capture_output=True, encoding="utf-8")
+    histories = {Path(line) for line in done.stderr.splitlines() if line.endswith(".txt")}
+    read = {path.stem for path in histories if path.parent.name in ("api", "conditions", "models", "values")}
+    packages = {family.arguments.package for family in families() if family.arguments is not None}
+    assert "trl" in read
+    assert packages == {"axolotl", "llamafactory", "ms-swift"}
+    assert read & packages == set()
 
 
 def test_what_a_clean_script_has_no_use_for_is_there():

@@ -107,7 +107,7 @@ def some_files(count: int) -> Files:
     return {f"d{i}/x.py": "x = 1\n" for i in range(count)}
 
 
-@law(400)
+@law(1600)
 def services_of_compose(count: int) -> Files:
     def service(i: int) -> str:
         return f"  s{i}:\n    command: torchrun --nproc_per_node=4 train.py --seed {i}\n    gpus: [{{count: 2}}]"
@@ -142,8 +142,8 @@ def llamafactory(files: Files, names: list[str], count: int) -> Files:
 
 
 @law(800)
-def data_sets_of_llamafactory(count: int) -> Files:
-    named = ", ".join(f"d{i}, gone{i}" for i in range(count))
+def columns_of_data_sets(count: int) -> Files:
+    named = ", ".join(f"d{i}" for i in range(count))
     return llamafactory({"c.yaml": f"{LLAMAFACTORY}dataset: {named}\n"}, ["c.yaml"], count)
 
 
