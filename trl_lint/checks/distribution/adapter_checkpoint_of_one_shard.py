@@ -6,16 +6,13 @@ from collections.abc import Iterator
 
 from trl_lint.checks._started import processes_of
 from trl_lint.checks.distribution._accelerators import backend_of
+from trl_lint.checks.distribution._checkpoints import saves_less, trains_adapter
 from trl_lint.checks.distribution._integer_weights import OTHER_BACKENDS
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding, Location
-from trl_lint.missing import ABSENT, UNKNOWN
-from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall, trainer_calls
-from trl_lint.project.trainercall.facts import Thing, argument_of
-from trl_lint.project.trainercall.models import has_adapter, possible_lines
+from trl_lint.project.trainercall import trainer_calls
 from trl_lint.sources.nodes import find_entry
 
 _KEY, _OPTION = "fsdp_config.fsdp_state_dict_type", "--fsdp_state_dict_type"
@@ -38,7 +35,7 @@ class AdapterCheckpointOfOneShard(Rule):
         if run.launch.script_path is None or processes_of(run) < 2 or options & (OTHER_BACKENDS | {_OPTION}):
             return
         backend = backend_of(run.launch, run.project)
-        if backend is None or backend.kind != "FSDP2" or _saves_less(run):
+        if backend is None or backend.kind != "FSDP2" or saves_less(run):
             return
         place = _adapter(run)
         verdict = judge_pins(run.environment, {"accelerate": _WRITES_ONE}, Level(self)) if place is not None else None
@@ -57,31 +54,10 @@ class AdapterCheckpointOfOneShard(Rule):
         )
 
 
-def _saves_less(run: Run) -> bool:
-    """Whether a run may write no checkpoints, or none to resume from."""
-    text = run.script.module.text if run.script is not None else ""
-    if ".train(" not in text or "state_dict_type" in text.lower():
-        return True  # the script may choose another type for itself
-    # With these the training arguments make a plugin of their own.
-    if any(run.field(name) is not ABSENT for name in ("fsdp", "fsdp_config")):
-        return True
-    strategy, alone = run.field("save_strategy"), run.field("save_only_model")
-    if UNKNOWN in (strategy, alone) or (isinstance(strategy, Setting) and strategy.value in ("no", False, UNKNOWN)):
-        return True
-    return isinstance(alone, Setting) and alone.truth is not False
-
-
 def _adapter(run: Run) -> Location | None:
     """Where the one trainer of a run is made, if it certainly trains an adapter."""
     calls = trainer_calls(run.script.module, run.project) if run.script is not None else ()
-    return calls[0].location if len(calls) == 1 and calls[0].is_certain and _has_adapter(calls[0], run) else None
-
-
-def _has_adapter(call: TrainerCall, run: Run) -> bool:
-    if isinstance(argument_of(call, "peft_config", run), Thing):
-        return True
-    lines = possible_lines(call.lines("model"), run)
-    return bool(lines) and all(has_adapter(line) is True for line in lines)
+    return calls[0].location if len(calls) == 1 and calls[0].is_certain and trains_adapter(calls[0], run) else None
 
 
 rule = AdapterCheckpointOfOneShard()
