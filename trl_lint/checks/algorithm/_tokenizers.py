@@ -16,9 +16,14 @@ def tokenizer_name(call: TrainerCall, run: Run | None, harmless: frozenset[str])
     `harmless`: attributes that may be set on it, where anything else that is done to it leaves the answer open. Without
     a tokenizer the trainer loads that of its model.
     """
-    role = "model" if is_absent(call.given("processing_class")) else "processing_class"
-    lines = possible_lines(call.lines(role), run)
-    names = {_loaded_from(line, run, harmless if role != "model" else None) for line in lines}
+    if is_absent(call.given("processing_class")):
+        return loaded_name(call.lines("model"), run, None)
+    return loaded_name(call.lines("processing_class"), run, harmless)
+
+
+def loaded_name(lines: tuple[Line, ...], run: Run | None, harmless: frozenset[str] | None) -> str:
+    """The id that all lines of a tokenizer (with `harmless` None: a model) are loaded by; "" where none is certain."""
+    names = {_loaded_from(line, run, harmless) for line in possible_lines(lines, run)}
     return names.pop() if len(names) == 1 else ""
 
 

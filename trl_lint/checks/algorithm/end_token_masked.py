@@ -6,17 +6,18 @@ import ast
 from collections.abc import Iterator
 
 from trl_lint.checks._trainer_rule import TrainerRule, first_found
-from trl_lint.checks.algorithm._tokenizers import tokenizer_name
+from trl_lint.checks.algorithm._tokenizers import loaded_name, tokenizer_name
 from trl_lint.checks.drift._calls import is_unsloth
-from trl_lint.checks.verdict import Level, judge_pins
+from trl_lint.checks.verdict import Level, Verdict, judge_pins
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.models import habit_of
 from trl_lint.memos import per_module
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall, is_absent
+from trl_lint.project.trainercall.lines import lines_of
 from trl_lint.project.trainercall.made import Change
-from trl_lint.project.trainercall.models import possible_lines
-from trl_lint.project.trainercall.running import holds_in
+from trl_lint.project.trainercall.models import only, possible_lines
+from trl_lint.project.trainercall.running import holds_in, value_in
 from trl_lint.python.guards import key_of, last_name
 from trl_lint.python.module import PythonModule, mentions
 from trl_lint.regexes import regex
@@ -24,12 +25,17 @@ from trl_lint.regexes import regex
 # SFTTrainer makes transformers' collator, which sets all labels that are the pad token to -100: read in 0.9.6, 0.12.2,
 # 0.15.2 and 0.16.0. 0.16.1 has one of its own, which goes by the lengths.
 _MASKS = ">=0.7.0,<0.16.1"
+# That collator given by hand, to these: read in transformers 4.30.2, 4.46.3, 4.52.4, 4.53.0 and 5.15.0.
+_COLLATOR = "DataCollatorForLanguageModeling"
+_TAKING = frozenset({"trl.SFTTrainer", "transformers.Seq2SeqTrainer", "transformers.Trainer"})
 # The tokenizer stays that of its model, whatever of this is set.
 _HARMLESS = frozenset({"pad_token", "pad_token_id", "padding_side", "truncation_side", "model_max_length"})
 _SETS_PAD = ("pad_token", "add_special_tokens")
 
-# What sets a collator or another end of text, or asks for rows without padding.
+# What sets a collator or another end of text, or asks for rows without padding; beside a collator that is given, what
+# sets another pad token.
 _OTHERWISE = regex(r"data_collator|DataCollator|padding_free|eos_token(?:_id)?\s{0,4}=[^=]")
+_OTHER_TOKENS = regex(r"eos_token(?:_id)?\s{0,4}=[^=]|['\"]pad_token['\"]|pad_token=")
 _TELLING = frozenset(
     {"debug", "endswith", "error", "find", "info", "log", "print", "removesuffix", "replace", "split", "warning"}
 )
@@ -37,16 +43,20 @@ _TELLING = frozenset(
 
 class EndTokenMasked(TrainerRule):
     code = "TRL727"
-    words = (b"SFTTrainer",)
+    words = (b"SFTTrainer", b"DataCollatorForLanguageModeling")
     needles = (b"eos_token",)
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
-        if call.trainer != "trl.SFTTrainer" or call.own is not None or is_unsloth(call.module):
+        if call.trainer not in _TAKING or call.own is not None or is_unsloth(call.module):
             return
-        if mentions(call.module, _OTHERWISE):
-            return
+        given = call.given("data_collator")
         end = appended_end(call.module)
-        if end is not None and is_absent(call.given("data_collator")):
+        if end is None:
+            return
+        if not is_absent(given):
+            if not mentions(call.module, _OTHER_TOKENS) and _sets_the_end_alone(call.module):
+                yield from first_found(call, lambda run: self._in_collator(call, end, run))
+        elif call.trainer == "trl.SFTTrainer" and not mentions(call.module, _OTHERWISE):
             yield from first_found(call, lambda run: self._in_run(call, end, run))
 
     def _in_run(self, call: TrainerCall, end: ast.expr, run: Run | None) -> Finding | None:
@@ -54,15 +64,37 @@ class EndTokenMasked(TrainerRule):
         if place is None:
             return None
         verdict = judge_pins(call.project.environment(call.module.path), {"trl": _MASKS}, Level(self))
-        if verdict is None:
+        return None if verdict is None else self._finding(call, end, place, verdict)
+
+    def _in_collator(self, call: TrainerCall, end: ast.expr, run: Run | None) -> Finding | None:
+        """A collator of transformers that is given by hand, whatever the releases."""
+        made = only(call.given("data_collator"), run)
+        if (
+            made is None
+            or made.kind != "call"
+            or made.name != _COLLATOR
+            or made.origin.partition(".")[0] != "transformers"
+        ):
             return None
+        mlm = only(made.argument("mlm", 1), run)
+        if made.changes or mlm is None or value_in(mlm, run) is not False:
+            return None
+        lines = lines_of(made.argument("tokenizer", 0))
+        place = _all_set_to_end(lines, run, habit_of(loaded_name(lines, run, _HARMLESS)).pad == "none")
+        return None if place is None else self._finding(call, end, place, None)
+
+    def _finding(self, call: TrainerCall, end: ast.expr, place: Location, verdict: Verdict | None) -> Finding:
         message = (
-            "the pad token is the end of text, too, and the collator of this SFTTrainer leaves every pad token out of "
-            "the loss: the model never learns the end of text that the script puts behind the examples; take "
-            f"another pad token ({verdict.scope})"
+            f"the pad token is the end of text, too, and the collator of this {call.name} leaves every pad token out "
+            "of the loss: the model never learns the end of text that the script puts behind the examples; take "
+            "another pad token"
         )
-        related = (call.module.location(end, "the end of text in the data"), call.location, *verdict.related)
-        return self.finding(place, message, severity=verdict.severity, related=related)
+        related = (call.module.location(end, "the end of text in the data"), call.location)
+        if verdict is None:
+            return self.finding(place, message, related=related)
+        return self.finding(
+            place, f"{message} ({verdict.scope})", severity=verdict.severity, related=(*related, *verdict.related)
+        )
 
 
 def _same_token(call: TrainerCall, run: Run | None) -> Location | None:
@@ -70,9 +102,23 @@ def _same_token(call: TrainerCall, run: Run | None) -> Location | None:
     has_none = habit_of(tokenizer_name(call, run, _HARMLESS)).pad == "none"
     if is_absent(call.given("processing_class")):
         return call.module.location(call.call.func) if has_none else None  # the trainer sets it so
-    lines = possible_lines(call.lines("processing_class"), run)
-    found = [_set_to_end(line, run, has_none) for line in lines]
+    return _all_set_to_end(call.lines("processing_class"), run, has_none)
+
+
+def _all_set_to_end(lines: tuple[Line, ...], run: Run | None, has_none: bool) -> Location | None:
+    found = [_set_to_end(line, run, has_none) for line in possible_lines(lines, run)]
     return found[0] if found and None not in found else None
+
+
+@per_module
+def _sets_the_end_alone(module: PythonModule) -> bool:
+    """Whether no statement makes anything but the end of text the pad token of anything."""
+    pairs = [(target, node.value) for node in module.of(ast.Assign) for target in node.targets]
+    return all(
+        _is_end(value)
+        for target, value in pairs
+        if isinstance(target, ast.Attribute) and target.attr in ("pad_token", "pad_token_id")
+    )
 
 
 def _set_to_end(line: Line, run: Run | None, has_none: bool) -> Location | None:

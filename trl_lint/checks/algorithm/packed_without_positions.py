@@ -7,7 +7,7 @@ from typing import Literal
 
 from trl_lint.checks._trainer_rule import FieldTrainerRule, also_at, first_found, said_at
 from trl_lint.checks.drift._calls import is_unsloth
-from trl_lint.checks.verdict import judge_releases, level_in
+from trl_lint.checks.verdict import Verdict, judge_pins, judge_releases, level_in
 from trl_lint.finding import Finding
 from trl_lint.knowledge.ranges import holds
 from trl_lint.missing import UNKNOWN
@@ -23,6 +23,9 @@ from trl_lint.regexes import regex
 # The collator gets positions only with flash attention (`return_position_ids`), in one row without padding. Read in
 # 0.19.0, 0.19.1, 0.20.0, 0.21.0, 0.22.2 and 0.23.0; 0.18.2 does not pack so, and 0.23.1 always gives them.
 _WITHOUT = ">=0.19.0,<0.23.1"
+# `DPOTrainer` gives positions and no mask. transformers makes a mask of them from 4.53.1 on (masking_utils.py); with
+# 4.52.4 and sdpa, what stands before changes the logits. The option came with 0.14.0, and 0.29.0 takes no notice of it.
+_DPO = {"trl": ">=0.14.0,<0.29.0", "transformers": "<4.53.1"}
 _PACKS = frozenset({"ffd", "bfd"})
 # What else decides which attention a model gets.
 _OTHERS = ("config", "use_flash_attention_2", "experimental_attention_implementation")
@@ -35,20 +38,29 @@ Asked = Callable[[str], Options]
 
 class PackedWithoutPositions(FieldTrainerRule):
     code = "TRL728"
-    words = (b"SFTTrainer",)
+    words = (b"SFTTrainer", b"DPOTrainer")
     needles = (b"packing", b"padding_free")
     fields = ("packing", "padding_free")
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
-        if call.trainer != "trl.SFTTrainer" or call.own is not None or is_unsloth(call.module):
+        judge = {"trl.SFTTrainer": self._in_run, "trl.DPOTrainer": self._in_dpo}.get(call.trainer)
+        if judge is None or call.own is not None or is_unsloth(call.module) or mentions(call.module, _BY_HAND):
             return
-        if not mentions(call.module, _BY_HAND):
-            yield from first_found(call, lambda run: self._in_run(call, run))
+        yield from first_found(call, lambda run: judge(call, run) if _have_no_flash(call, run) else None)
+
+    def _in_dpo(self, call: TrainerCall, run: Run | None) -> Finding | None:
+        environment = call.project.environment(call.module.path)
+        versions = environment.choices.newest(("trl", "transformers"))
+        if field_in(call, "padding_free", run, versions) is not True:
+            return None
+        verdict = judge_pins(environment, _DPO, level_in(self, run))
+        if verdict is None:
+            return None
+        return self._finding(call, "padding_free", run, verdict)
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
         choices = call.project.environment(call.module.path).choices
-        lines = possible_lines(call.lines("model"), run)
-        if "trl" not in choices or not lines or not all(_has_no_flash(line, call, run) for line in lines):
+        if "trl" not in choices:
             return None
 
         def is_bad(release: str) -> bool:
@@ -59,6 +71,9 @@ class PackedWithoutPositions(FieldTrainerRule):
         if verdict is None:
             return None
         option = flattened(call, run, {**choices.newest(("trl", "transformers")), "trl": verdict.version})
+        return self._finding(call, option, run, verdict)
+
+    def _finding(self, call: TrainerCall, option: str, run: Run | None, verdict: Verdict) -> Finding:
         message = (
             f"`{option}` puts several examples into one row, and without flash attention this release does not tell "
             "the model where they begin: each one attends to those before it; load the model with "
@@ -78,6 +93,11 @@ def flattened(call: TrainerCall, run: Run | None, versions: dict[str, str]) -> L
         return ""
     size = field_in(call, "per_device_train_batch_size", run, versions)
     return "padding_free" if isinstance(size, int) and size > 1 else ""  # one alone attends to itself
+
+
+def _have_no_flash(call: TrainerCall, run: Run | None) -> bool:
+    lines = possible_lines(call.lines("model"), run)
+    return bool(lines) and all(_has_no_flash(line, call, run) for line in lines)
 
 
 def _has_no_flash(line: Line, call: TrainerCall, run: Run | None) -> bool:
