@@ -30,7 +30,7 @@ class TrainerRule(Rule):
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         for call in trainer_calls(module, project):
-            if call.is_certain:
+            if call.is_certain and not call.is_dead:
                 yield from self.check_trainer(call)
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:

@@ -61,7 +61,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.drift.unsloth_imported_late': (3614503344, (), {'code': 'TRL309', 'needles': (b'trl', b'transformers', b'peft'), 'words': (b'unsloth',), 'skips_tests': True, 'imports': ('unsloth',)}),
     'trl_lint.checks.inference.heads_not_divisible': (3446489730, (), {'code': 'TRL807', 'triggers': ('vllm.LLM',), 'needles': (b'tensor_parallel_size',), 'runs': True, 'launched': True}),
     'trl_lint.checks.inference.length_beyond_model': (3719939626, (), {'code': 'TRL809', 'triggers': ('vllm.LLM',), 'needles': (b'max_model_len',), 'runs': True, 'launched': True}),
-    'trl_lint.checks.inference.option_of_the_other_mode': (1118758819, ('trl_lint.checks.inference._vllm',), {'code': 'TRL802', 'runs': True}),
+    'trl_lint.checks.inference.option_of_the_other_mode': (1584234729, ('trl_lint.checks.inference._vllm',), {'code': 'TRL802', 'runs': True}),
     'trl_lint.checks.inference.quantised_policy_with_vllm': (2617156166, (), {'code': 'TRL804', 'needles': (b'load_in_4bit', b'load_in_8bit'), 'skips_tests': True, 'imports': ('trl', 'transformers')}),
     'trl_lint.checks.inference.server_nobody_starts': (2029922839, ('trl_lint.regexes',), {'code': 'TRL806', 'runs': True, 'launched': True}),
     'trl_lint.checks.inference.server_of_another_model': (1827316858, (), {'code': 'TRL808', 'runs': True, 'launched': True}),

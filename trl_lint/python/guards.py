@@ -81,6 +81,16 @@ def reach(
     return "unsure" if unsure else "reached"
 
 
+def never_runs(module: PythonModule, node: ast.AST) -> bool:
+    """Whether a place stands under `if False:`, or under a name that is nothing but a false literal."""
+
+    def known(test: ast.expr) -> Truth:
+        value = module.value(test)
+        return bool(value) if isinstance(value, (bool, int)) else None
+
+    return reach(module, node, known, lambda test: False) == "excluded"
+
+
 def _conditions(parent: ast.AST, child: ast.AST) -> list[tuple[ast.expr, bool]]:
     """The tests that decide whether `parent` runs `child`, each with the outcome it needs."""
     if isinstance(parent, (ast.If, ast.IfExp)):

@@ -10,6 +10,7 @@ from trl_lint.missing import ABSENT, Missing
 from trl_lint.project.effective import Setting, of_flag
 from trl_lint.project.runs import Run
 from trl_lint.project.servers import Server
+from trl_lint.python.guards import never_runs
 from trl_lint.python.module import PythonModule
 from trl_lint.python.names import is_from
 from trl_lint.python.values import argument
@@ -22,6 +23,7 @@ COLOCATE_OPTIONS = (
 )  # fmt: skip
 _HERE = ("localhost", "127.0.0.1", "0.0.0.0", "")
 _ENGINES = ("vllm.LLM", "vllm.LLMEngine", "vllm.AsyncLLM", "vllm.AsyncLLMEngine")
+_SHOWING = ("-h", "--help", "-v", "--version")  # what ends a command before it does anything
 _ENGINE_MAKERS = frozenset({"from_engine_args", "from_vllm_config"})
 
 
@@ -31,6 +33,8 @@ def model_of_engine(call: ast.Call, module: PythonModule, overriding: Iterable[s
     `overriding`: keywords with which vLLM goes by something else than the config of the model.
     """
     if not is_engine(call, module) or is_made(call) or not module.names.is_certain(call.func):
+        return None
+    if never_runs(module, call):
         return None
     if any(keyword.arg is None or keyword.arg in overriding for keyword in call.keywords):
         return None
@@ -122,8 +126,10 @@ class Served(NamedTuple):
 
 
 def served_model(run: Run) -> Served | None:
-    """The model of a command that starts a vLLM server; None where it is not known."""
+    """The model of a command that starts a vLLM server; None where it is not known, or only its help is asked for."""
     launch = run.launch
+    if any(word.text in _SHOWING or (word.text or "").startswith("--help=") for word in launch.args):
+        return None
     said = of_flag(launch, "model")
     if isinstance(said, Setting) and isinstance(said.value, str):
         return Served(said.value, said.location or launch.location)

@@ -31,7 +31,7 @@ from trl_lint.project.trainercall import attributes, calls, entries
 from trl_lint.project.trainercall.lines import Line, lines_of
 from trl_lint.project.trainercall.made import Frame, Made, Options, Resolver, are_known, is_absent, literals
 from trl_lint.project.trainercall.resolver import resolver_of
-from trl_lint.python.guards import last_name
+from trl_lint.python.guards import last_name, never_runs
 from trl_lint.python.module import FunctionNode, PythonModule
 
 __all__ = [
@@ -136,6 +136,11 @@ class TrainerCall:
             return False
         changes = changes_in(self.module, self.project)
         return changes.is_open or name in changes.fields
+
+    @cached_property
+    def is_dead(self) -> bool:
+        """Whether it stands where nothing ever runs, as under `if False:`."""
+        return never_runs(self.module, self.call)
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
