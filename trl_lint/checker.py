@@ -16,9 +16,8 @@ from trl_lint.finding import Finding, Location, Notice, Severity, excerpted
 from trl_lint.grading import milder
 from trl_lint.knowledge import KnowledgeError
 from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, is_larger
-from trl_lint.python.triage import triage_of
+from trl_lint.python.triage import may_configure, triage_of
 from trl_lint.records import NamedTuple
-from trl_lint.regexes import regex
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, Source, SourceError, SourceFile
 from trl_lint.sources.text import MAX_BYTES, TookTooLongError, TooLargeError, refuse_large
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from trl_lint.python.module import PythonModule
 
 PYTHON = (".py", ".pyi", ".ipynb")
-_PARSERS = (b"TrlParser(", b"HfArgumentParser(", b"TrainingArguments(")
-_CONFIG_CALL = regex(rb"Config\(")
+MARKDOWN = (".md", ".markdown")
 _READING = {
     "_check_python": "reading it as Python",
     "_check_document": "reading it as a config",
@@ -171,8 +169,10 @@ class Checker:
     def _check_python(self, file: SourceFile, explicit: bool) -> bool:
         notebook = file.path.endswith(".ipynb")
         if not file.path.endswith(PYTHON):
-            return False
-        source = Source(file, "python") if not notebook else _code_of(file)
+            return file.path.endswith(MARKDOWN) and self._check_fences(file)
+        if notebook:
+            from trl_lint.sources.notebook import code_of
+        source = Source(file, "python") if not notebook else code_of(file)
         # Of a notebook only the code counts: what it printed may be a hundred times as long.
         data = file.data if source is None or not notebook else source.text.encode("utf-8", "replace")
         # What is parsed in any case is worth no long look before. What cannot be read as a notebook is JSON, with signs
@@ -180,7 +180,7 @@ class Checker:
         explicit = explicit or self._parses_all
         active = self._triage.active(data, file.path, is_rough=explicit or source is None)
         is_concerned = bool(active)
-        is_configured = bool(self.run_rules) and _is_configured(data)
+        is_configured = bool(self.run_rules) and may_configure(data)
         if not active and not is_configured:
             if not explicit:
                 return is_concerned
@@ -222,6 +222,19 @@ class Checker:
                 self._judge_run(bare_run(source.path, project))  # nobody else has it: it need not be remembered
         self._module = None
         project.readings.let_go(module)
+
+    def _check_fences(self, file: SourceFile) -> bool:
+        """The Python that a page shows: hints, since nothing runs it there."""
+        active = {rule for rule in self._triage.active(file.data, file.path, is_rough=True) if rule.fences}
+        if not active:
+            return False
+        from trl_lint.python.fences import modules_shown
+
+        project, modules = self.project(file.path), modules_shown(file)
+        for module in modules:
+            for rule in self._triage.importing(module, active):
+                self._guarded(rule, file.path, partial(_as_hints, rule, module, project))
+        return bool(modules)
 
     def _check_document(self, file: SourceFile, explicit: bool) -> bool:
         rules = [rule for rule in self._rules if rule.documents or rule.holding]
@@ -377,22 +390,8 @@ def mentions_noqa(data: bytes) -> bool:
     return b"noqa" in data.lower()
 
 
-def _code_of(file: SourceFile) -> Source | None:
-    """The Python of a notebook, None where it cannot be read as one."""
-    from trl_lint.sources.notebook import python_source
-
-    try:
-        return python_source(file)
-    except SourceError:
-        return None
-
-
-def _is_configured(data: bytes) -> bool:
-    """Whether a Python file may say how a run is configured: a parser, a config for a trainer, or one for DeepSpeed."""
-    if any(name in data for name in _PARSERS) or b"deepspeed.initialize" in data:
-        return True
-    # Model and generation configs are built everywhere; who builds that of a trainer names the trainer, or TRL.
-    return (b"Trainer" in data or b"trl" in data) and _CONFIG_CALL.search(data) is not None
+def _as_hints(rule: Rule, module: PythonModule, project: Project) -> Iterator[Finding]:
+    return (finding._replace(severity="info") for finding in rule.check_module(module, project))
 
 
 def _check_launch(rule: Rule, run: Run) -> Iterator[Finding]:

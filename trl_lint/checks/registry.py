@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _DECLARATIONS = (
-    "code", "triggers", "needles", "words", "patterns", "skips_tests", "imports", "documents", "holding", "launches",
-    "runs", "launched", "manifests", "workflows",
+    "code", "triggers", "needles", "words", "patterns", "skips_tests", "imports", "fences", "documents", "holding",
+    "launches", "runs", "launched", "manifests", "workflows",
 )  # fmt: skip
 
 

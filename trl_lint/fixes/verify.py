@@ -39,6 +39,8 @@ def objection(before: SourceFile, text: str, edits: Sequence[Edit]) -> str | Non
     if language == "notebook":
         return _values_objection(before, after, edits, "json") or _notebook_objection(before, after)
     reason = None
+    if language == "markdown":
+        reason = _fences_objection(before, after)
     if language in ("yaml", "json", "toml"):
         reason = _values_objection(before, after, edits, language)
     elif language == "requirements" and os.path.splitext(before.path)[1] in (".txt", ".in"):
@@ -57,6 +59,17 @@ def _notebook_objection(before: SourceFile, after: SourceFile) -> str | None:
     from trl_lint.sources.notebook import python_source
 
     return text_objection(python_source(before), python_source(after))
+
+
+def _fences_objection(before: SourceFile, after: SourceFile) -> str | None:
+    """As many blocks of Python can be read as before."""
+    from trl_lint.python.fences import modules_shown
+
+    return (
+        "a block of Python could not be read any more"
+        if len(modules_shown(before)) != len(modules_shown(after))
+        else None
+    )
 
 
 # -- YAML, JSON, TOML -------------------------------------------------------------------------------------------------

@@ -37,6 +37,10 @@ GAP = r"[\s\\]{0,200}(?:#[^\n]{0,200}\n[\s\\]{0,100}){0,2}"
 _ONLY_WORDS = bytes(c if c < 128 and (chr(c).isalnum() or c == 95) else 32 for c in range(256))
 
 
+_PARSERS = (b"TrlParser(", b"HfArgumentParser(", b"TrainingArguments(")
+_CONFIG_CALL = regex(rb"Config\(")
+
+
 class Trigger(NamedTuple):
     """One parsed trigger. `dotted` is "" for a method or keyword trigger."""
 
@@ -162,6 +166,14 @@ class Triage:
 def triage_of(rules: tuple[Rule, ...]) -> Triage:
     """The triage of these rules, made once: editors and repairs ask for the same again and again."""
     return Triage(rules)
+
+
+def may_configure(data: bytes) -> bool:
+    """Whether a Python file may say how a run is configured: a parser, a config for a trainer, or one for DeepSpeed."""
+    if any(name in data for name in _PARSERS) or b"deepspeed.initialize" in data:
+        return True
+    # Model and generation configs are built everywhere; who builds that of a trainer names the trainer, or TRL.
+    return (b"Trainer" in data or b"trl" in data) and _CONFIG_CALL.search(data) is not None
 
 
 def _matches(trigger: Trigger, call: ast.Call, module: PythonModule) -> bool:

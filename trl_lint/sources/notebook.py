@@ -186,3 +186,11 @@ def shell_lines(file: SourceFile) -> list[NotebookSource]:
             segment = Segment(0, cell.text[start:end], cell, start, end, True)
             sources.append(NotebookSource(file, "shell", [segment], branch))
     return sources
+
+
+def code_of(file: SourceFile) -> Source | None:
+    """The Python of a notebook, None where it cannot be read as one."""
+    try:
+        return python_source(file)
+    except SourceError:
+        return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import judge, level_in
-from trl_lint.finding import Finding
+from trl_lint.finding import Finding, Fix
 from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.knowledge.trainer_arguments import field_read_by, fields_read
@@ -58,7 +58,28 @@ class ArgumentsOfAnotherTrainer(TrainerRule):
             f"with `{own}` ({verdict.scope})"
         )
         related = (*seen_at(call, made, "the arguments"), *verdict.related)
-        return self.finding(place_for(call, made), message, severity=verdict.severity, related=related)
+        return self.finding(
+            place_for(call, made), message, severity=verdict.severity, related=related, fix=_edit_class(call, made, own)
+        )
+
+
+def _edit_class(call: TrainerCall, made: Made, own: str) -> Fix | None:
+    """Make the arguments with the config of the trainer; unsafe, since it has other defaults than `TrainingArguments`.
+
+    Withheld where they are made in another file, or another trainer gets them.
+    """
+    from trl_lint.checks.drift._config_class import PLAIN, edit_class, goes_to_one
+    from trl_lint.checks.drift._objects import construction
+
+    given = next((keyword.value for keyword in call.call.keywords if keyword.arg == "args"), None)
+    built = construction(given, call.module) if given is not None else None
+    if built is None or given is None or built is not made.node or made.origin not in PLAIN:
+        return None
+    if built is not given and not goes_to_one(call.call, given, call.module):
+        return None
+    known = call.project.environment(call.module.path).choices
+    edits = edit_class(call.call.func, built.func, own, known, call.module)
+    return Fix(f"Make them with `{own}`", "unsafe", edits) if edits else None
 
 
 def _is_config(made: Made) -> bool:

@@ -98,33 +98,45 @@ def _edit_module(node: ast.ImportFrom, target: str, module: PythonModule) -> tup
 
 def _edit_name(node: ast.ImportFrom, alias: ast.alias, target: str, module: PythonModule) -> tuple[Edit, ...]:
     """Take one name out of a list, and import it in a statement of its own behind it; its comment goes with it."""
+    removed = edit_unimport(node, alias, module)
+    if removed is None:
+        return ()
+    text = module.text
+    start, end = module.span(node)
+    line_end = _line_end(text, end)
+    first, last = module.span(alias)
+    removal, comment = removed
+    indent = text[text.rfind("\n", 0, start) + 1 : start]
+    statement = f"\n{indent}from {target} import {text[first:last]}{comment}"
+    return (removal, module.source.edit(line_end, line_end, statement))
+
+
+def edit_unimport(node: ast.ImportFrom, alias: ast.alias, module: PythonModule) -> tuple[Edit, str] | None:
+    """Take one name out of an import, and say which comment went with it; None where the statement does not stand alone
+    on its lines. The import of a single name goes as a whole.
+    """
     text = module.text
     start, end = module.span(node)
     line_start = text.rfind("\n", 0, start) + 1
-    line_end = _line_end(text, end)
-    behind = text[end:line_end].strip()
+    behind = text[end : _line_end(text, end)].strip()
     if text[line_start:start].strip() or (behind and not behind.startswith("#")) or "\\\n" in text[start:end]:
-        return ()
+        return None
+    if len(node.names) == 1:
+        below = text.find("\n", end) + 1
+        return (module.source.edit(line_start, below, ""), "") if below and not behind else None
     first, last = module.span(alias)
     own_start = text.rfind("\n", 0, first) + 1
     own_end = _line_end(text, last)
     rest = text[last:own_end].strip().removeprefix(",").strip()
-    comment = ""
     if own_start > start and own_end < end and not text[own_start:first].strip() and rest[:1] in ("", "#"):
-        comment = f"  {rest}" if rest else ""
         removal = module.source.edit(own_start, text.find("\n", last) + 1, "")
-    else:
-        index = node.names.index(alias)
-        following = module.span(node.names[index + 1])[0] if index + 1 < len(node.names) else None
-        if following is not None:
-            removed = (first, following)
-        else:
-            removed = (module.span(node.names[index - 1])[1], last)
-        if (text[removed[0] : first] + text[last : removed[1]]).strip(" \t,"):
-            return ()
-        removal = module.source.edit(*removed, "")
-    statement = f"\n{text[line_start:start]}from {target} import {text[first:last]}{comment}"
-    return (removal, module.source.edit(line_end, line_end, statement))
+        return removal, f"  {rest}" if rest else ""
+    index = node.names.index(alias)
+    following = module.span(node.names[index + 1])[0] if index + 1 < len(node.names) else None
+    removed = (first, following) if following is not None else (module.span(node.names[index - 1])[1], last)
+    if (text[removed[0] : first] + text[last : removed[1]]).strip(" \t,"):
+        return None
+    return module.source.edit(*removed, ""), ""
 
 
 def _line_end(text: str, at: int) -> int:

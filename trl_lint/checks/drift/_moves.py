@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 
 from trl_lint.checks.drift._calls import Argument, accepts
-from trl_lint.checks.drift._classes import Callee
+from trl_lint.checks.drift._classes import Callee, root_of
 from trl_lint.checks.drift._objects import construction, object_of
 from trl_lint.checks.drift._past import Past
 from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import intervals, points_of_parameter
 from trl_lint.knowledge.ranges import holds
-from trl_lint.knowledge.renames import is_same_value, move_of, takers
+from trl_lint.knowledge.renames import Move, is_same_value, move_of, takers
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.stack import Choices
 from trl_lint.python.module import PythonModule
@@ -22,24 +22,36 @@ from trl_lint.python.scopes import scopes
 def edit_move(
     call: ast.Call, argument: Argument, callee: Callee, past: Past | None, known: Choices, module: PythonModule
 ) -> Fix | None:
-    """Move an argument that the trainer once wrote into its config to the call that builds this config.
-
-    Safe where the value is a written one and the pins are settled. Withheld where the call that builds the config is
-    not certain, may have the field already, or builds it for another trainer too, where some allowed release does not
-    have the field, where the value may not exist yet when the config is built, and where a comment would be lost. A
-    `None` stood for "not given", but means something in a config.
+    """Move an argument that the trainer once wrote into its config to the call that builds it; see `_config_class` for
+    configs that come from elsewhere.
     """
     move = move_of(callee.package, callee.name, argument.name)
     node = argument.node
     if move is None or past is None or not isinstance(node, ast.keyword) or node not in call.keywords or callee.own:
         return None
+    if isinstance(node.value, ast.Constant) and node.value.value is None:
+        removal = edit_removal(call, node, module)
+        return None if removal is None else Fix(f"Drop `{argument.name}=None`, which is not given", "safe", (removal,))
+    return _edit_construction(call, node, move, past, known, module)
+
+
+def _edit_construction(
+    call: ast.Call, node: ast.keyword, move: Move, past: Past, known: Choices, module: PythonModule
+) -> Fix | None:
+    """Move the argument to the call that builds the config.
+
+    Safe where the value is a written one and the pins are settled. Withheld where the call that builds the config is
+    not certain, may have the field already, or builds it for another trainer too, where some allowed release does not
+    have the field, where the value may not exist yet when the config is built, and where a comment would be lost.
+    """
+    name = node.arg or ""
     given = [keyword.value for keyword in call.keywords if keyword.arg == "args"]
     config = construction(given[0], module) if given and all(k.arg for k in call.keywords) else None
     built = object_of(given[0], module) if config is not None else None
     if config is None or built is None or built.own or (built.package, built.name) != (move.package, move.config):
         return None
     taken = {keyword.arg for keyword in config.keywords}
-    fields = move.arguments[argument.name]
+    fields = move.arguments[name]
     field = next((f for f in fields if is_everywhere(built.dotted, f, known)), None)
     if field is None or None in taken or taken & set(fields) or len(config.args) > 1:
         return None
@@ -51,7 +63,7 @@ def edit_move(
     edits = [edit_removal(call, node, module), edit_insertion(config, field, module.segment(node.value), module)]
     if None in edits:
         return None
-    title = f"Move `{argument.name}` to `{move.config}`" + (f" as `{field}`" if field != argument.name else "")
+    title = f"Move `{name}` to `{move.config}`" + (f" as `{field}`" if field != name else "")
     is_safe = value is not UNKNOWN and is_settled(built.dotted, field, past.elsewhere.package, known)
     return Fix(title, "safe" if is_safe else "unsafe", tuple(edit for edit in edits if edit is not None))
 
@@ -124,7 +136,7 @@ def is_only_use(given: ast.expr, field: str, module: PythonModule) -> bool:
         if not isinstance(node, ast.Name) or node.id != given.id or node is given or not isinstance(node.ctx, ast.Load):
             continue
         parent = module.parents[node]
-        is_read = isinstance(parent, ast.Attribute) and isinstance(parent.ctx, ast.Load) and parent.attr != field
+        is_read = isinstance(parent, ast.Attribute) and parent.attr != field
         if scopes(module).binding(node) is not binding or not is_read:
             return False
     return True
@@ -136,10 +148,11 @@ def is_known_at(value: ast.expr, config: ast.Call, given: ast.expr, module: Pyth
         return not any(
             isinstance(part, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for part in ast.walk(value)
         )
-    if not isinstance(value, ast.Name):
+    root = root_of(value)
+    if not isinstance(root, ast.Name):
         return module.value(value) is not UNKNOWN
-    binding = scopes(module).binding(value)
-    if module.value(value) is UNKNOWN or binding is None:
+    binding = scopes(module).binding(root)
+    if binding is None:
         return False
     there = scopes(module).scope(binding)
     is_seen = there is scopes(module).scope(config) or there is module.tree

@@ -153,10 +153,23 @@ def stored(module: PythonModule) -> dict[str, list[ast.Attribute]]:
     return table
 
 
+def class_named(node: ast.expr, module: PythonModule) -> ast.expr | None:
+    """The expression that names the class of the object which an expression certainly is: in the call that builds it,
+    or among the classes of its parser.
+    """
+    source = _source(node, module) if object_of(node, module) is not None else None
+    return _class_node(source, module) if source is not None else None
+
+
 @per_module
 def _built(source: ast.expr, module: PythonModule) -> Callee | None:
+    cls = _class_node(source, module)
+    return _of_class(cls, module) if cls is not None else None
+
+
+def _class_node(source: ast.expr, module: PythonModule) -> ast.expr | None:
     if isinstance(source, ast.Call):
-        return _of_class(source.func, module)
+        return source.func
     if isinstance(source, ast.Subscript):  # parser.parse_args_and_config()[0]
         index = source.slice.value if isinstance(source.slice, ast.Constant) else None
         return _parsed(source.value, index, None, module) if isinstance(index, int) and index >= 0 else None
@@ -174,8 +187,8 @@ def _of_class(node: ast.expr, module: PythonModule) -> Callee | None:
     return found if found is not None and is_class(found.dotted) else None
 
 
-def _parsed(node: ast.expr, index: int, count: int | None, module: PythonModule) -> Callee | None:
-    """The object at a place of what a parser for dataclasses returns: they come in the order in which it got them."""
+def _parsed(node: ast.expr, index: int, count: int | None, module: PythonModule) -> ast.expr | None:
+    """The class at a place of what a parser for dataclasses returns: they come in the order in which it got them."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in PARSING:
         return None
     parser = object_of(node.func.value, module)
@@ -188,4 +201,4 @@ def _parsed(node: ast.expr, index: int, count: int | None, module: PythonModule)
     # Besides the objects there may be one more result: the arguments that no class took.
     if count is not None and count - len(classes) not in (0, 1):
         return None
-    return _of_class(classes[index], module)
+    return classes[index]

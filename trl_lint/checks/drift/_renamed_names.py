@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from contextlib import suppress
 
 from trl_lint.checks.drift._classes import root_of
@@ -109,18 +110,25 @@ def _is_looked_up(name: str, module: PythonModule) -> bool:
 
 
 def _is_handed_on(name: str, module: PythonModule, project: Project) -> bool:
-    """Whether another module of the project imports a name from one of the project: it may be this one."""
-    return bool(_importers(name, project) - {module.path})
+    """Whether another module of the project imports a name from one that is called like this one."""
+    called = _called(module.path)
+    return any(path != module.path and home == called for path, home in _importers(name, project))
+
+
+def _called(path: str) -> str:
+    """How a module is called in imports, without its packages."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    return os.path.basename(os.path.dirname(path)) if stem == "__init__" else stem
 
 
 @per_project
-def _importers(name: str, project: Project) -> frozenset[str]:
-    """The modules that import a name from elsewhere than from a package that is known."""
-    found = []
+def _importers(name: str, project: Project) -> frozenset[tuple[str, str]]:
+    """The modules that import a name from elsewhere than from a package that is known, and how that is called."""
+    found: set[tuple[str, str]] = set()
     for path in _python_files(project):
         with suppress(OSError, SourceError):
-            if project.files.holds(path, name.encode()) and _imports_own(path, name, project):
-                found.append(path)
+            if project.files.holds(path, name.encode()):
+                found.update((path, home) for home in _imports_own(path, name, project))
     return frozenset(found)
 
 
@@ -129,10 +137,13 @@ def _python_files(project: Project) -> list[str]:
     return [path for path in project.paths if path.endswith(".py")]
 
 
-def _imports_own(path: str, name: str, project: Project) -> bool:
+def _imports_own(path: str, name: str, project: Project) -> set[str]:
     imports = project.module_in(path).imports
     own = (node for node in imports if isinstance(node, ast.ImportFrom) and not _is_of_package(node))
-    return any(alias.name == name for node in own for alias in node.names)
+    homes = {node.module for node in own for alias in node.names if alias.name in (name, "*")}
+    # `from . import name` is of the package that the module is in.
+    package = os.path.basename(os.path.dirname(path))
+    return {home.rpartition(".")[2] if home else package for home in homes}
 
 
 def _is_of_package(node: ast.ImportFrom) -> bool:

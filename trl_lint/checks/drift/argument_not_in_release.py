@@ -38,6 +38,7 @@ class Lack(NamedTuple):
 class ArgumentNotInRelease(Rule):
     code = "TRL301"
     imports = (*PACKAGES, "datasets")
+    fences = True
     documents = ("other",)
     holding = ("script_fields",)
     launches = True
@@ -146,6 +147,7 @@ class ArgumentNotInRelease(Rule):
             if (name, verdict.scope) in told:
                 return None
             told.add((name, verdict.scope))
+        from trl_lint.checks.drift._config_class import edit_elsewhere
         from trl_lint.checks.drift._moves import edit_move, edit_rename
 
         return self.finding(
@@ -154,7 +156,8 @@ class ArgumentNotInRelease(Rule):
             severity=verdict.severity,
             related=verdict.related,
             fix=edit_rename(call, argument, lack.past, dotted, known, module)
-            or edit_move(call, argument, callee, lack.past, known, module),
+            or edit_move(call, argument, callee, lack.past, known, module)
+            or edit_elsewhere(call, argument, callee, lack.past, known, module),
             part_of=module.location(call),
             pin=verdict.pin,
         )

@@ -68,6 +68,7 @@ class Announced(NamedTuple):
 class DeprecatedInRelease(Rule):
     code = "TRL303"
     imports = (*PACKAGES, "datasets")
+    fences = True
     documents = ("other",)
     holding = ("script_fields",)
     launches = True

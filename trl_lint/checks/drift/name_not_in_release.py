@@ -34,6 +34,7 @@ class Use(NamedTuple):
 class NameNotInRelease(Rule):
     code = "TRL302"
     imports = PACKAGES
+    fences = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         told: set[tuple[str, Location | None]] = set()

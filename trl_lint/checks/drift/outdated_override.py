@@ -96,6 +96,7 @@ _BY_NAME = ("compute_loss", "_save_checkpoint")
 class OutdatedOverride(Rule):
     code = "TRL305"
     imports = ("trl", "transformers")
+    fences = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         for cls in module.classes:
