@@ -16,7 +16,7 @@ from trl_lint.checks.configs._hydra import copied
 from trl_lint.checks.configs._program_refusals import BlockWorld, Settings
 from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.condition_language import UNKNOWN, World, parse
-from trl_lint.knowledge.conditions import Condition, conditions_of
+from trl_lint.knowledge.conditions import Condition, conditions_of, enum_defaults
 from trl_lint.knowledge.conditions_join import statements
 from trl_lint.knowledge.histories import modules_with
 from trl_lint.missing import Missing
@@ -25,9 +25,10 @@ from trl_lint.project.effective import of_default
 Fields = dict[str, list[Any]]
 """By setting, its default and its annotation, and true if it must be given, as the library itself tells them."""
 
-# What a machine with one CPU process has not, by the names that `is_…_available` gives.
+# What a machine with one CPU process has not, by the names that `is_…_available` gives, and what no environment gets.
 _ABSENT = frozenset(
-    {"cuda", "xpu", "npu", "mlu", "musa", "hpu", "sdaa", "neuron", "tpu",
+    {"bitsandbytes", "hqq", "torchvision", "sklearn",
+     "cuda", "xpu", "npu", "mlu", "musa", "hpu", "sdaa", "neuron", "tpu",
      "torch-xla", "torch-xpu", "torch-npu", "torch-mlu", "torch-musa", "torch-hpu", "torch-mps", "torch-neuroncore",
      "torch-cuda", "sagemaker-mp", "sagemaker-dp", "transformer-engine", "torchao", "msamp", "fp8", "bnb"}
 )  # fmt: skip
@@ -57,10 +58,14 @@ class Given:
         self.versions = versions
         self.given = given
         self.fields = fields or {}
+        owner = package.partition(".")[0]
+        self.members = enum_defaults(owner, name, versions.get(owner, ""))
 
     def field(self, name: str) -> object:
         if name in self.given:
             return self.given[name]
+        if name in self.members:
+            return self.members[name]
         if self.signature is None:
             default, annotation = self.fields.get(name, (None, ""))[:2]
             return default if default is not None or "None" in annotation or "Optional" in annotation else UNKNOWN
@@ -76,7 +81,7 @@ class Given:
 
     def fact(self, name: str, arguments: tuple[object, ...]) -> object:
         if name == "installed":
-            return False if arguments[0] in _ABSENT else arguments[0] in self.versions or UNKNOWN
+            return arguments[0] in self.versions or (False if arguments[0] in _ABSENT else UNKNOWN)
         if name == "version":
             return self.versions.get(str(arguments[0]), UNKNOWN)
         if name == "env":

@@ -27,6 +27,7 @@ REFUSE_THEMSELVES = {
         "TERecipeKwargs", "AORecipeKwargs",
     },
     "vllm": {"StructuredOutputsParams"},
+    "transformers": {"AwqConfig"},  # before 5.0: on a machine without a GPU
 }  # fmt: skip
 
 
@@ -54,7 +55,9 @@ def check_defaults(package: str, version: str) -> None:
     versions = beside(package, version)
     for name in recorded_classes(package):
         if "." not in name and name not in REFUSE_THEMSELVES.get(package, ()):
-            assert fires(f"{package}:{name}", versions, ON_THIS_MACHINE) == [], (version, name)
+            found = fires(f"{package}:{name}", versions, ON_THIS_MACHINE)
+            # The class is of no use without a package that the oracle's machine has not.
+            assert [each for each in found if not each.startswith("ImportError")] == [], (version, name)
 
 
 @pytest.mark.parametrize("package", LIBRARIES)

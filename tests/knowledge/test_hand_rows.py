@@ -77,6 +77,38 @@ class Chosen:
         return UNKNOWN
 
 
+SILENT = [row for row in every_contradiction() if not row.raises]
+
+
+def meeting(row: Contradiction) -> dict[str, object]:
+    """Values with which a row holds, of the fields of the class."""
+    values: dict[str, object] = {"output_dir": "out", "use_cpu": True, "bf16": False}
+    for each in row.when:
+        if ":" not in each.field and each.field != "scheduler" and each.operator in ("is", "above"):
+            values[each.field] = each.operand if each.operator == "is" else 0.5 if "ratio" in each.field else 3
+    return values
+
+
+@pytest.mark.parametrize("row", SILENT, ids=lambda row: row.message[:50])
+def test_what_is_called_silent_is_refused_by_no_release(row: Contradiction) -> None:
+    """Nor said in a warning: the row would say otherwise than the release."""
+    config = "trl.GRPOConfig" if row.package == "trl" else "transformers.TrainingArguments"
+    beside = {"trl": releases("trl")[-1], "transformers": "4.57.6"}
+    compared = 0
+    for version in (one for one in releases(row.package) if holds(row.releases, one)):
+        versions = {**beside, row.package: version}
+        world, name = Chosen(config, versions, meeting(row)), config.rpartition(".")[2]
+        true = [
+            each.condition.sentence
+            for each in statements(row.package, name, versions, world)
+            if each.package == row.package and truth_of(each.condition.condition, each.world) is True
+        ]
+        about = [one for one in true if any(each.field in one for each in row.when) and "is deprecated" not in one]
+        assert about == [], version
+        compared += is_recorded(row.package, version)
+    assert compared > 5
+
+
 def refused(config: str, version: str, rule: ValueRule, value: str) -> list[Statement]:
     """What a release and its trainer refuse of one value."""
     versions = {"trl": version, "transformers": "4.57.6"}

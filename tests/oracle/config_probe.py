@@ -10,23 +10,25 @@ in `modules`. A program has no name behind the colon:
 
 import dataclasses
 import enum
+import fcntl
 import importlib
 import importlib.metadata
 import inspect
 import json
 import logging
 import os
-import sys
 import tempfile
 import warnings
+from typing import TextIO
 
 import stubs
 
+_FAR = 777  # the first number of a file of ours
+
 
 def main() -> None:
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")  # a config may print, or close the standard streams
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    asked = json.loads(sys.stdin.readline())
+    heard, out = _own(0, "r"), _own(1, "w")
+    asked = json.loads(heard.readline())
     os.environ.update({"HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""})
     os.chdir(tempfile.mkdtemp())  # what a config writes or looks for is in no one's way
     warnings.simplefilter("ignore")
@@ -38,9 +40,16 @@ def main() -> None:
         except Exception as error:  # what a class needs is not there
             missing[each] = f"{type(error).__name__}: {str(error)[:200]}"
     print(json.dumps({"versions": _versions(), "fields": fields, "missing": missing}), file=out, flush=True)
-    configs = json.loads(sys.stdin.readline())
+    configs = json.loads(heard.readline())
     answers = {each: [_answer(build[each], values) for values in given] for each, given in configs.items()}
     print(json.dumps(answers), file=out, flush=True)
+
+
+def _own(stream: int, mode: str) -> TextIO:
+    """A standard stream for us alone, out of reach of a config that prints, or opens a small number as a file."""
+    found = os.fdopen(fcntl.fcntl(stream, fcntl.F_DUPFD, _FAR), mode, encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_RDWR), stream)
+    return found
 
 
 def _open(asked: str, modules: "list[str]") -> "tuple[dict[str, list[object]], object]":
@@ -74,16 +83,20 @@ def _class_in(modules: "list[str]", name: str) -> type:
 
 def _of_class(config: type) -> "tuple[dict[str, list[object]], object]":
     """The fields of a class, with defaults and annotations, and the class."""
-    if dataclasses.is_dataclass(config):
-        fields = [each for each in dataclasses.fields(config) if each.init]
+    fields = [each for each in dataclasses.fields(config) if each.init] if dataclasses.is_dataclass(config) else []
+    if fields and {each.name for each in fields} >= set(inspect.signature(config).parameters):
         return {each.name: [plain(each.default), str(each.type), *_is_needed(each)] for each in fields}, config
     models = getattr(config, "model_fields", None) or getattr(config, "__fields__", None)
     if models:  # of pydantic
         return {name: [plain(each.default), str(getattr(each, "annotation", ""))] for name, each in models.items()}, (
             lambda **values: config(**values)
         )
-    parameters = inspect.signature(config).parameters.values()
-    return {each.name: [plain(each.default), str(each.annotation)] for each in parameters}, config
+    open_ended = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parameters = [each for each in inspect.signature(config).parameters.values() if each.kind not in open_ended]
+    return {
+        each.name: [plain(each.default), str(each.annotation), *([True] if each.default is each.empty else [])]
+        for each in parameters
+    }, config
 
 
 def _is_needed(field: "dataclasses.Field[object]") -> "list[bool]":

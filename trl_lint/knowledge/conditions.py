@@ -6,6 +6,7 @@ The files are written by `python -m trl_lint.knowledge.refresh conditions`; thei
 
 from __future__ import annotations
 
+import ast
 import os
 from functools import cache, lru_cache
 
@@ -32,7 +33,7 @@ PACKAGES = (
 class Condition(NamedTuple):
     """One fact of a class. `kind`: `refuse` and `warn` when the config is made, `trainer-refuse` and `trainer-warn`
     when the trainer is; `before` and `after`: what the field `sentence` is before the base from another package runs,
-    and when the constructor is done.
+    and when the constructor is done; `default`: the text of the member of an enum that is the default of `sentence`.
 
     `condition` is an expression; `_` stands for what is not known. `sentence` is the exception and its text, with
     `{field}` for values. `holder` is the function that has the statement, without module.
@@ -115,6 +116,13 @@ def recorded_classes(package: str) -> tuple[str, ...]:
 def has_conditions(package: str, name: str) -> bool:
     """Whether anything is recorded of a class in any release."""
     return bool(_rows(package, name))
+
+
+@lru_cache(maxsize=256)
+def enum_defaults(package: str, name: str, version: str) -> dict[str, str]:
+    """By field of a class, the text of the member of an enum that is its default: the histories have its name alone."""
+    facts = conditions_of(package, name, version)
+    return {each.sentence: ast.literal_eval(each.condition) for each in facts if each.kind == "default"}
 
 
 def coverage(package: str, version: str) -> dict[str, tuple[int, int, int]]:

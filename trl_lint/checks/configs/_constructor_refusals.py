@@ -12,7 +12,7 @@ from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.condition_language import UNKNOWN as NOT_KNOWN
 from trl_lint.knowledge.condition_language import raised_by, truth_of
 from trl_lint.knowledge.condition_names import deciding, words_in
-from trl_lint.knowledge.conditions import Condition, conditions_of, has_conditions
+from trl_lint.knowledge.conditions import Condition, conditions_of, enum_defaults, has_conditions
 from trl_lint.knowledge.signatures import Signature
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import of_default
@@ -32,6 +32,8 @@ CLASSES = (
     "accelerate.TorchTensorParallelPlugin",
     "accelerate.utils.BnbQuantizationConfig", "accelerate.utils.FP8RecipeKwargs", "accelerate.utils.MSAMPRecipeKwargs",
     "accelerate.utils.TERecipeKwargs", "accelerate.FullyShardedDataParallelPlugin",
+    "transformers.BitsAndBytesConfig", "transformers.GPTQConfig", "transformers.AwqConfig", "transformers.HqqConfig",
+    "transformers.QuantoConfig",
     "vllm.SamplingParams", "vllm.GuidedDecodingParams", "vllm.StructuredOutputsParams",
 )  # fmt: skip
 
@@ -39,10 +41,12 @@ CLASSES = (
 class _World:
     """A world of one call: what it gives, else the default of the release. Machines and environments are unknown."""
 
-    def __init__(self, site: Site, found: Signature, package: str, version: str) -> None:
+    def __init__(self, site: Site, found: Signature, dotted: str, version: str) -> None:
         self.site = site
         self.signature = found
+        package = dotted.partition(".")[0]
         self.versions = {package: version}
+        self.members = enum_defaults(package, dotted.rpartition(".")[2], version)
 
     def given(self, name: str) -> ast.expr | Missing:
         """The expression that is given by name; UNKNOWN where it may be one of those without."""
@@ -54,6 +58,8 @@ class _World:
         if node is not ABSENT:
             value = self.site.module.value(node)
             return NOT_KNOWN if isinstance(value, Missing) else value
+        if name in self.members:
+            return self.members[name]
         parameter = self.signature.parameters.get(name)
         said = of_default(parameter.default) if parameter is not None else UNKNOWN
         return NOT_KNOWN if isinstance(said, Missing) or isinstance(said.value, Missing) else said.value
@@ -133,7 +139,7 @@ def _refusing(site: Site, dotted: str, chosen: Choice) -> dict[tuple[str, str], 
         target = resolve(dotted, {package: version})
         if not isinstance(target, str):
             continue
-        world = _World(site, signature(target, {package: version}), package, version)
+        world = _World(site, signature(target, {package: version}), dotted, version)
         asked = [
             each
             for each in conditions_of(package, name, version)

@@ -187,7 +187,7 @@ def takes(row: ValueRow) -> str:
     if row.case == "any" and row.enum.endswith("PrecisionType"):
         words = tuple(word.lower() for word in words)
     shown = [word for word in words if not (word.isdigit() and len(words) > 4) and word[:1] != "_"]
-    return f"use {either(shown)}"
+    return f"use {either(shown or words)}"
 
 
 def _words(row: ValueRow) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from trl_lint.knowledge.histories import block as history_block
 from trl_lint.knowledge.refresher.conditions_declared import declares, is_model, run_validators, tell_declared
 from trl_lint.knowledge.refresher.conditions_flags import choices_of_flags, types_of_flags
 from trl_lint.knowledge.refresher.conditions_programs import NOTHING, Program, facts_of_program
+from trl_lint.knowledge.refresher.conditions_raw import default_node, fields_in, member_of_enum
 from trl_lint.knowledge.refresher.conditions_source import ClassSource, Sources, Trees, read_sources
 from trl_lint.knowledge.refresher.conditions_state import CONFIG, TRAINER, Closure, Found, Frame, Machine
 from trl_lint.knowledge.refresher.conditions_statements import call_function
@@ -50,7 +51,8 @@ class Owner(NamedTuple):
 class Condition(NamedTuple):
     """What a class says, as text. `kind`: refuse, warn, before (`sentence` is the field that the base from another
     package gets so), after (a field as the constructor leaves it), base (`sentence` is a class of another package whose
-    constructor runs), flag (`sentence` is a field that a command gives, `condition` the texts that it may give), type
+    constructor runs), default (`sentence` is a field whose default is a member of an enum, `condition` its text), flag
+    (`sentence` is a field that a command gives, `condition` the texts that it may give), type
     (`condition` is a field whose values are of the type `sentence`).
 
     `condition` is "" where it cannot be expressed, and then `reason` tells why; a part that is not known is `_` in it.
@@ -80,12 +82,14 @@ def release_conditions(
     programs: tuple[Program, ...] = (),
     flags: tuple[str, ...] = (),
     commands: Mapping[str, str] = NO_COMMANDS,
+    constructed: tuple[str, ...] = (),
 ) -> list[Condition]:
     """The conditions of one release, by class in the order of the modules, statements in the order of execution.
 
     Only the classes of `modules` are asked: names, or beginnings of names with a star; and the `programs`. `flags`: the
     modules, written so, whose dataclasses are parsed from a command. `commands`: by name the dataclass that is made of
-    its flags, `module:Class`.
+    its flags, `module:Class`. `constructed`: the modules, written so, whose classes are asked by the constructor that
+    they write.
     """
     sources = read_sources(package, members, known)
     found: list[Condition] = []
@@ -100,9 +104,11 @@ def release_conditions(
             owner = Owner(name, module)
             found += [_condition(owner, "construct", fact) for fact in facts if fact.condition != FALSE]
     for name in sorted(sources.modules):
-        for cls in sources.modules[name].classes.values() if _is_asked(name, modules) else ():
+        for cls in sources.modules[name].classes.values() if _is_asked(name, (*modules, *constructed)) else ():
             if _is_config(sources, cls):
                 found += _of_config(sources, cls, has_blocks=any(not each.is_flat for each in programs))[0]
+            elif _is_asked(name, constructed) and _constructor_of(sources, cls) is not None:
+                found += _of_config(sources, cls)[0]
             elif cls.name.endswith("Trainer") and "__init__" in cls.functions and not _is_second_name(sources, cls):
                 found += _of_trainer(sources, cls)
     for cls, field, values, line in choices_of_flags(sources, flags):
@@ -122,6 +128,23 @@ def _is_config(sources: Sources, cls: ClassSource) -> bool:
         isinstance(each, str) and each.endswith(":Struct") for each in sources.order(cls)
     )
     return (is_made and any("__post_init__" in each.functions for each in own)) or declares(sources, cls)
+
+
+def _constructor_of(sources: Sources, cls: ClassSource) -> Closure | None:
+    """The constructor that the package writes for a class."""
+    order = [each for each in sources.order(cls) if isinstance(each, ClassSource)]
+    found = next((each for each in order if "__init__" in each.functions), None)
+    return Closure(found.module, found.functions["__init__"], found, None) if found is not None else None
+
+
+def _made_by(sources: Sources, cls: ClassSource) -> Closure | None:
+    """What runs when a config is made: its `__post_init__`, or the constructor where the class has none."""
+    for each in sources.order(cls):
+        if isinstance(each, ClassSource) and "__post_init__" in each.functions:
+            return Closure(each.module, each.functions["__post_init__"], each, None)
+        if isinstance(each, str) and each in sources.external_bases(cls):
+            return None
+    return None if _is_config(sources, cls) else _constructor_of(sources, cls)
 
 
 def _is_second_name(sources: Sources, cls: ClassSource) -> bool:
@@ -160,21 +183,35 @@ def _of_config(
     if is_model(sources, cls):
         tell_declared(machine, cls)
         run_validators(machine, cls, Frame(machine, Closure(cls.module, NOTHING, None, None), {}))
-    for each in sources.order(cls):
-        if isinstance(each, ClassSource) and "__post_init__" in each.functions:
-            closure = Closure(each.module, each.functions["__post_init__"], each, None)
-            frame = Frame(machine, closure, {"self": this})
-            call_function(machine.function(closure, this), [], {}, frame)
-            break
-        if isinstance(each, str) and each in sources.external_bases(cls):
-            break
+    made = _made_by(sources, cls)
+    if made is not None:
+        init = made.node.args
+        given = {p.arg: Term("field", p.arg) for p in [*init.posonlyargs, *init.args, *init.kwonlyargs][1:]}
+        call_function(machine.function(made, this), [], given, Frame(machine, made, {"self": this}))
     found = [_condition(cls, "construct", fact) for fact in machine.facts if fact.condition != FALSE]
     for name, value in sorted(machine.before.items()):
         found.append(_field(cls, "before", name, value))
+    found += _enum_defaults(machine, cls)
     found += [Condition(cls.name, "base", "construct", "True", b, cls.name, 0, "", cls.module) for b in machine.bases]
-    if sources.package in _WITH_HEIRS:
+    if sources.package in _WITH_HEIRS and _is_config(sources, cls):
         found += _final_fields(machine, cls)
     return found, machine
+
+
+def _enum_defaults(machine: Machine, cls: ClassSource) -> list[Condition]:
+    """The defaults that are members of an enum of texts, of fields that a fact mentions."""
+    sources = machine.sources
+    mentioned = {name for fact in machine.facts for name in fields_in(fact.condition)}
+    found = {}
+    for each in reversed([each for each in sources.order(cls) if isinstance(each, ClassSource)]):
+        for name, node in each.fields.items():
+            member = member_of_enum(sources, each, default_node(node)) if name in mentioned else None
+            found[name] = render(member) if member is not None else ""
+    return [
+        Condition(cls.name, "default", "construct", text, name, cls.name, 0, "", cls.module)
+        for name, text in sorted(found.items())
+        if text
+    ]
 
 
 def _final_fields(machine: Machine, cls: ClassSource) -> list[Condition]:

@@ -24,7 +24,8 @@ class Recorded(NamedTuple):
 
     What nobody asks costs space in every installation: `longest` is how many characters of a condition are written
     down, `written` a regular expression over `KIND CLASS` for what is; the rest is only counted. `flags`: modules whose
-    dataclasses are parsed from a command, `commands`: those whose dataclass (`command NAME` of the histories) is run.
+    dataclasses are parsed from a command, `commands`: those whose dataclass (`command NAME` of the histories) is run;
+    `constructed`: modules whose classes are asked by the constructor that they write.
     """
 
     since: str
@@ -35,6 +36,7 @@ class Recorded(NamedTuple):
     written: str = ".*"
     flags: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    constructed: tuple[str, ...] = ()
 
     def is_wanted(self, package: str, path: str) -> bool:
         return PACKAGES[package].is_wanted(path) or re.fullmatch(self.beside, path) is not None
@@ -59,7 +61,12 @@ _OF_MACHINE = ("capabilities", "env_capabilities", "axolotl_config_path", "world
 
 RECORDED = {
     "trl": Recorded("0.7", ("trl.*",), flags=("trl.trainer.*", "trl.scripts.*", "trl.experimental.*")),
-    "transformers": Recorded("4.40", ("transformers.training_args*", "transformers.trainer")),
+    "transformers": Recorded(
+        "4.40",
+        ("transformers.training_args*", "transformers.trainer"),
+        constructed=("transformers.utils.quantization_config",),
+        written=r".* (\w*TrainingArguments|Trainer|BitsAndBytesConfig|GPTQConfig|AwqConfig|HqqConfig|QuantoConfig)",
+    ),
     "verl": Recorded(
         "0.2",
         ("verl.workers.config*", "verl.trainer.config*", "verl.utils.profiler*", "verl.utils.qat*"),
@@ -70,7 +77,7 @@ RECORDED = {
         r"verl/(base_config|utils/(qat|profiler)/(__init__|config|core)|workers/config/.*)\.py",
     ),
     "openrlhf": Recorded("0.3", (), (Program("openrlhf.cli.*:"),)),
-    "peft": Recorded("0.3", ("peft.config", "peft.tuners.*", "peft.utils*"), written="refuse .*"),
+    "peft": Recorded("0.3", ("peft.config", "peft.tuners.*", "peft.utils*"), written="(refuse|default) .*"),
     "accelerate": Recorded(
         "0.20",
         ("accelerate.utils.dataclasses", "accelerate.parallelism_config", "accelerate.commands.config.config_args"),
@@ -82,6 +89,7 @@ RECORDED = {
         "0.4",
         ("vllm.config*", "vllm.sampling_params", "vllm.engine.arg_utils", "vllm.pooling_params"),
         longest=250,
+        constructed=("vllm.sampling_params",),
         written="refuse (SamplingParams|GuidedDecodingParams|StructuredOutputsParams)",
     ),
     "deepspeed": Recorded("0.9", ("deepspeed.*",)),
@@ -141,7 +149,14 @@ def build(name: str, anew: bool = False) -> str:
     for version, contents in read_releases(name, recorded.since, partial(recorded.is_wanted, name), history.releases):
         commands = _commands_of(name, recorded.commands, version)
         found = release_conditions(
-            name, contents.members, known, recorded.modules, recorded.programs, recorded.flags, commands
+            name,
+            contents.members,
+            known,
+            recorded.modules,
+            recorded.programs,
+            recorded.flags,
+            commands,
+            recorded.constructed,
         )
         history.releases.append(version)
         found = [_shortened(each, recorded.longest) for each in found]

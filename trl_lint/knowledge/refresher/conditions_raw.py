@@ -150,9 +150,7 @@ def field_of(machine: Machine, cls: ClassSource, name: str, node: ast.AnnAssign)
 
 def default_of(machine: Machine, cls: ClassSource, node: ast.AnnAssign) -> Term:
     """The default of a field as a term, unknown where it is computed or where there is none."""
-    value = node.value
-    if isinstance(value, ast.Call) and last_name(value.func) in ("Field", "field"):
-        value = next((k.value for k in value.keywords if k.arg == "default"), value.args[0] if value.args else None)
+    value = default_node(node)
     if value is None:
         return unknown("a field without default")
     found = literal(value)
@@ -163,13 +161,25 @@ def default_of(machine: Machine, cls: ClassSource, node: ast.AnnAssign) -> Term:
         return folded if folded is not None else unknown("a default that is computed")
     if isinstance(value, (ast.List, ast.Dict, ast.Tuple)) and not ast.dump(value).count("Constant"):
         return Term({ast.List: "list", ast.Dict: "dict", ast.Tuple: "tuple"}[type(value)])
-    if isinstance(value, ast.Attribute):
-        owner = machine.sources.class_at(f"{cls.module}:{last_name(value.value)}")
-        member = owner.values.get(value.attr) if owner is not None and machine.sources.is_enum(owner) else None
-        found = literal(member) if member is not None else None
-        if found is not None:
-            return found
-    return unknown("a default that is computed")
+    return member_of_enum(machine.sources, cls, value) or unknown("a default that is computed")
+
+
+def default_node(node: ast.AnnAssign) -> ast.expr | None:
+    """The expression of a field's default."""
+    value = node.value
+    if isinstance(value, ast.Call) and last_name(value.func) in ("Field", "field"):
+        return next((k.value for k in value.keywords if k.arg == "default"), value.args[0] if value.args else None)
+    return value
+
+
+def member_of_enum(sources: Sources, cls: ClassSource, value: ast.expr | None) -> Term | None:
+    """The text for which a member of an enum stands that is written in a class, None for all else."""
+    if not isinstance(value, ast.Attribute):
+        return None
+    owner = sources.class_at(f"{cls.module}:{last_name(value.value)}")
+    is_text = owner is not None and sources.is_enum(owner) and sources.is_text(owner)
+    member = owner.values.get(value.attr) if owner is not None and is_text else None
+    return literal(member) if member is not None else None
 
 
 def is_required(node: ast.AnnAssign) -> bool:
