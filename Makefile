@@ -5,8 +5,9 @@
 # make docs   rewrite the table of what rules ask for, the rule table and the command output shown in README.md and docs/
 # make rule   begin a rule: CODE=TRL606 NAME=some-name writes its module, page and fixtures, with what is yours marked
 # make refresh  read what is new on the index of PACKAGE="trl transformers" into rules/, and run `make docs`
-# make oracle the drift rules against public repositories and real installations; slow, and needs clones: see
-#             benchmarks/notebook.md for what MIRROR and ORACLE_PYTHON are
+# make oracle ask real installations of many releases what they refuse, which are put into ORACLE_FOLDER=folder (7 GB, slow);
+#             PACKAGE="trl peft" asks some of them, CONFIGS=100 of fewer configs; with MIRROR=clones and
+#             ORACLE_PYTHON=env/bin/python the drift rules against public repositories as well: see benchmarks/notebook.md
 # make bench  measure what the rules cost, and whole runs beside other linters; ARGS="path/to/a/tree another/one" adds
 #             real trees, PEERS="env/bin/python other/bin/python" the environments that have the other linters.
 #             bench-peers, bench-growth and bench-logs measure one thing and keep it, bench-report writes it down:
@@ -64,25 +65,26 @@ docs: $(INSTALLED)
 	$(BIN)/python -m trl_lint.knowledge.condition_tables --write
 	$(BIN)/python tests/documents.py
 
-# MIRROR holds the clones as owner+name, ORACLE_PYTHON is an interpreter beside which TRL is really installed, and
-# CONDITIONS_PYTHONS are those of environments that are asked what they refuse (trl, transformers); releases of the other
-# packages are put into ORACLE_FOLDER, if there is one, and asked as well. The results
-# are kept as data, so that a change of them is seen; a finding that is false, missed or was not read is a failure.
+# Releases of every package are put into ORACLE_FOLDER and asked what they refuse (PACKAGE: of some packages only; CONFIGS:
+# how many of a class). MIRROR holds clones as owner+name, for precision; ORACLE_PYTHON is an interpreter beside which TRL is
+# really installed, for recall: what is not given is left out. The results are kept as data, so that a change of them is
+# seen; a finding that is false, missed or was not read is a failure.
 RESULTS := benchmarks/results
 
+CONFIGS := 500
+
 oracle: $(INSTALLED)
-	@test -n "$(MIRROR)" && test -n "$(ORACLE_PYTHON)" || { \
-		echo "make oracle MIRROR=folder-with-clones ORACLE_PYTHON=env/bin/python" >&2; exit 1; }
+	@test -n "$(ORACLE_FOLDER)$(MIRROR)" || { \
+		echo "make oracle ORACLE_FOLDER=folder [MIRROR=folder-with-clones [ORACLE_PYTHON=env/bin/python]]" >&2; exit 1; }
 	@failed=0; \
-	$(BIN)/python -m benchmarks.precision --mirror "$(MIRROR)" > $(RESULTS)/precision.txt || failed=1; \
-	$(BIN)/python -m benchmarks.projects --mirror "$(MIRROR)" > $(RESULTS)/projects.txt || failed=1; \
-	$(BIN)/python -m benchmarks.recall --mirror "$(MIRROR)" --python "$(ORACLE_PYTHON)" > $(RESULTS)/recall.txt || failed=1; \
-	for python in $(CONDITIONS_PYTHONS); do \
-		$(BIN)/python -m benchmarks.conditions_oracle --python "$$python" || failed=1; \
-	done; \
-	test -z "$(ORACLE_FOLDER)" || \
-		$(BIN)/python -m benchmarks.oracle_releases --folder "$(ORACLE_FOLDER)" > $(RESULTS)/releases.txt || failed=1; \
-	tail -n 3 $(RESULTS)/*.txt; test $$failed -eq 0
+	test -z "$(ORACLE_FOLDER)" || $(BIN)/python -m benchmarks.oracle_releases --folder "$(ORACLE_FOLDER)" \
+		--configs $(CONFIGS) $(PACKAGE) || failed=1; \
+	test -z "$(MIRROR)" || { \
+		$(BIN)/python -m benchmarks.precision --mirror "$(MIRROR)" > $(RESULTS)/precision.txt || failed=1; \
+		$(BIN)/python -m benchmarks.projects --mirror "$(MIRROR)" > $(RESULTS)/projects.txt || failed=1; \
+		test -z "$(ORACLE_PYTHON)" || $(BIN)/python -m benchmarks.recall --mirror "$(MIRROR)" \
+			--python "$(ORACLE_PYTHON)" > $(RESULTS)/recall.txt || failed=1; }; \
+	tail -n 3 $(RESULTS)/*.txt $(RESULTS)/refusals/*.txt; test $$failed -eq 0
 
 # Nothing is installed for a benchmark: a linter that is in none of the environments is left out.
 WITH_PEERS = $(foreach python,$(PEERS),--peers-python $(python))

@@ -24,8 +24,10 @@ from typing import Any
 from benchmarks.oracle_commands import PROBES
 from benchmarks.oracle_draws import draw
 from benchmarks.oracle_worlds import Fields, class_of, refusing
+from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.condition_language import CRASH, truth_of
 from trl_lint.knowledge.conditions import conditions_of, recorded_classes
+from trl_lint.knowledge.histories import modules_with
 from trl_lint.records import NamedTuple
 
 CLASSES = (
@@ -34,6 +36,7 @@ CLASSES = (
 )  # fmt: skip
 # Where the classes of a package are looked for, and its programs. A class that is in none of them cannot be asked.
 MODULES = {
+    "transformers": ("transformers.utils.quantization_config",),
     "peft": ("peft", "peft.tuners", "peft.tuners.tuners_utils", "peft.config"),
     "accelerate": (
         "accelerate.utils", "accelerate.utils.dataclasses", "accelerate.parallelism_config",
@@ -55,7 +58,7 @@ PROGRAMS = {
     "verl": ("verl.trainer.main_ppo:",),
     "openrlhf": tuple(f"openrlhf.cli.train_{name}:" for name in ("ppo_ray", "sft", "rm", "dpo")),
 }
-KEPT, KEPT_OF_MANY = 50, 8  # configs of a class, and of one among many
+KEPT, KEPT_OF_MANY, KEPT_IN_ALL = 50, 8, 360  # configs of a class, of one among many, and about as many of all
 DECLARED = "ValidationError"
 SHORTEST = 8  # characters of a sentence that can be recognised
 
@@ -212,8 +215,19 @@ def asked_of(package: str, version: str) -> tuple[str, ...]:
         and "." not in name
         and any(each.kind == "refuse" for each in conditions_of(package, name, version))
     ]
+    if package == "trl":
+        homes = (_home(name, version) for name in names if name.endswith("Config"))
+        return tuple(dict.fromkeys((*CLASSES, *homes)))
     known = {name for module in PROGRAMS.get(package, ()) for name in _PARTS.get(module, ())}
     return (*PROGRAMS.get(package, ()), *(f"{package}:{name}" for name in names if name not in known))
+
+
+def _home(name: str, version: str) -> str:
+    """A class of TRL where a release has it: `trl.experimental.gold:GOLDConfig`."""
+    places = (
+        each for each in modules_with("trl", name) if isinstance(resolve(f"{each}.{name}", {"trl": version}), str)
+    )
+    return f"{next(places, 'trl')}:{name}"
 
 
 # What is recorded of a program under names of its own; the last one loads a model, and is not asked.
@@ -256,7 +270,7 @@ def keep(cases: list[dict[str, Any]], file: str) -> None:
     """Write some of the answers down, with those versions and fields that they are read with."""
     kept = []
     for case in cases:
-        count = KEPT if len(cases) < KEPT_OF_MANY else KEPT_OF_MANY
+        count = max(KEPT_OF_MANY, min(KEPT, KEPT_IN_ALL // len(cases)))
         package = class_of(case["class"])[0]
         versions = {name: case["versions"][name] for name in sorted(case["versions"]) if _is_read(name, package)}
         used = {name for config in case["configs"] for name in config}
