@@ -137,3 +137,29 @@ def renamed_classes_in_files(count: int) -> Files:
 def uses_of_a_renamed_class(count: int) -> Files:
     uses = lines(count, lambda i: f"x{i} = AutoModelForVision2Seq")
     return {"train.py": _RENAMED + uses, "requirements.txt": "transformers==5.1.0\n"}
+
+
+@law(1600)
+def attributes_of_a_wrapped_model(count: int) -> Files:
+    """TRL123 looks at what a loss takes of its model, once for all."""
+    taken = lines(count, lambda i: f"        loss = loss + model.config.field_{i}")
+    script = (
+        "from transformers import Trainer\n\n\nclass Own(Trainer):\n"
+        f"    def compute_loss(self, model, inputs):\n        loss = 0\n{taken}        return loss\n\n\n"
+        "Own(model).train()\n"
+    )
+    return {"train.py": script, "run.sh": "torchrun --nproc_per_node 4 train.py\n", "requirements.txt": _PINS}
+
+
+@law(200)
+def trainers_with_collators(count: int) -> Files:
+    """TRL727 asks each for the tokenizer of its collator."""
+    head = (
+        "from transformers import AutoTokenizer, DataCollatorForLanguageModeling, Trainer\n\n"
+        'tokenizer = AutoTokenizer.from_pretrained("m")\ntokenizer.pad_token = tokenizer.eos_token\n'
+        "rows = [row + tokenizer.eos_token for row in texts]\n"
+    )
+    made = lines(
+        count, lambda i: f"Trainer(model, data_collator=DataCollatorForLanguageModeling(tokenizer, False, {i}))"
+    )
+    return {"train.py": head + made, "requirements.txt": _PINS}

@@ -16,6 +16,8 @@ from trl_lint.project.trainercall.configs import field_in, is_said
 from trl_lint.project.trainercall.made import Made
 from trl_lint.project.trainercall.models import is_handed_on, loader, only, possible_lines
 from trl_lint.project.trainercall.running import possible_in, value_in
+from trl_lint.python.module import mentions
+from trl_lint.regexes import regex
 
 _TEXTS = frozenset(
     f"trl.{name}Trainer" for name in ("SFT", "DPO", "KTO", "ORPO", "CPO", "BCO", "Reward")
@@ -30,6 +32,8 @@ _NOT_PREPARED = "dataset_kwargs"
 # 0.12.1 and 0.14.0.
 _SFT_BEFORE = "<0.15.0"
 _SFT_THEN = 1024
+# What may leave nothing to cut: rows that are chosen by their length, and texts that the script cuts itself.
+_SHORTENED = regex(r"\.filter\(|\bmax_length|max_seq_length|truncation\s{0,4}=")
 # Who sets a length that no model has means that there is none.
 _LONGEST = 1 << 18
 # Rewards of TRL that look for an answer behind the thoughts: rewards/__init__.py of 0.19.1 and 1.16.0.
@@ -46,6 +50,8 @@ class DefaultLengthCuts(TrainerRule):
         if call.own is not None or is_unsloth(call.module):
             return
         if call.trainer in _TEXTS and all(is_absent(call.given(name)) for name in _ELSEWHERE):
+            if mentions(call.module, _SHORTENED):
+                return
             yield from first_found(call, lambda run: self._texts_cut(call, run))
         elif call.trainer in _ANSWERS and "enable_thinking" not in call.module.text:
             yield from first_found(call, lambda run: self._answers_cut(call, run))

@@ -151,7 +151,7 @@ class TrainerCall:
 
     def _read(self, role: str) -> Options:
         resolver = self.frame.resolver
-        call, frame, classes = self.call, self.frame, self._classes
+        call, frame, classes = self.call, self.frame, self.classes
         for number, cls in enumerate(classes):
             init = _own_init(cls)
             if init is None:
@@ -170,7 +170,7 @@ class TrainerCall:
         )
 
     @property
-    def _classes(self) -> list[Made]:
+    def classes(self) -> list[Made]:
         """The classes of the project from the one that is called up to that of the library."""
         if self.own is None:
             return []
