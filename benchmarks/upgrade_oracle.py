@@ -36,7 +36,10 @@ def main() -> None:
     parser.add_argument("--options", nargs="*", default=["--unsafe-fixes"], help="further options of the upgrade")
     parser.add_argument("--output", required=True, help="where the answers are kept, as JSON")
     args = parser.parse_args()
-    answers = {tag: judged(tag, args) for tag in args.tags}
+    answers = {}
+    for tag in args.tags:
+        answers[tag] = judged(tag, args)
+        print(tag, Counter(answers[tag]["files"].values()), flush=True)
     total = Counter[str]()
     for found in answers.values():
         total.update(found["files"].values())

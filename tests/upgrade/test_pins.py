@@ -11,7 +11,7 @@ from trl_lint.fixes.apply import edited
 from trl_lint.project import Project
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
-from trl_lint.upgrade.pins import decisions_on_pins, findings_of_pins, moved_specifier
+from trl_lint.upgrade.pins import decisions_on_pins, edits_of_pins, moved_specifier
 
 RELEASES = {"trl": Version("1.16.0"), "transformers": Version("5.23.0")}
 
@@ -87,11 +87,11 @@ def test_every_notation(name: str, tmp_path: Path):
     before, after = FILES[name]
     project = project_of(tmp_path, name, before)
     path = str(tmp_path / name)
-    fixes = [finding.fix for finding in findings_of_pins(project, [path], RELEASES) if finding.fix]
-    assert edited(before, [edit for fix in fixes for edit in fix.edits]) == after
+    edits = list(edits_of_pins(project, [path], RELEASES))
+    assert edited(before, edits) == after
     (tmp_path / name).write_text(after)
     moved = Project(str(tmp_path), Files(), Settings(str(tmp_path)))
-    assert list(findings_of_pins(moved, [path], RELEASES)) == []
+    assert list(edits_of_pins(moved, [path], RELEASES)) == []
     assert list(decisions_on_pins(moved, [path], RELEASES)) == []
 
 
@@ -99,8 +99,8 @@ def test_poetry_keeps_its_own_signs(tmp_path: Path):
     text = '[tool.poetry.dependencies]\npython = "^3.10"\ntrl = "^0.9"\ntransformers = {version = "4.41.2"}\n'
     project = project_of(tmp_path, "pyproject.toml", text)
     path = str(tmp_path / "pyproject.toml")
-    fixes = [finding.fix for finding in findings_of_pins(project, [path], RELEASES) if finding.fix]
-    after = edited(text, [edit for fix in fixes for edit in fix.edits])
+    edits = list(edits_of_pins(project, [path], RELEASES))
+    after = edited(text, edits)
     assert after == text.replace("^0.9", "^1.16.0").replace("4.41.2", "5.23.0")
 
 
@@ -108,9 +108,7 @@ def test_a_commit_of_the_own_repository_becomes_the_release(tmp_path: Path):
     text = "trl[vllm] @ git+https://github.com/huggingface/trl.git@69ad852e5654a77f1695eb4c608906fe0c7e8624\n"
     project = project_of(tmp_path, "requirements.txt", text)
     path = str(tmp_path / "requirements.txt")
-    (finding,) = findings_of_pins(project, [path], RELEASES)
-    assert finding.fix is not None
-    assert edited(text, finding.fix.edits) == "trl[vllm]==1.16.0\n"
+    assert edited(text, list(edits_of_pins(project, [path], RELEASES))) == "trl[vllm]==1.16.0\n"
 
 
 @pytest.mark.parametrize(
@@ -123,7 +121,7 @@ def test_a_commit_of_the_own_repository_becomes_the_release(tmp_path: Path):
 def test_a_branch_and_a_fork_are_left_to_a_person(text: str, message: str, tmp_path: Path):
     project = project_of(tmp_path, "requirements.txt", text)
     path = str(tmp_path / "requirements.txt")
-    assert list(findings_of_pins(project, [path], RELEASES)) == []
+    assert list(edits_of_pins(project, [path], RELEASES)) == []
     (decision,) = decisions_on_pins(project, [path], RELEASES)
     assert message in decision.text
 
@@ -132,7 +130,7 @@ def test_a_lock_is_locked_anew_by_its_program(tmp_path: Path):
     text = 'version = 1\n\n[[package]]\nname = "trl"\nversion = "0.9.6"\n'
     project = project_of(tmp_path, "uv.lock", text)
     path = str(tmp_path / "uv.lock")
-    assert list(findings_of_pins(project, [path], RELEASES)) == []
+    assert list(edits_of_pins(project, [path], RELEASES)) == []
     assert [(one.kind, one.text) for one in decisions_on_pins(project, [path], RELEASES)] == [("lock", "lock trl anew")]
 
 

@@ -84,9 +84,9 @@ class _Done:
         self.lost_runs = 0
 
     def take(self, moved: Moved) -> None:
-        self.changed.update(moved.repair.changed)
-        self.before.update({path: file for path, file in moved.repair.before.items() if path not in self.before})
-        self.changes += len(moved.repair.fixed)
+        self.changed.update(moved.changed)
+        self.before.update(moved.before)
+        self.changes += len(moved.rewritten)
         self.decisions += moved.decisions
         self.lost_runs += max(0, moved.runs[0] - moved.runs[1])
 
@@ -152,7 +152,7 @@ def _moved(work: _Work) -> _Done:
             work.args.keep_behaviour,
             work.args.unsafe_fixes,
         )
-        work.problems += moved.repair.result.problems
+        work.problems += moved.problems
         done.take(moved)
     return done
 

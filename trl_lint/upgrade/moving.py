@@ -9,8 +9,10 @@ from packaging.version import Version
 
 from trl_lint.causes import entries_of
 from trl_lint.engine import Result
-from trl_lint.finding import Finding
-from trl_lint.fixes.repair import Repair, repair
+from trl_lint.finding import Finding, Location
+from trl_lint.fixes.apply import by_path, edited
+from trl_lint.fixes.repair import repair
+from trl_lint.fixes.verify import objection
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import installable, known_packages, newest
 from trl_lint.knowledge.requirements import providers
@@ -18,13 +20,12 @@ from trl_lint.project import Project, find_root
 from trl_lint.project.inventory import Facts, overviews
 from trl_lint.project.stack import PACKAGES
 from trl_lint.records import NamedTuple
-from trl_lint.sources import Files, SourceError
+from trl_lint.sources import Files, SourceError, SourceFile
 from trl_lint.upgrade.decision import KINDS, Decision
 from trl_lint.upgrade.defaults import Change, changes, decisions_on_defaults, findings_of_defaults
 from trl_lint.upgrade.fitting import Fit, Used, find_fit
 from trl_lint.upgrade.goals import Goal
-from trl_lint.upgrade.pins import CODE as PIN
-from trl_lint.upgrade.pins import OUTSIDE, decisions_on_pins, findings_of_pins
+from trl_lint.upgrade.pins import OUTSIDE, decisions_on_pins, edits_of_pins
 
 # What these rules find is about releases; of what others find, only that is ours which the move brings.
 _ABOUT_RELEASES = "TRL3"
@@ -34,11 +35,15 @@ _GENERAL = ("TRL001", "TRL002", "TRL003", "TRL004")
 class Moved(NamedTuple):
     """What became of the files of one set of settings.
 
-    `runs`: how many runs were understood at the wanted releases before the rewriting, and after it.
+    `changed`: the new content by path, `before` the files as they are on disk. `rewritten`: for each rewriting, and
+    each moved pin, its file. `runs`: how many runs were understood at the wanted releases before it all, and after it.
     """
 
-    repair: Repair
+    changed: dict[str, bytes]
+    before: dict[str, SourceFile]
+    rewritten: list[str]
     decisions: list[Decision]
+    problems: Sequence[tuple[str, str]]
     runs: tuple[int, int]
 
 
@@ -119,10 +124,12 @@ def move(
     """
     known = _keys(before.findings, before.files)
     earlier = {project.root: project for project in before.projects}
+    pins, moved, refused = _moved_pins(before, releases, asked)
     runs: list[int] = []
 
     def checked(contents: dict[str, bytes], former: object) -> Result:
-        result = check(contents, former)
+        # The pins have moved before anything is judged: what rests on them is then checked once.
+        result = check({**pins, **contents}, former)
         if not runs:
             runs.append(_count_runs(result))
         return result
@@ -135,22 +142,44 @@ def move(
 
     def wanted(result: Result) -> list[Finding]:
         found = [finding for finding in result.findings if finding.fix and _is_ours(finding, known, result.files)]
-        for project in result.projects:
-            found += findings_of_pins(project, asked, releases)
         return found + (list(findings_of_defaults(changed(result))) if keep else [])
 
     done = repair(checked, wanted, unsafe)
     left = [f for f in done.result.findings if f.severity != "info" and _is_ours(f, known, done.result.files)]
-    decisions = [*_on_code(left), *decisions_on_defaults(changed(done.result))]
+    decisions = [*_on_code(left), *decisions_on_defaults(changed(done.result)), *refused]
     for project in done.result.projects:
         decisions += decisions_on_pins(project, asked, releases)
-    decisions += [
-        Decision("pin", f"{refusal.finding.message}: {refusal.reason}", (refusal.finding.location,))
-        for refusal in done.refused
-        if refusal.finding.code == PIN
-    ]
     decisions.sort(key=lambda decision: KINDS.index(decision.kind))
-    return Moved(done, decisions, (runs[0], _count_runs(done.result)))
+    files = {**pins, **done.changed}
+    return Moved(
+        files,
+        {path: before.files.own(path) for path in files},
+        [*moved, *(finding.location.path for finding in done.fixed)],
+        decisions,
+        done.result.problems,
+        (runs[0], _count_runs(done.result)),
+    )
+
+
+def _moved_pins(
+    before: Result, releases: Mapping[str, Version], asked: Sequence[str]
+) -> tuple[dict[str, bytes], list[str], list[Decision]]:
+    """The files with their pins moved, the file of each such pin, and what could not be moved."""
+    edits = by_path(edit for project in before.projects for edit in edits_of_pins(project, asked, releases))
+    contents: dict[str, bytes] = {}
+    moved: list[str] = []
+    refused: list[Decision] = []
+    for path, mine in edits.items():
+        file = before.files.own(path)
+        text = edited(file.text, mine)
+        reason = objection(file, text, mine)
+        if reason is None:
+            contents[path] = file.encode(text)
+            moved += [path] * len(mine)
+        else:
+            places = tuple(Location(path, edit.start, edit.end) for edit in mine)
+            refused.append(Decision("pin", f"the pins here were not moved: {reason}", places))
+    return contents, moved, refused
 
 
 def _is_ours(finding: Finding, known: set[object], files: Files) -> bool:

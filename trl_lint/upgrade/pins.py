@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from packaging.version import Version
 
-from trl_lint.finding import Edit, Finding, Fix, Location
+from trl_lint.finding import Edit, Location
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import parse_specifier, parse_version
 from trl_lint.knowledge.requirements import requirement
@@ -17,7 +17,6 @@ from trl_lint.project.repositories import origin_of, own_revision
 from trl_lint.regexes import regex
 from trl_lint.upgrade.decision import Decision
 
-CODE = "pin"
 # One clause as pip, Poetry or conda write it: a sign, blanks, and a version.
 _CLAUSE = regex(r"(?:(?P<sign>===|==|~=|!=|<=|>=|<|>|=|\^|~)(?P<blank>[ \t]*))?(?P<version>[A-Za-z0-9_.*+!-]+)")
 _NAME = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?(?=[=~!])")
@@ -29,16 +28,14 @@ OUTSIDE = ("inert", "lock", "url")
 _PYTHONS = tuple(f"3.{minor}" for minor in range(6, 20))
 
 
-def findings_of_pins(project: Project, asked: Iterable[str], releases: Mapping[str, Version]) -> Iterator[Finding]:
-    """A finding with a fix for each pin, in the files that are asked about, that does not say what is wanted."""
+def edits_of_pins(project: Project, asked: Iterable[str], releases: Mapping[str, Version]) -> Iterator[Edit]:
+    """An edit for each pin, in the files that are asked about, that does not say what is wanted."""
     for manifest in _manifests(project, asked):
         for pin in manifest.pins:
             version = releases.get(pin.package)
-            if version is None or pin.package == manifest.project:
-                continue
-            if (edit := _change(pin, version, project)) is not None:
-                title = f"Require {edit.content}" if pin.kind == "url" else f"Require {pin.package}{edit.content}"
-                yield Finding(CODE, title, pin.location, "warning", fix=Fix(title, "safe", (edit,)))
+            edit = _change(pin, version, project) if version is not None and pin.package != manifest.project else None
+            if edit is not None:
+                yield edit
 
 
 def decisions_on_pins(project: Project, asked: Iterable[str], releases: Mapping[str, Version]) -> Iterator[Decision]:
