@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from trl_lint.reports.markdown import code, escaped
 from trl_lint.review import markdown
 from trl_lint.review.diff import FileDiff, Hunk, read_diff, read_gone, read_patch
 from trl_lint.review.report import Change, Place, Repair, Reported
@@ -198,13 +199,13 @@ def test_a_fence_is_longer_than_any_in_it():
     ],
 )
 def test_text_of_others(text: str, shown: str):
-    assert markdown.escaped(text) == shown
+    assert escaped(text) == shown
 
 
 def test_names_of_files():
-    assert markdown.code("a`b``c.py") == "```a`b``c.py```"
-    assert markdown.code("`x`") == "`` `x` ``"
-    assert markdown.code(" ") == "\\` \\`"
+    assert code("a`b``c.py") == "```a`b``c.py```"
+    assert code("`x`") == "`` `x` ``"
+    assert code(" ") == "\\` \\`"
 
 
 def test_a_marker_is_read_only_from_the_last_line():

@@ -1,9 +1,7 @@
 """What a review says, in GitHub's Markdown.
 
-Names, values and messages come from the pull request, so they are shown and never obeyed: no mention, no link, no
-reference to another issue, no HTML, no fence and no marker of ours can be made of them. Code spans are literal in
-Markdown; outside of them every character with a meaning is escaped, and where GitHub looks for names and links in the
-finished text, a zero-width space breaks them.
+Names, values and messages come from the pull request: `reports/markdown.py` shows them, and no marker of ours can be
+made of them.
 """
 
 from __future__ import annotations
@@ -14,7 +12,8 @@ from collections.abc import Iterable, Sequence
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.reports import page_of, visible
+from trl_lint.reports import page_of
+from trl_lint.reports.markdown import code, escaped, longest_run
 from trl_lint.review.report import Place, Reported
 from trl_lint.review.suggestion import Suggestion
 from trl_lint.words import counted
@@ -24,7 +23,6 @@ MAX_BODY = 65_536
 _ROOM = MAX_BODY - 500
 _MAX_RELATED = 10
 _PLACES = 40  # in one line, which is left out whole where a body gets too long
-_SPACE = "\u200b"
 _LEVELS = {"error": "error", "warning": "warning", "info": "hint"}
 
 # `<!-- trl-lint review "." finding 0123456789abcdef:1 89abcdef -->`, always the last line.
@@ -32,8 +30,6 @@ _MARKER = regex(
     r'<!-- trl-lint review "(?P<name>[\w./ -]+)" (?P<what>finding (?P<fingerprint>[0-9a-f]{16}:\d+)|summary) '
     r"(?P<digest>[0-9a-f]{8}) -->"
 )
-_SPECIAL = regex(r"[\\`*_{}\[\]()+\-!|~^=]")
-_BREAKS = regex(r"@|#|\$|://|(?i:www\.|gh-|mailto:|xmpp:)|:(?=[\w+-]+:)")
 
 
 # Where a link leads changes with every push, and it stays right: the lines were those at the time.
@@ -88,49 +84,8 @@ def marked(text: str, name: str, fingerprint: str = "") -> str:
     return f'{text}\n\n<!-- trl-lint review "{name}" {what} {digest} -->'
 
 
-# -- text of others ----------------------------------------------------------------------------------------------------
-
-
-def escaped(text: str) -> str:
-    """A message in one line: what stands between backticks as code, everything else as nothing but text."""
-    parts = visible(text).split("`")
-    if len(parts) % 2 == 0:  # a backtick without a partner
-        parts[-2:] = [f"{parts[-2]}`{parts[-1]}"]
-    found = ""
-    for number, part in enumerate(parts):
-        piece = code(part) if number % 2 else _plain(part)
-        # Two spans side by side would become one.
-        found += f"{_SPACE}{piece}" if found.endswith("`") and piece.startswith("`") else piece
-    return found
-
-
-def code(text: str) -> str:
-    """A code span that holds a text whatever is in it."""
-    text = visible(text).replace("<!--", f"<!{_SPACE}--")
-    if not text.strip():
-        return _plain(f"`{text}`")
-    fence = "`" * (_longest_run(text) + 1)
-    pad = " " if text[0] in "` " or text[-1] in "` " else ""
-    return f"{fence}{pad}{text}{pad}{fence}"
-
-
-def _plain(text: str) -> str:
-    text = _BREAKS.sub(_broken, text)
-    text = _SPECIAL.sub(r"\\\g<0>", text)
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("#", "\\#")
-
-
-def _broken(match: re.Match[str]) -> str:
-    found = match[0]
-    return f"{found[0]}{_SPACE}{found[1:]}" if len(found) > 1 else f"{found}{_SPACE}"
-
-
-def _longest_run(text: str) -> int:
-    return max((len(run) for run in re.findall("`+", text)), default=0)
-
-
 def _fenced(lines: Sequence[str]) -> str:
-    fence = "`" * max(3, _longest_run("\n".join(lines)) + 1)
+    fence = "`" * max(3, longest_run("\n".join(lines)) + 1)
     return "".join(f"{line}\n" for line in (f"{fence}suggestion", *lines, fence)).rstrip("\n")
 
 

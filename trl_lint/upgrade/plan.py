@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.reports import Report, page_of, visible
+from trl_lint.reports import Report, page_of
+from trl_lint.reports.markdown import code, escaped
 from trl_lint.upgrade.decision import Decision, Kind
 
 TITLES: dict[Kind, str] = {
@@ -81,8 +82,8 @@ def open_decisions(decisions: Iterable[Decision], earlier: Plan | None) -> list[
 
 def item_text(decision: Decision) -> str:
     """The words of an item, by which a later run knows it again."""
-    code = f"{decision.code}: " if decision.code else ""
-    return " ".join(visible(f"{code}{decision.text}").replace(_BETWEEN, " ").split())
+    rule = f"{decision.code}: " if decision.code else ""
+    return " ".join(f"{rule}{escaped(decision.text)}".replace(_BETWEEN, " ").split())
 
 
 def releases_url(package: str, version: str) -> str:
@@ -98,7 +99,7 @@ def _line(text: str, is_done: bool, rest: Sequence[str]) -> str:
 
 
 def _places(decision: Decision, report: Report) -> list[str]:
-    shown = [f"`{report.place(place)}`" for place in decision.places[:MOST_PLACES]]
+    shown = [code(report.place(place)) for place in decision.places[:MOST_PLACES]]
     more = len(decision.places) - len(shown)
     return [", ".join(shown) + (f" and {more} more" if more > 0 else "")] if shown else []
 
