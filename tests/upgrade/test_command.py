@@ -128,6 +128,23 @@ def test_markdown_for_the_description_of_a_pull_request(project: Shell):
     assert "# Upgrade to trl 1.16.0, transformers 5.23.0" in run.out
 
 
+def test_what_nothing_uses_moves_no_pin(sh: Shell):
+    (sh.folder / ".git").mkdir()
+    sh.write("requirements.txt", "vllm==0.8.3\n")
+    run = sh("upgrade", "--to", "trl==1.16.0")
+    assert (run.status, run.out) == (2, "")
+    assert "nothing here pins, imports or starts trl" in run.err
+    run = sh("upgrade", "--to", "trl==1.16.0", "--to", "vllm==0.8.3")
+    assert (run.status, run.out) == (0, "")
+    assert "nothing here pins, imports or starts trl, so it was left out" in run.err
+
+
+def test_a_command_uses_its_package(sh: Shell):
+    (sh.folder / ".git").mkdir()
+    sh.write("run.sh", "trl sft --model_name_or_path a/b --dataset_name c/d --max_seq_length 64\n")
+    assert "+trl sft --model_name_or_path a/b --dataset_name c/d --max_length 64\n" in sh("upgrade", *TO[:2]).out
+
+
 def test_without_goals_the_newest_releases_that_fit(project: Shell):
     releases = json.loads(project("upgrade", "--output-format", "json").out)["releases"]
     assert set(releases) == {"trl", "transformers", "peft"}
@@ -150,9 +167,9 @@ def test_bad_input_is_one_line(arguments: tuple[str, ...], message: str, project
     assert run.out == ""
 
 
-def test_a_project_without_the_stack_needs_a_goal(sh: Shell):
+def test_a_project_without_the_stack_is_told(sh: Shell):
     (sh.folder / ".git").mkdir()
     sh.write("train.py", "print(1)\n")
     run = sh("upgrade")
     assert run.status == 2
-    assert "name a release with --to" in run.err
+    assert "nothing here pins, imports or starts a package of the training stack" in run.err

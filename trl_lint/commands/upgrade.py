@@ -19,7 +19,7 @@ from trl_lint.reports.colors import Palette, wants_color
 from trl_lint.settings import Settings
 from trl_lint.settings_file import SettingsError
 from trl_lint.sources import Files, SourceFile
-from trl_lint.words import counted
+from trl_lint.words import counted, listed
 
 if TYPE_CHECKING:
     from trl_lint.engine import Result
@@ -136,8 +136,11 @@ def _moved(work: _Work) -> _Done:
     used = used_packages(
         [project for before in befores for project in before.projects], [path for paths in asked for path in paths]
     )
-    if work.goals is None and not used:
-        raise UsageError("nothing here pins or imports a package of the training stack; name a release with --to")
+    unused = sorted(set(work.goals or ()) - {one.name for one in used})
+    if not used or len(unused) == len(work.goals or ()) > 0:
+        raise UsageError(f"nothing here pins, imports or starts {listed(unused) or 'a package of the training stack'}")
+    for name in unused:
+        print(f"trl-lint: nothing here pins, imports or starts {name}, so it was left out", file=sys.stderr)
     try:
         fit = settle(work.goals, used)
     except NoFitError as error:

@@ -54,7 +54,7 @@ Check = Callable[..., Result]
 
 
 def used_packages(projects: Iterable[Project], asked: Iterable[str]) -> list[Used]:
-    """The packages that the projects pin or import, and the releases that their pins allow.
+    """The packages that the projects pin, import or start, and the releases that their pins allow.
 
     A package that follows its main branch stays there.
     """
@@ -68,6 +68,9 @@ def used_packages(projects: Iterable[Project], asked: Iterable[str]) -> list[Use
         for pin in (pin for manifest in project.manifests if manifest.path in paths for pin in manifest.pins):
             if pin.kind not in OUTSIDE:
                 specifiers.setdefault(pin.package, set()).add(pin.specifier)
+        for launch in project.launches():
+            for name in (launch.launcher, (launch.module or "").partition(".")[0]):
+                found.setdefault(name, [])
     known = set(known_packages())
     return [
         _used(name, several, specifiers.get(name, ()))
@@ -96,15 +99,18 @@ def _used(name: str, several: Sequence[Facts], specifiers: Iterable[str]) -> Use
 
 
 def settle(goals: Mapping[str, Goal] | None, used: Sequence[Used]) -> Fit:
-    """The releases to move to; without goals everything of the training stack moves. Raises NoFitError."""
+    """The releases to move to; without goals everything of the training stack moves. Raises NoFitError.
+
+    A goal for what the project does not use is left out: what it requires would move pins for nothing.
+    """
     now = {one.name: one.releases for one in used}
     if goals is None:
         stack = {*PACKAGES, *providers()}
         wanted = {one.name: installable(one.name) for one in used if one.name in stack and newest(one.name)}
         free = set(wanted)
     else:
-        wanted = {name: goal.releases for name, goal in goals.items()}
-        free = {name for name, goal in goals.items() if goal.releases == installable(name)}
+        wanted = {name: goal.releases for name, goal in goals.items() if name in now}
+        free = {name for name in wanted if wanted[name] == installable(name)}
     for name in free:  # nobody who asks for the newest release wants an older one than the project has
         floor = now.get(name, ())[:1]
         wanted[name] = tuple(version for version in wanted[name] if not floor or version >= floor[0])
