@@ -145,6 +145,17 @@ def test_a_command_uses_its_package(sh: Shell):
     assert "+trl sft --model_name_or_path a/b --dataset_name c/d --max_length 64\n" in sh("upgrade", *TO[:2]).out
 
 
+def test_what_follows_a_branch_moves_only_by_name(sh: Shell):
+    (sh.folder / ".git").mkdir()
+    sh.write("requirements.txt", "trl @ git+https://github.com/huggingface/trl.git\ntransformers==4.52.4\n")
+    sh.write("train.py", "from trl import SFTConfig\n\nSFTConfig(output_dir='out', max_seq_length=8)\n")
+    run = sh("upgrade", *TO[:2])
+    assert "+SFTConfig(output_dir='out', max_length=8)" in run.out
+    assert "is installed from an address" in run.err
+    releases = json.loads(sh("upgrade", "--output-format", "json").out)["releases"]
+    assert set(releases) == {"transformers"}
+
+
 def test_without_goals_the_newest_releases_that_fit(project: Shell):
     releases = json.loads(project("upgrade", "--output-format", "json").out)["releases"]
     assert set(releases) == {"trl", "transformers", "peft"}

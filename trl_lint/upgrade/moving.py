@@ -54,10 +54,7 @@ Check = Callable[..., Result]
 
 
 def used_packages(projects: Iterable[Project], asked: Iterable[str]) -> list[Used]:
-    """The packages that the projects pin, import or start, and the releases that their pins allow.
-
-    A package that follows its main branch stays there.
-    """
+    """The packages that the projects pin, import or start, and the releases that their pins allow."""
     paths = set(asked)
     found: dict[str, list[Facts]] = {}
     specifiers: dict[str, set[str]] = {}
@@ -75,7 +72,7 @@ def used_packages(projects: Iterable[Project], asked: Iterable[str]) -> list[Use
     return [
         _used(name, several, specifiers.get(name, ()))
         for name, several in sorted(found.items(), key=lambda item: _rank(item[0]))
-        if name in known and not any(facts.is_own or facts.is_tip for facts in several)
+        if name in known and not any(facts.is_own for facts in several)
     ]
 
 
@@ -92,6 +89,9 @@ def _rank(name: str) -> tuple[int, str]:
 def _used(name: str, several: Sequence[Facts], specifiers: Iterable[str]) -> Used:
     """What all environments allow together, and all pins; where they have nothing in common, what any of them does."""
     pinned = [set(facts.releases) for facts in several if facts.source != "assumed" and facts.releases]
+    last = newest(name)
+    if not pinned and last is not None and any(facts.is_tip for facts in several):
+        return Used(name, (last,), follows_main=True)
     releases = (set.intersection(*pinned) or set.union(*pinned)) if pinned else set[Version]()
     common = {version for version in releases if all(holds(specifier, version) for specifier in specifiers)}
     extras = {extra for facts in several for pin in facts.pins for extra in pin.extras}
@@ -106,7 +106,7 @@ def settle(goals: Mapping[str, Goal] | None, used: Sequence[Used]) -> Fit:
     now = {one.name: one.releases for one in used}
     if goals is None:
         stack = {*PACKAGES, *providers()}
-        wanted = {one.name: installable(one.name) for one in used if one.name in stack and newest(one.name)}
+        wanted = {one.name: installable(one.name) for one in used if one.name in stack and not one.follows_main}
         free = set(wanted)
     else:
         wanted = {name: goal.releases for name, goal in goals.items() if name in now}

@@ -15,7 +15,8 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Verdict, judge
 from trl_lint.knowledge.members import declares, has_member, is_method
 from trl_lint.knowledge.presence import points_of_parameter
-from trl_lint.project.stack import Choices
+from trl_lint.project import Project
+from trl_lint.project.stack import Choices, choices_at
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
@@ -29,6 +30,15 @@ class Read(NamedTuple):
 
     node: ast.Attribute
     owner: Callee
+
+
+class GoneMember(NamedTuple):
+    """An attribute that the releases in use lack: where it is read, in source order, and what to say of the first."""
+
+    reads: list[Read]
+    known: Choices
+    verdict: Verdict
+    message: str
 
 
 def reads(module: PythonModule) -> Iterator[Read]:
@@ -87,6 +97,19 @@ def is_narrowed(module: PythonModule, node: ast.Attribute) -> bool:
         for test in tests
         for call in ast.walk(test)
     )
+
+
+def gone_members(module: PythonModule, project: Project, rule: Rule) -> list[GoneMember]:
+    """The attributes that the releases in use lack, each with all of its reads: the first one stops the program."""
+    found: dict[tuple[str, str], GoneMember] = {}
+    for read in reads(module):
+        known = choices_at(module, read.node, project, read.owner.package)
+        judged = judge_read(read, known, module, rule) if known is not None else None
+        if known is None or judged is None or read.owner.package not in known:
+            continue
+        first = found.setdefault((read.owner.dotted, read.node.attr), GoneMember([], known, *judged))
+        first.reads.append(read)
+    return list(found.values())
 
 
 def judge_read(read: Read, known: Choices, module: PythonModule, rule: Rule) -> tuple[Verdict, str] | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from trl_lint.checks.drift._classes import root_of
-from trl_lint.checks.drift._members import judge_read, reads
+from trl_lint.checks.drift._members import gone_members
 from trl_lint.checks.drift._wording import did_you_mean, next_release, sentence
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Verdict, judge
@@ -48,22 +48,21 @@ class NameNotInRelease(Rule):
         yield from self._check_members(module, project)
 
     def _check_members(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        told: set[tuple[str, str]] = set()
-        for read in reads(module):
-            known = choices_at(module, read.node, project, read.owner.package)
-            if known is None:
-                continue
-            found = judge_read(read, known, module, self)
-            key = (read.owner.dotted, read.node.attr)
-            if found is None or key in told or read.owner.package not in known:
-                continue
-            told.add(key)  # the first one stops the program
-            verdict, message = found
+        for found in gone_members(module, project, self):
+            read, known, verdict = found.reads[0], found.known, found.verdict
             from trl_lint.checks._own_copy import is_shadowed
 
             if not is_shadowed(known[read.owner.package], module.path, project, read.owner.name, read.node.attr):
-                place = name_location(module, read.node)
-                yield self.finding(place, message, severity=verdict.severity, related=verdict.related, pin=verdict.pin)
+                from trl_lint.checks.drift._member_fixes import edit_reads
+
+                yield self.finding(
+                    name_location(module, read.node),
+                    found.message,
+                    severity=verdict.severity,
+                    related=verdict.related,
+                    fix=edit_reads(found, module),
+                    pin=verdict.pin,
+                )
 
     def _judge(
         self,
