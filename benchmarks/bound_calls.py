@@ -41,7 +41,7 @@ def faults(text: str) -> Iterator[Fault]:
 def _imported(node: ast.Import | ast.ImportFrom, names: dict[str, Any], is_guarded: bool) -> Iterator[Fault]:
     for alias in node.names:
         module = alias.name if isinstance(node, ast.Import) else node.module or ""
-        if module.partition(".")[0] not in _STACK or getattr(node, "level", 0):
+        if module.partition(".")[0] not in _STACK or (isinstance(node, ast.ImportFrom) and node.level):
             continue
         try:
             found = importlib.import_module(module)
