@@ -26,7 +26,7 @@ from trl_lint.records import NamedTuple
 _PLAIN_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
 _PLAIN_TRAINERS = frozenset({"transformers.Trainer", "transformers.trainer.Trainer"})
 _BASES_DEEP = 4
-# Methods of trainers of trl that call what they override, in every release from 0.12.2 to 1.16.0 that has them.
+# Methods of trainers of trl that call what they override: read in eight releases from 0.12.2 to 1.16.0.
 _HAND_ON = {
     "training_step": (
         "SFTTrainer",
