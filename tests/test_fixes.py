@@ -328,6 +328,52 @@ def test_a_fix_that_brings_an_error_is_dropped_and_others_are_kept(script: Path)
     assert [refusal.reason for refusal in done.refused] == ["it would bring a new error: TRL501 a new fault"]
 
 
+def test_an_error_that_shows_behind_another_and_has_a_repair_is_made_room_for(script: Path):
+    """A call is judged once its import is right: `two` is seen when `one` has gone."""
+
+    def judge(file: SourceFile) -> list[Finding]:
+        if "one" in file.text:
+            return at_each("one", "1")(file)
+        return at_each("two", "2", severity="error")(file)
+
+    text, done = run(script, judge)
+    assert text == "bad 1\nbad 2\n"
+    assert done.refused == []
+
+
+def test_an_error_behind_another_with_an_unsafe_repair_is_none_without_it(script: Path):
+    def judge(file: SourceFile) -> list[Finding]:
+        if "one" in file.text:
+            return at_each("one", "1")(file)
+        return at_each("two", "2", safety="unsafe")(file)
+
+    text, done = run(script, judge)
+    assert text == "bad one\nbad two\n"
+    assert len(done.refused) == 1
+    assert run(script, judge, unsafe=True)[0] == "bad 1\nbad 2\n"
+
+
+def test_what_is_at_fault_in_one_file_does_not_hold_up_the_others(tmp_path: Path):
+    paths = [str(tmp_path / name) for name in "abcdefgh"]
+    for path in paths:
+        Path(path).write_bytes(b"bad one\n")
+    checks = 0
+
+    def check(contents: dict[str, bytes], earlier: object) -> FakeResult:
+        nonlocal checks
+        checks += 1
+        files, found = Files(contents), list[Finding]()
+        for path in paths:
+            found += at_each("one", "1")(files.get(path))
+        if "1" in files.get(paths[3]).text:
+            found.append(Finding("TRL501", "a new fault", Location(paths[3], 0, 0), "error"))
+        return FakeResult(found, files)
+
+    done = repair(check, lambda result: result.findings, False)  # type: ignore[arg-type]
+    assert sorted(done.changed) == [path for path in paths if path != paths[3]]
+    assert checks == 4  # as it is, all, all but one, that one
+
+
 def test_a_new_warning_is_no_reason(script: Path):
     def judge(file: SourceFile) -> list[Finding]:
         warning = Finding("TRL501", "a new thought", Location(file.path, 0, 0), "warning")

@@ -46,7 +46,7 @@ def repair(check: Check, wanted: Callable[[Result], Sequence[Finding]], unsafe: 
 
     `check` runs the engine with new contents of files laid over those on disk; of an earlier run only what rests on a
     file changed since is checked again. A fix is kept only if the texts pass `verify`, its finding is gone afterwards,
-    and no new finding of the level error has come.
+    and no new finding of the level error has come that has no repair of its own.
     """
     return _Loop(check, wanted, unsafe).run()
 
@@ -86,7 +86,7 @@ class _Loop:
             if not candidates:
                 break
             if batch := self._screened(candidates):
-                rounds += self._attempt(batch)
+                rounds += self._attempt(batch)  # parts of a batch come to an end by themselves
         changed = {path: data for path, data in self.contents.items() if data != self.before[path].data}
         return Repair(self.result, changed, self.before, self.fixed, list(self.refused.values()))
 
@@ -156,29 +156,31 @@ class _Loop:
         return None
 
     def _attempt(self, batch: list[Finding]) -> bool:
-        """Apply a batch; if it does not hold, its first half, and so on. Whether anything was applied at all.
+        """Apply a batch; if it does not hold, a part of it, and so on. Whether all of it was applied.
 
         What is left over comes again in the next round, with places that fit the new texts.
         """
+        is_whole = True
         while True:
             groups = _edits_of(batch)
             reason = self._text_objection(groups)
+            at_fault: set[str] = set()
             if reason is None:
                 contents = dict(self.contents)
                 for path, edits in groups.items():
                     file = self.result.files.get(path)
                     contents[path] = file.encode(edited(file.text, edits))
                 after = self._run_check(contents, self._earlier(contents))
-                reason = self._complaint(batch, groups, after)
+                reason, at_fault = self._complaint(batch, groups, after)
                 if reason is None:
                     self._accept(batch, groups, contents, after)
-                    return True
+                    return is_whole
             if len(batch) == 1:
                 self._refuse(batch[0], reason)
                 return False
             if self._checks >= _MAX_CHECKS:
                 return False
-            batch = batch[: len(batch) // 2]
+            batch, is_whole = _part_of(batch, at_fault), False
 
     def _accept(
         self, batch: list[Finding], groups: dict[str, list[Edit]], contents: dict[str, bytes], after: Result
@@ -190,27 +192,67 @@ class _Loop:
         self.fixed += batch
         self.result = after
 
-    def _complaint(self, batch: list[Finding], groups: dict[str, list[Edit]], after: Result) -> str | None:
-        """Why the result of a batch is no good: a finding that stayed, or an error that is new."""
+    def _complaint(
+        self, batch: list[Finding], groups: dict[str, list[Edit]], after: Result
+    ) -> tuple[str | None, set[str]]:
+        """Why the result of a batch is no good: a finding that stayed, or an error that is new; None where it is good.
+
+        With it the files of all such findings.
+        """
         moved = {path: moves(self.result.files.get(path).text, edits) for path, edits in groups.items()}
-        left = [(f.code, f.location.path, f.message, f.location.start) for f in after.findings]
-        for finding in batch:
-            code, path, message = finding.code, finding.location.path, finding.message
-            start, end = _moved(finding, moved)
-            if any((c, p, m) == (code, path, message) and start <= at <= end for c, p, m, at in left):
-                return "the finding would still be there"
+        reason, at_fault = _of_those_that_stayed(batch, moved, after)
         known = {(f.code, f.location.path, _moved(f, moved)[0]) for f in self.result.findings}
         said = {(f.code, f.location.path, f.message) for f in self.result.findings}
         for f in after.findings:
             at = (f.code, f.location.path, f.location.start)
-            if f.severity == "error" and at not in known and (f.code, f.location.path, f.message) not in said:
-                return f"it would bring a new error: {f.code} {f.message}"
-        if len(after.problems) > len(self.result.problems):
-            return f"the repaired project could not be checked: {after.problems[-1].message}"
+            is_new = at not in known and (f.code, f.location.path, f.message) not in said
+            if f.severity == "error" and is_new and not self._is_next(f):
+                reason = reason or f"it would bring a new error: {f.code} {f.message}"
+                at_fault.add(f.location.path)
+        if reason is None and len(after.problems) > len(self.result.problems):
+            reason = f"the repaired project could not be checked: {after.problems[-1].message}"
         cut = _cut_short(after) - _cut_short(self.result)
-        if cut:
-            return f"the repaired project could not be checked to the end: {min(cut)}"
-        return None
+        if reason is None and cut:
+            reason = f"the repaired project could not be checked to the end: {min(cut)}"
+        return reason, at_fault
+
+    def _is_next(self, finding: Finding) -> bool:
+        """Whether a finding has a repair of its own that will be tried: a call is judged once its import is right."""
+        fix = finding.fix
+        return (
+            fix is not None and (fix.applicability == "safe" or self._unsafe) and self._key(finding) not in self.refused
+        )
+
+
+def _of_those_that_stayed(
+    batch: Sequence[Finding], moved: dict[str, Moves], after: Result
+) -> tuple[str | None, set[str]]:
+    """The files of findings that should be gone and are not, with what is to be said of them."""
+    left: dict[tuple[str, str, str], list[int]] = {}
+    for f in after.findings:
+        left.setdefault((f.code, f.location.path, f.message), []).append(f.location.start)
+    stayed = set()
+    for finding in batch:
+        start, end = _moved(finding, moved)
+        places = left.get((finding.code, finding.location.path, finding.message), ())
+        if any(start <= at <= end for at in places):
+            stayed.add(finding.location.path)
+    return ("the finding would still be there" if stayed else None), stayed
+
+
+def _part_of(batch: list[Finding], at_fault: set[str]) -> list[Finding]:
+    """What of a batch that does not hold to try next: all that leaves the files at fault alone, else what changes the
+    same files as its first fix, else half of it.
+    """
+    apart = [finding for finding in batch if at_fault.isdisjoint(_paths_of(finding))]
+    if apart and len(apart) < len(batch):
+        return apart
+    first = [finding for finding in batch if _paths_of(finding) == _paths_of(batch[0])]
+    return first if len(first) < len(batch) else batch[: len(batch) // 2]
+
+
+def _paths_of(finding: Finding) -> frozenset[str]:
+    return frozenset(edit.path for edit in finding.fix.edits) if finding.fix else frozenset()
 
 
 def _edits_of(batch: Sequence[Finding]) -> dict[str, list[Edit]]:

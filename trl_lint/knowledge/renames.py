@@ -131,6 +131,12 @@ def _rows(dotted: str, old: str, new: str) -> list[Rename | None]:
     ]
 
 
+def rename_in_class(package: str, name: str, old: str) -> Rename | None:
+    """What is known of the renamed parameter of a class, wherever that stood then; None where it is not one thing."""
+    found = [row for row in renames() if (row.package, row.old) == (package, old) and name in row.of]
+    return found[0] if len({row.new for row in found}) == 1 else None
+
+
 def announcers(dotted: str, old: str, new: str) -> set[tuple[str, str]]:
     """The definitions behind a dotted name that announced in any release to use `new` instead of `old`."""
     found = set()

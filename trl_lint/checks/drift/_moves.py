@@ -12,7 +12,7 @@ from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import intervals, points_of_parameter
 from trl_lint.knowledge.ranges import holds
-from trl_lint.knowledge.renames import Move, is_same_value, move_of, takers
+from trl_lint.knowledge.renames import Move, is_same_value, move_of, rename_in_class, takers
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.stack import Choices
 from trl_lint.python.module import PythonModule
@@ -77,21 +77,30 @@ def edit_rename(
     are settled; what is announced as a new name is sometimes a near relative. Withheld where the call passes the new
     name already, or may pass it in `**kwargs`, where the name stands in a dict (it may be used for something else), and
     where some of the allowed releases do not take the new name.
+
+    A class that stood elsewhere before announced what it renamed there: `trl.experimental.cpo` never saw `tokenizer`.
     """
-    if past is None or not past.is_rename or not past.successor.isidentifier():
+    package = dotted.partition(".")[0]
+    if past is None:
+        row = rename_in_class(package, dotted.rpartition(".")[2], argument.name)
+        if row is None:
+            return None
+        new, is_same = row.new, row.same
+    elif past.is_rename and past.successor.isidentifier():
+        new, is_same = past.successor, is_same_value(dotted, argument.name, past.successor)
+        package = past.elsewhere.package
+    else:
         return None
     if not isinstance(argument.node, ast.keyword) or argument.node not in call.keywords:
         return None
-    if any(keyword.arg in (None, past.successor) for keyword in call.keywords):
+    if any(keyword.arg in (None, new) for keyword in call.keywords):
         return None
-    if not takes_over(dotted, argument.name, past.successor, known):
+    if not takes_over(dotted, argument.name, new, known):
         return None
     start, _ = module.span(argument.node)
-    edit = module.source.edit(start, start + len(argument.name), past.successor)
-    is_safe = is_same_value(dotted, argument.name, past.successor) and is_settled(
-        dotted, past.successor, past.elsewhere.package, known
-    )
-    return Fix(f"Rename `{argument.name}` to `{past.successor}`", "safe" if is_safe else "unsafe", (edit,))
+    edit = module.source.edit(start, start + len(argument.name), new)
+    is_safe = is_same and is_settled(dotted, new, package, known)
+    return Fix(f"Rename `{argument.name}` to `{new}`", "safe" if is_safe else "unsafe", (edit,))
 
 
 def is_everywhere(dotted: str, name: str, known: Choices) -> bool:

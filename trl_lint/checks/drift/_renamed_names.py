@@ -6,6 +6,7 @@ import ast
 import os
 from contextlib import suppress
 
+from trl_lint.checks.drift._calls import signature_of
 from trl_lint.checks.drift._classes import root_of
 from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.api import deprecation, is_alias_of, name_timeline, resolve
@@ -40,6 +41,12 @@ def renamed(home: str, name: str, chosen: Choice) -> Renamed | None:
         return None
     if not all(_is_known_as(home, name, new, version) for version in chosen.releases):
         return None
+    if (
+        last
+        and name.islower()
+        and _asks_more(f"{home}.{new}", {package: chosen.newest}, f"{home}.{name}", {package: last})
+    ):
+        return None
     successor = resolve(f"{home}.{new}", {package: last})
     return Renamed(new, isinstance(successor, str) and is_alias_of(kept, successor, last))
 
@@ -53,6 +60,14 @@ def _is_known_as(home: str, old: str, new: str, version: str) -> bool:
         return False
     before = resolve(f"{home}.{old}", {package: version})
     return not isinstance(before, str) or bool(deprecation(before, version))
+
+
+def _asks_more(new: str, now: dict[str, str], old: str, before: dict[str, str]) -> bool:
+    """Whether a call of the new function needs what a call of the old one could not give: then it is no mere rename."""
+    asked, known = signature_of(new, now), signature_of(old, before)
+    if asked is None or known is None:
+        return False
+    return any(each.required and name not in known.parameters for name, each in asked.parameters.items())
 
 
 def edit_renamed(node: ast.AST, dotted: str, chosen: Choice, module: PythonModule, project: Project) -> Fix | None:
