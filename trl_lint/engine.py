@@ -133,7 +133,7 @@ class _Run:
         if jobs == 1:
             self._take_over(self._check_share(found))
             return
-        self._read_notebooks_ahead([path for path, _ in found if path.endswith(".ipynb")], jobs)
+        self._read_launches_ahead([path for path, _ in found], jobs)
         with budget.watched():
             self._read_ahead([path for path, _ in found if not path.endswith(PYTHON)])
             self.checker.take_notes()
@@ -144,12 +144,12 @@ class _Run:
         for share in spread([one for one in found if one not in known], jobs, self._check_share):
             self._take_over(share)
 
-    def _read_notebooks_ahead(self, paths: list[str], jobs: int) -> None:
-        if paths and self.checker.run_rules:
-            from trl_lint.project.ahead import read_notebooks_ahead
+    def _read_launches_ahead(self, paths: list[str], jobs: int) -> None:
+        if self.checker.run_rules:
+            from trl_lint.project.ahead import read_launches_ahead
 
             for root in dict.fromkeys(find_root(os.path.dirname(path)) for path in paths):
-                read_notebooks_ahead(self.checker.project_at(root), jobs)
+                read_launches_ahead(self.checker.project_at(root), jobs)
 
     def _read_ahead(self, paths: list[str]) -> None:
         """Read what every process would read again for itself: the manifests and launches of a project."""

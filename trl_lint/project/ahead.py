@@ -1,4 +1,4 @@
-"""Notebooks are large and hold few commands: which of them hold none is found out by all processes of a run."""
+"""Most files hold no command: which of them hold none is found out by all processes of a run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 from trl_lint.workers import spread
 
-# Below so many notebooks, it costs more to share them out than to read them.
-_WORTH_NOTEBOOKS = 60
+# Below so much, it costs more to share the files out than to read them. A notebook is as much work as ten others.
+_WORTH_SHARING = 600
+_OF_A_NOTEBOOK = 10
 
 
 class _Silent(NamedTuple):
@@ -22,17 +23,19 @@ class _Silent(NamedTuple):
     record: tracked.Record | None
 
 
-def read_notebooks_ahead(project: Project, jobs: int) -> None:
-    """Let so many processes, this one among them, look for notebooks without commands; the project knows them then."""
-    notebooks = [path for path in project.paths if path.endswith(".ipynb") and not is_larger(path, CONTEXT_FILE_BYTES)]
-    if len(notebooks) < _WORTH_NOTEBOOKS:
+def read_launches_ahead(project: Project, jobs: int) -> None:
+    """Let so many processes, this one among them, look for files without commands; the project knows them then."""
+    from trl_lint.project.launches import holds_launches
+
+    paths = [path for path in project.paths if holds_launches(path) and not is_larger(path, CONTEXT_FILE_BYTES)]
+    if sum(_OF_A_NOTEBOOK if path.endswith(".ipynb") else 1 for path in paths) < _WORTH_SHARING:
         return
 
     def look(paths: Iterable[str]) -> _Silent:
         with budget.watched():
             return _Silent(list(_without_launches(paths, project)), tracked.current())
 
-    for found in spread(notebooks, jobs, look):
+    for found in spread(paths, jobs, look):
         project.know_no_launches(found.paths)
         tracked.take_over(found.record)
 
