@@ -31,11 +31,12 @@ class Remedy(NamedTuple):
     do: str
     evidence: tuple[str, ...]
     renamed: str = ""
+    dropped: str = ""
 
     def fault(self) -> str:
         """What is wrong with the row as a whole, "" if nothing is."""
-        if self.renamed and self.kind != "name":
-            return "`renamed` is for names that are imported"
+        if (self.renamed or self.dropped) and self.kind != "name":
+            return "`renamed` and `dropped` are for names that are imported"
         empty = [name for name in ("of", "names", "evidence") if not getattr(self, name)]
         return f"`{empty[0]}` names nothing" if empty else ""
 
@@ -85,6 +86,12 @@ def renamed_name(module: str, name: str, versions: dict[str, str]) -> str:
     """The name in the same module that took the place of one without a word of the release, "" if none is recorded."""
     found = _row_of_name(module, name, versions)
     return found.renamed if found is not None else ""
+
+
+def dropped_argument(module: str, name: str, versions: dict[str, str]) -> str:
+    """The keyword that goes with a function that is gone, where it was given what that returned; "" if none."""
+    found = _row_of_name(module, name, versions)
+    return found.dropped if found is not None else ""
 
 
 def _row_of_name(module: str, name: str, versions: dict[str, str]) -> Remedy | None:

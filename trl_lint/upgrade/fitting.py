@@ -19,7 +19,7 @@ class Used(NamedTuple):
     """A package of the project: the releases that all its pins allow now, oldest first (none where nobody knows them).
 
     `extras`: what is asked for beside it, as in `trl[vllm]`. `follows_main`: it comes from the main branch of its
-    repository, so the newest known release stands for it, and without a goal it stays there.
+    repository or is the project itself, so the newest known release stands for it, and without a goal it stays there.
     """
 
     name: str

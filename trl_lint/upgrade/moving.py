@@ -72,7 +72,7 @@ def used_packages(projects: Iterable[Project], asked: Iterable[str]) -> list[Use
     return [
         _used(name, several, specifiers.get(name, ()))
         for name, several in sorted(found.items(), key=lambda item: _rank(item[0]))
-        if name in known and not any(facts.is_own for facts in several)
+        if name in known
     ]
 
 
@@ -90,7 +90,8 @@ def _used(name: str, several: Sequence[Facts], specifiers: Iterable[str]) -> Use
     """What all environments allow together, and all pins; where they have nothing in common, what any of them does."""
     pinned = [set(facts.releases) for facts in several if facts.source != "assumed" and facts.releases]
     last = newest(name)
-    if not pinned and last is not None and any(facts.is_tip for facts in several):
+    is_source = any(facts.is_own or (facts.is_tip and not pinned) for facts in several)
+    if last is not None and is_source:
         return Used(name, (last,), follows_main=True)
     releases = (set.intersection(*pinned) or set.union(*pinned)) if pinned else set[Version]()
     common = {version for version in releases if all(holds(specifier, version) for specifier in specifiers)}

@@ -112,19 +112,19 @@ def _edit_names(node: ast.ImportFrom, old: str, new: str, module: PythonModule, 
         return tuple(edits)
     bound = scopes(module)
     sites = [site for found in bound.sites_of(old).values() for site in found]
-    if sites != [node] or bound.binds(new) or _is_looked_up(old, module) or _is_handed_on(old, module, project):
+    if sites != [node] or bound.binds(new) or is_looked_up(old, module) or is_handed_on(old, module, project):
         return ()
     edits += [module.source.edit(*module.span(use), new) for use in module.of(ast.Name) if use.id == old]
     return tuple(edits)
 
 
-def _is_looked_up(name: str, module: PythonModule) -> bool:
+def is_looked_up(name: str, module: PythonModule) -> bool:
     """Whether a name stands in a string that is no sentence: `__all__`, an annotation, `getattr`."""
     texts = (node.value for node in module.of(ast.Constant) if isinstance(node.value, str))
     return any(name in text and " " not in text for text in texts)
 
 
-def _is_handed_on(name: str, module: PythonModule, project: Project) -> bool:
+def is_handed_on(name: str, module: PythonModule, project: Project) -> bool:
     """Whether another module of the project imports a name from one that is called like this one."""
     called = _called(module.path)
     return any(path != module.path and home == called for path, home in _importers(name, project))

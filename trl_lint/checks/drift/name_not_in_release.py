@@ -90,14 +90,18 @@ class NameNotInRelease(Rule):
 
         if is_assigned(module, use.dotted) or is_shadowed(known[package], module.path, project, gone[1]):
             return None
+        from trl_lint.checks.drift._dropped_names import edit_dropped
         from trl_lint.checks.drift._imports import edit_import, target_of
         from trl_lint.checks.drift._renamed_names import edit_renamed
 
         home, _, last = use.dotted.rpartition(".")
         target = target_of(home, last, known[package])
         message = word(gone, use, verdict, target)
-        fix = edit_import(use.node, use.dotted, known[package], module) or edit_renamed(
-            use.node, use.dotted, known[package], module, project
+        chosen = known[package]
+        fix = (
+            edit_import(use.node, use.dotted, chosen, module)
+            or edit_renamed(use.node, use.dotted, chosen, module, project)
+            or edit_dropped(use.node, use.dotted, chosen, module, project)
         )
         return self.finding(
             location, message, severity=verdict.severity, related=verdict.related, fix=fix, pin=verdict.pin
