@@ -155,7 +155,7 @@ def test_bad_numbers_of_jobs(sh: Shell):
 # -- the end of the parent --------------------------------------------------------------------------------------------
 
 BUSY = """\
-import sys, time
+import signal, sys, time
 from trl_lint.workers import spread
 
 def work(items):
@@ -165,6 +165,7 @@ def work(items):
         while time.monotonic() < end:
             sum(range(1000))
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which a test under `nohup` would ignore
 print("ready", flush=True)
 list(spread(range(100), 3, work))
 """
