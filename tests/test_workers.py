@@ -165,10 +165,20 @@ def work(items):
         while time.monotonic() < end:
             sum(range(1000))
 
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which a test under `nohup` would ignore
 print("ready", flush=True)
 list(spread(range(100), 3, work))
 """
+
+
+def start(command: list[str], **environment: str) -> subprocess.Popen[bytes]:
+    """A process that heeds signals, even where the tests themselves run under `nohup` or in the background."""
+
+    def heed() -> None:
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+
+    changed = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(command, env=changed, stdout=PIPE, stderr=PIPE, preexec_fn=heed)
 
 
 def processes_with(mark: str) -> list[int]:
@@ -188,8 +198,7 @@ def processes_with(mark: str) -> list[int]:
 def test_a_worker_ends_with_its_parent(number: signal.Signals):
     mark = f"TRL_LINT_MARK=worker-{os.getpid()}-{number}"
     name, _, value = mark.partition("=")
-    environment = {**os.environ, name: value, "PYTHONPATH": str(ROOT)}
-    parent = subprocess.Popen([sys.executable, "-c", BUSY], env=environment, stdout=PIPE, stderr=PIPE)
+    parent = start([sys.executable, "-c", BUSY], **{name: value})
     assert parent.stdout is not None
     assert [parent.stdout.readline() for _ in range(2)] == [b"ready\n", b"begun\n"]
     wait_for(lambda: len(processes_with(mark)) == 3)
@@ -233,13 +242,11 @@ def is_zombie(process: str) -> bool:
 def test_an_interrupted_run_says_so_and_ends(jobs: str, tmp_path: Path):
     for number in range(400):
         (tmp_path / f"train_{number}.py").write_text(FAULT * 40, "utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "trl_lint", "--no-cache", jobs, str(tmp_path)]
-    run = subprocess.Popen(command, env=environment, stdout=PIPE, stderr=PIPE)
+    run = start([sys.executable, "-m", "trl_lint", "--no-cache", jobs, str(tmp_path)])
     time.sleep(1.5)
     assert run.poll() is None, "it is at work"
-    start = time.monotonic()
+    begun = time.monotonic()
     run.send_signal(signal.SIGINT)
     out, err = run.communicate(timeout=10)
     assert (run.returncode, out, err) == (130, b"", b"trl-lint: interrupted\n")
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - begun < 2
