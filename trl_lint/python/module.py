@@ -82,6 +82,7 @@ class PythonModule(Places):
         self.tree = tree_of(source)
         self.parents: dict[ast.AST, ast.AST] = {}
         self._index: defaultdict[type, list[Any]] = defaultdict(list)  # under each type, nodes of that type
+        self._named: dict[str, list[ast.Name]] = {}
         self._walk()
         self.calls: list[ast.Call] = sorted(self.of(ast.Call), key=_place)
         self.imports: list[ast.Import | ast.ImportFrom] = sorted(
@@ -106,6 +107,13 @@ class PythonModule(Places):
     def of(self, kind: type[N]) -> list[N]:
         """All nodes of exactly this type, in the order of the walk (not of the source), at no cost."""
         return self._index.get(kind, [])
+
+    def named(self, name: str) -> list[ast.Name]:
+        """All uses of a name, bound or read, in the order of the walk: each node is looked at once for all of them."""
+        if not self._named:
+            for node in self.of(ast.Name):
+                self._named.setdefault(node.id, []).append(node)
+        return self._named.get(name, [])
 
     def _walk(self) -> None:
         """The only walk over the whole tree: what rules look for in it is in the index, what is around in `parents`."""

@@ -9,6 +9,9 @@ from trl_lint.project.trainercall import Line, TrainerCall, is_absent
 from trl_lint.project.trainercall.models import is_handed_on, is_name, loader, only, possible_lines
 from trl_lint.project.trainercall.running import value_in
 
+# What may be set on a tokenizer, and it ends texts, and renders chats, as that of its model does.
+HARMLESS = frozenset({"pad_token", "pad_token_id", "padding_side", "truncation_side", "model_max_length"})
+
 
 def tokenizer_name(call: TrainerCall, run: Run | None, harmless: frozenset[str]) -> str:
     """The id of the model whose tokenizer a trainer certainly uses; "" where that is not certain.

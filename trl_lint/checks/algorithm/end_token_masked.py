@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from trl_lint.checks._trainer_rule import TrainerRule, first_found
-from trl_lint.checks.algorithm._tokenizers import loaded_name, tokenizer_name
+from trl_lint.checks.algorithm._tokenizers import HARMLESS, loaded_name, tokenizer_name
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, Verdict, judge_pins
 from trl_lint.finding import Finding, Location
@@ -28,8 +28,6 @@ _MASKS = ">=0.7.0,<0.16.1"
 # That collator given by hand, to these: read in transformers 4.30.2, 4.46.3, 4.52.4, 4.53.0 and 5.15.0.
 _COLLATOR = "DataCollatorForLanguageModeling"
 _TAKING = frozenset({"trl.SFTTrainer", "transformers.Seq2SeqTrainer", "transformers.Trainer"})
-# The tokenizer stays that of its model, whatever of this is set.
-_HARMLESS = frozenset({"pad_token", "pad_token_id", "padding_side", "truncation_side", "model_max_length"})
 _SETS_PAD = ("pad_token", "add_special_tokens")
 
 # What sets a collator or another end of text, or asks for rows without padding; beside a collator that is given, what
@@ -80,7 +78,7 @@ class EndTokenMasked(TrainerRule):
         if made.changes or mlm is None or value_in(mlm, run) is not False:
             return None
         lines = lines_of(made.argument("tokenizer", 0))
-        place = _all_set_to_end(lines, run, habit_of(loaded_name(lines, run, _HARMLESS)).pad == "none")
+        place = _all_set_to_end(lines, run, habit_of(loaded_name(lines, run, HARMLESS)).pad == "none")
         return None if place is None else self._finding(call, end, place, None)
 
     def _finding(self, call: TrainerCall, end: ast.expr, place: Location, verdict: Verdict | None) -> Finding:
@@ -99,7 +97,7 @@ class EndTokenMasked(TrainerRule):
 
 def _same_token(call: TrainerCall, run: Run | None) -> Location | None:
     """Where the end of text certainly becomes the pad token of the trainer's tokenizer; None where it may not."""
-    has_none = habit_of(tokenizer_name(call, run, _HARMLESS)).pad == "none"
+    has_none = habit_of(tokenizer_name(call, run, HARMLESS)).pad == "none"
     if is_absent(call.given("processing_class")):
         return call.module.location(call.call.func) if has_none else None  # the trainer sets it so
     return _all_set_to_end(call.lines("processing_class"), run, has_none)

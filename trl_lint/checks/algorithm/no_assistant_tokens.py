@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.checks._trainer_rule import FieldTrainerRule, also_at, first_found, said_at
-from trl_lint.checks.algorithm._tokenizers import tokenizer_name
+from trl_lint.checks.algorithm._tokenizers import HARMLESS, tokenizer_name
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Verdict, judge_releases, level_in
 from trl_lint.finding import Finding
@@ -36,9 +36,7 @@ _OTHER_TEMPLATE = regex(
     r"chat_template\s{0,4}=|chat_template_path|setup_chat_format|clone_chat_template|get_chat_template|skip_prepare"
 )
 # What may be set on a tokenizer without another template.
-_HARMLESS = frozenset(
-    {"pad_token", "pad_token_id", "padding_side", "truncation_side", "model_max_length", "eos_token", "add_eos_token"}
-)
+_HARMLESS = HARMLESS | {"eos_token", "add_eos_token"}
 
 
 # Fields that bring another template, or data that is prepared already.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.checks._trainer_rule import FieldTrainerRule, first_found
-from trl_lint.checks.algorithm._tokenizers import tokenizer_name
+from trl_lint.checks.algorithm._tokenizers import HARMLESS, tokenizer_name
 from trl_lint.checks.algorithm.no_assistant_tokens import is_off
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import judge_pins, level_in
@@ -20,7 +20,6 @@ from trl_lint.regexes import regex
 
 # The field came with it (sft_trainer.py of 0.17.0); no release looks at the template of a tokenizer for itself.
 _HAS_FIELD = ">=0.17.0"
-_HARMLESS = frozenset({"pad_token", "pad_token_id", "padding_side", "truncation_side", "model_max_length"})
 # What sets another end or another template, or tells by hand where to stop.
 _OTHERWISE = regex(
     r"im_end|eos_token|generation_config|stop_token|chat_template\s{0,4}=|setup_chat_format|clone_chat_template"
@@ -45,7 +44,7 @@ class TurnEndNotKnown(FieldTrainerRule):
         yield from first_found(call, lambda run: self._in_run(call, run))
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
-        name = tokenizer_name(call, run, _HARMLESS)
+        name = tokenizer_name(call, run, HARMLESS)
         end = habit_of(name).turn_end if name else ""
         if not end or not all(is_off(call, field, run) for field in _FIELDS):
             return None
@@ -58,7 +57,7 @@ class TurnEndNotKnown(FieldTrainerRule):
         begun = tuple(one.places[0]._replace(message="the chats") for one in datasets if one.places)
         message = (
             f"{name} is a base model: its chat template ends each turn with `{end}`, and its tokenizer takes another "
-            f'token for the end, so the trained model writes on behind its answers; give `eos_token="{end}"` '
+            f'token for the end, so the trained model may write on behind its answers; give `eos_token="{end}"` '
             f"({verdict.scope})"
         )
         return self.finding(call.location, message, severity=verdict.severity, related=(*begun[:1], *verdict.related))

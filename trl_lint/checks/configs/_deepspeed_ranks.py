@@ -142,9 +142,8 @@ def _of_expression(node: ast.expr, module: PythonModule, project: Project) -> Si
         return _of_file(paths[0], project) if len(paths) == 1 else UNKNOWN
     if isinstance(node, ast.Name):
         values = bindings(module).get(node.id, [])
-        uses = [each for each in module.of(ast.Name) if each.id == node.id]
         # It is made and handed over: whoever else has the dict may change it, also another module.
-        if len(values) == 1 and len(uses) == 2:
+        if len(values) == 1 and len(module.named(node.id)) == 2:
             is_shared = module.function(values[0]) is None and is_named_beside(node.id, module.path, project)
             node = node if is_shared else values[0]
     return _of_dict(node, module) if isinstance(node, ast.Dict) else UNKNOWN

@@ -106,7 +106,7 @@ def config_beside(
 
 def _edit_unused(cls: ast.expr, module: PythonModule) -> tuple[Edit, ...]:
     """Take the class out of the import of it that nothing else needs."""
-    if not isinstance(cls, ast.Name) or sum(node.id == cls.id for node in module.of(ast.Name)) != 1:
+    if not isinstance(cls, ast.Name) or len(module.named(cls.id)) != 1:
         return ()
     if any(isinstance(node.value, str) and cls.id in node.value for node in module.of(ast.Constant)):
         return ()
@@ -167,9 +167,9 @@ def goes_to_one(call: ast.Call, given: ast.expr, module: PythonModule) -> bool:
     """Whether no other trainer gets the config."""
     if not isinstance(given, ast.Name):
         return False
-    for node in module.of(ast.Name):
+    for node in module.named(given.id):
         parent = module.parents[node]
-        if node.id != given.id or node is given or not isinstance(parent, (ast.keyword, ast.Call)):
+        if node is given or not isinstance(parent, (ast.keyword, ast.Call)):
             continue
         around = module.parents[parent] if isinstance(parent, ast.keyword) else parent
         if isinstance(around, ast.Call) and module.segment(around.func).endswith("Trainer"):

@@ -33,7 +33,7 @@ def edit_dropped(node: ast.AST, dotted: str, chosen: Choice, module: PythonModul
     if sites != [node] or is_looked_up(name, module) or is_handed_on(name, module, project):
         return None
     removed = edit_unimport(node, alias, module)
-    edits = [_edit_use(use, keyword, module) for use in module.of(ast.Name) if use.id == name]
+    edits = [_edit_use(use, keyword, module) for use in module.named(name)]
     if removed is None or any(edit is None for edit in edits):
         return None
     return Fix(f"Drop `{name}`", "unsafe", (removed[0], *filter(None, edits)))

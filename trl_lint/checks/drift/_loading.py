@@ -133,8 +133,8 @@ def _dict_of(value: ast.expr, rows: list[Keyword], module: PythonModule) -> list
     if not isinstance(assign, ast.Assign) or len(assign.targets) != 1 or not _is_dict(assign.value):
         return None
     found = list(_entries(assign.value))
-    for use in module.of(ast.Name):
-        if use.id != value.id or use is bound:
+    for use in module.named(value.id):
+        if use is bound:
             continue
         parent = module.parents[use]
         if scopes(module).binding(use) is not bound:

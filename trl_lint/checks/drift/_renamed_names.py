@@ -114,7 +114,7 @@ def _edit_names(node: ast.ImportFrom, old: str, new: str, module: PythonModule, 
     sites = [site for found in bound.sites_of(old).values() for site in found]
     if sites != [node] or bound.binds(new) or is_looked_up(old, module) or is_handed_on(old, module, project):
         return ()
-    edits += [module.source.edit(*module.span(use), new) for use in module.of(ast.Name) if use.id == old]
+    edits += [module.source.edit(*module.span(use), new) for use in module.named(old)]
     return tuple(edits)
 
 

@@ -112,20 +112,12 @@ def _used(name: str, module: PythonModule) -> dict[ast.AST, _Used]:
     """How a name is used, by scope: each place is looked at once, however many calls are of that name."""
     table = scopes(module)
     found: dict[ast.AST, _Used] = {}
-    for node in _names(module).get(name, ()):
+    for node in module.named(name):
         used = found.setdefault(table.scope(node), _Used())
         if isinstance(node.ctx, ast.Store):
             used.stores += 1
         elif isinstance(node.ctx, ast.Load):
             used.loads.append(node)
-    return found
-
-
-@per_module
-def _names(module: PythonModule) -> dict[str, list[ast.Name]]:
-    found: dict[str, list[ast.Name]] = {}
-    for node in module.of(ast.Name):
-        found.setdefault(node.id, []).append(node)
     return found
 
 

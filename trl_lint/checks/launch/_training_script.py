@@ -258,8 +258,8 @@ def _values(module: PythonModule, name: ast.Name) -> list[ast.expr]:
     shared: list[ast.Global | ast.Nonlocal] = [*module.of(ast.Global), *module.of(ast.Nonlocal)]
     if any(name.id in statement.names for statement in shared):
         return []
-    for node in module.of(ast.Name):
-        if node.id == name.id and not isinstance(node.ctx, ast.Load):
+    for node in module.named(name.id):
+        if not isinstance(node.ctx, ast.Load):
             stores.setdefault(module.function(node), []).append(node)
     scope = module.function(name)
     while scope is not None and scope not in stores:
