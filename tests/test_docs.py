@@ -13,8 +13,9 @@ import tomli
 from documents import ROOT, blocks, executed, headings, pages, with_settings
 
 from trl_lint import settings
-from trl_lint.knowledge.conditions import coverage
+from trl_lint.knowledge.conditions import recorded_releases
 from trl_lint.knowledge.pages import all_pages
+from trl_lint.knowledge.refresher.conditions_coverage import statements
 from trl_lint.knowledge.tables import with_tables
 from trl_lint.options import SETTINGS
 
@@ -126,8 +127,9 @@ def test_counts_of_what_releases_refuse_are_those_that_are_recorded():
     others = re.findall(r"^\| (\w+) ([\d.]+) \| (\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
     assert len(of_trl) == 13 and len(others) == 17
     for package, version, *numbers in of_trl:
-        counts = coverage(package, version)
+        counts = statements(package, version, recorded_releases(package))
         told = [number for kind in kinds for number in counts.get(kind, (0, 0, 0))]
         assert list(map(int, numbers)) == told, (package, version)
     for package, version, *numbers in others:
-        assert tuple(map(int, numbers)) == coverage(package, version)["construct refuse"], (package, version)
+        counts = statements(package, version, recorded_releases(package))
+        assert tuple(map(int, numbers)) == counts["construct refuse"], (package, version)

@@ -12,7 +12,7 @@ from benchmarks.oracle_worlds import Given
 from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.api import signature
 from trl_lint.knowledge.condition_language import UNKNOWN, truth_of
-from trl_lint.knowledge.conditions import _positions, conditions_of
+from trl_lint.knowledge.conditions import _positions, conditions_of, recorded_classes
 from trl_lint.knowledge.conditions_join import Statement, statements, trainer_statements
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.refresher.conditions_write import parse
@@ -93,11 +93,6 @@ def homes() -> dict[str, list[str]]:
     return found
 
 
-def classes() -> list[str]:
-    told = (line.split("\t")[1] for line in text_of("trl").splitlines() if line.startswith("  ") and "\t" in line)
-    return sorted({each.split(" ")[0] for line in told for each in line.split(", ")})
-
-
 def spoken(name: str, versions: dict[str, str]) -> list[Statement]:
     if not name.endswith("Trainer"):
         return list(statements("trl", name, versions, Defaults(name, versions)))
@@ -110,7 +105,7 @@ def test_nothing_is_told_of_defaults(version: str) -> None:
     """Of every class and trainer of every release: not one refusal, and no warning that would be told."""
     versions = {"trl": version, "transformers": next(new for old, new in BESIDE.items() if holds(old, version))}
     asked = 0
-    for name in classes():
+    for name in recorded_classes("trl"):
         for statement in spoken(name, versions):
             told = statement.condition
             asked += 1

@@ -11,7 +11,7 @@ import os
 from functools import cache, lru_cache
 
 from trl_lint.knowledge import rules_dir
-from trl_lint.knowledge.condition_shared import expanded
+from trl_lint.knowledge.condition_shared import classes_of, expanded, owner_of
 from trl_lint.knowledge.ranges import spans
 from trl_lint.records import NamedTuple
 
@@ -73,23 +73,23 @@ def refusals(package: str) -> tuple[Refusal, ...]:
     """Every sentence of a package that ends the making of a config or a trainer, in the order of the file."""
     places, parts = _positions(package), _shared(package)
     found: dict[str, tuple[dict[str, None], dict[str, None], set[int]]] = {}
-    sentence = ""
+    sentence = holder = ""
     for line in _text(package).split("\n"):
         if line.startswith("  "):
             if sentence:
                 conditions, names, positions = found.setdefault(sentence, ({}, {}, set()))
                 condition, _, told = line[2:].partition("\t")
                 conditions[expanded(condition, parts)] = None
-                for each in told.split(", "):
-                    name, *turns = each.split(" ")
+                for name, turns in classes_of(told, holder):
                     names[name] = None
                     ends = [places[turn] for turn in turns] + [len(places)] * (len(turns) % 2)
                     for start, end in zip(ends[::2], ends[1::2], strict=True):
                         positions.update(range(start, end))
-        else:
+        elif line.startswith(" "):
             kind, _, told = line[1:].partition(" ")
-            is_refusal = line.startswith(" ") and kind in ("refuse", "trainer-refuse")
-            sentence = expanded(told, parts) if is_refusal else ""
+            sentence = expanded(told, parts) if kind in ("refuse", "trainer-refuse") else ""
+        else:
+            holder, sentence = line[len("at ") :], ""
     known = list(places)
     return tuple(
         Refusal(text, tuple(conditions), tuple(names), tuple(spans([known[at] for at in sorted(positions)], known)))
@@ -109,8 +109,12 @@ def recorded_releases(package: str) -> tuple[str, ...]:
 
 def recorded_classes(package: str) -> tuple[str, ...]:
     """The classes and programs of which anything is recorded in any release, by name."""
-    lines = (line.partition("\t")[2] for line in _text(package).split("\n") if line.startswith("  "))
-    return tuple(sorted({each.partition(" ")[0] for told in lines for each in told.split(", ")}))
+    found: set[str] = set()
+    for section in _holders(package):
+        holder, *lines = section.split("\n")
+        told = {line.partition("\t")[2] for line in lines if line.startswith("  ")}
+        found.update(name for each in told for name, _ in classes_of(each, holder))
+    return tuple(sorted(found))
 
 
 def has_conditions(package: str, name: str) -> bool:
@@ -123,36 +127,6 @@ def enum_defaults(package: str, name: str, version: str) -> dict[str, str]:
     """By field of a class, the text of the member of an enum that is its default: the histories have its name alone."""
     facts = conditions_of(package, name, version)
     return {each.sentence: ast.literal_eval(each.condition) for each in facts if each.kind == "default"}
-
-
-def coverage(package: str, version: str) -> dict[str, tuple[int, int, int]]:
-    """By `construct refuse`, `trainer warn` …: statements that a release has, fully expressed, partly expressed."""
-    found: dict[str, tuple[int, int, int]] = {}
-    for name, value in _counts(package, version).items():
-        if not name.startswith("because "):
-            every, full, partly = map(int, value.split())
-            found[name] = (every, full, partly)
-    return found
-
-
-def reasons(package: str, version: str) -> dict[str, int]:
-    """Why statements of a release are not fully expressed, and how many."""
-    counts = _counts(package, version)
-    return {name[len("because ") :]: int(value) for name, value in counts.items() if name.startswith("because ")}
-
-
-def _counts(package: str, version: str) -> dict[str, str]:
-    places = _positions(package)
-    found: dict[str, str] = {}
-    if version not in places:
-        return found
-    for line in _section(package, "coverage"):
-        name, *changes = line[1:].split(" | ")
-        for change in changes:
-            release, _, value = change.partition(" ")
-            if places[release] <= places[version]:
-                found[name] = value
-    return {name: value for name, value in found.items() if value != "-"}
 
 
 @lru_cache(maxsize=256)
@@ -179,18 +153,19 @@ def _rows(package: str, name: str) -> tuple[tuple[Condition, tuple[tuple[int, in
     """The facts of a class in any release, each with its stretches of releases as positions."""
     found = []
     kind = sentence = ""
-    needles = (f"\t{name} ", f", {name} ")
     places, parts = _positions(package), _shared(package)
     for section in _holders(package):
-        if needles[0] not in section and needles[1] not in section:
+        if name not in section:
             continue  # to look at every line takes much longer, for each class anew
         holder, *lines = section.split("\n")
+        is_own = name == owner_of(holder)
         for line in lines:
             if not line.startswith("  "):
                 kind, _, sentence = line[1:].partition(" ")
-            elif needles[0] in line or needles[1] in line:
-                condition, _, told = line[2:].partition("\t")
-                turns = next(each for each in told.split(", ") if each.startswith(f"{name} ")).split(" ")[1:]
+                continue
+            condition, _, told = line[2:].partition("\t")
+            turns = dict(classes_of(told, holder)).get(name) if is_own or name in told else None
+            if turns is not None:
                 ends = [places[turn] for turn in turns] + [len(places)] * (len(turns) % 2)
                 row = Condition(kind, expanded(condition, parts), expanded(sentence, parts), holder)
                 found.append((row, tuple(zip(ends[::2], ends[1::2], strict=True))))

@@ -1,4 +1,6 @@
-"""`rules/conditions/<package>.txt`: the releases that it does not have yet are read and added."""
+"""`rules/conditions/<package>.txt`: the releases that it does not have yet are read and added, and counted in
+`rules/coverage/<package>.txt`.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,13 @@ from functools import partial
 from packaging.version import Version
 
 from trl_lint.knowledge.api import facts
+from trl_lint.knowledge.refresher import conditions_coverage
 from trl_lint.knowledge.refresher.conditions import Condition, release_conditions
 from trl_lint.knowledge.refresher.conditions_programs import Program
 from trl_lint.knowledge.refresher.conditions_source import Trees
 from trl_lint.knowledge.refresher.conditions_write import History, add_release, parse, render
 from trl_lint.knowledge.refresher.packages import PACKAGES
-from trl_lint.knowledge.refresher.tables import read_releases, read_table
+from trl_lint.knowledge.refresher.tables import read_releases, read_table, write_table
 from trl_lint.missing import Missing
 from trl_lint.records import NamedTuple
 
@@ -139,13 +142,15 @@ RECORDED = {
 
 
 def build(name: str, anew: bool = False) -> str:
-    """The text of the conditions of a package: the releases that it does not have yet are added, with `anew` all.
+    """The text of the conditions of a package: the releases that it does not have yet are added, with `anew` all. What
+    of them is expressed is written beside it (`rules/coverage`).
 
     Raises OSError (network), zipfile.BadZipFile and tarfile.TarError (damaged archive).
     """
     recorded, known = RECORDED[name], Trees()
     written = "" if anew else read_table("conditions", name)
     history = parse(written) if written else History([], {}, {})
+    history.coverage.update(conditions_coverage.parse(read_table("coverage", name), history.releases))
     for version, contents in read_releases(name, recorded.since, partial(recorded.is_wanted, name), history.releases):
         commands = _commands_of(name, recorded.commands, version)
         found = release_conditions(
@@ -162,6 +167,7 @@ def build(name: str, anew: bool = False) -> str:
         found = [_shortened(each, recorded.longest) for each in found]
         add_release(history, version, found, recorded.writes)
     history.releases.sort(key=Version)
+    write_table("coverage", name, conditions_coverage.render(name, history.coverage, history.releases))
     return render(name, history)
 
 

@@ -1,6 +1,6 @@
 """Parts of conditions and whole sentences that many lines of `rules/conditions` have: written once, by name.
 
-A part is text, and stands for itself wherever its name stands: `$k3fx and beta < 0`. Its name is made of what it says,
+A part is text, and stands for itself wherever its name stands: `$k3f and beta < 0`. Its name is made of what it says,
 so that a new release changes no other name. Reading: `trl_lint.knowledge.condition_shared`.
 """
 
@@ -11,9 +11,9 @@ import hashlib
 from collections.abc import Iterable
 
 _SHORTEST = 40  # characters of a part
-_LEAST_SAVED = 120  # characters in the file, the definition counted
+_LEAST_SAVED = 180  # characters in the file, the definition counted
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_NAME = 4  # characters of a name after `$`
+_NAME = 3  # characters of a name after `$`
 
 
 def share(conditions: list[str], sentences: list[str]) -> tuple[list[str], list[str], dict[str, str]]:

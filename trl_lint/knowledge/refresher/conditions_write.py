@@ -3,21 +3,19 @@
     # trl: written by `python -m trl_lint.knowledge.refresh conditions trl`, not by hand
     releases
      0.15.0 0.15.1 …
-    coverage
-     construct refuse | 0.15.0 6 6 0 | 1.16.0 76 76 0
-     because a slice | 0.15.0 3
     shared
-     $k3fx isinstance(loss_type, str)
+     $k3f isinstance(loss_type, str)
     at GRPOConfig.__post_init__
      refuse ValueError: GRPO requires at least 2 …
-      num_generations < 2<tab>GRPOConfig 0.14.0, OtherConfig 1.2.0 1.4.0
+      num_generations < 2<tab>~+ThirdConfig 0.14.0, OtherConfig 1.2.0 1.4.0
 
 Below `at`, the function that has the statement, stands what happens and when (`refuse`, `warn`: when the config is
 made, `trainer-refuse`, `trainer-warn`: when the trainer is; `before`, `after`: what a field is then; `base`: a class
 of another package whose constructor runs; `flag`: the texts that a command may give a field; `type`: a type, and the
 fields that are of it) and the sentence or field.
 Below that, one line is one fact: the condition, and the classes with the stretches of releases, `FROM` or `FROM UNTIL`
-(which does not have it any more). A condition that changed stands beside what it was. `shared` are texts that stand
+(which does not have it any more); classes with the same stretches stand together, and `~` is the class of the
+function. A condition that changed stands beside what it was. `shared` are texts that stand
 where their names stand (`conditions_shared`).
 """
 
@@ -26,8 +24,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from trl_lint.knowledge.condition_shared import expanded
+from trl_lint.knowledge.condition_shared import OWN, SAME, classes_of, expanded, owner_of
 from trl_lint.knowledge.refresher.conditions import Condition
+from trl_lint.knowledge.refresher.conditions_coverage import Coverage, count
 from trl_lint.knowledge.refresher.conditions_shared import share
 from trl_lint.records import NamedTuple
 
@@ -46,13 +45,13 @@ class Key(NamedTuple):
 
 
 class History(NamedTuple):
-    """The facts of releases: `facts` by line and class, the releases that have it. `coverage` by release: how many
-    statements there are, fully and partly expressed, by when and kind, and why the others are not.
+    """The facts of releases: `facts` by line and class, the releases that have it; `coverage` as `count` tells it, by
+    release.
     """
 
     releases: list[str]
     facts: dict[Key, dict[str, set[str]]]
-    coverage: dict[str, dict[str, str]]
+    coverage: Coverage
 
 
 def add_release(
@@ -96,29 +95,6 @@ def _agreed(found: list[Condition]) -> list[Condition]:
     ]  # fmt: skip
 
 
-def count(found: Iterable[Condition]) -> dict[str, str]:
-    """Statements by when and kind: all, fully expressed, partly (decided for some values); then why not, by reason."""
-    grades: dict[tuple[str, str], dict[tuple[str, int], int]] = {}
-    reasons: dict[str, set[tuple[str, int]]] = {}
-    for fact in found:
-        if fact.kind in ("refuse", "warn"):
-            statement = (fact.holder, fact.line)
-            grade = 2 if fact.is_full else 1 if fact.condition else 0
-            known = grades.setdefault((fact.when, fact.kind), {})
-            known[statement] = max(known.get(statement, 0), grade)
-            if grade < 2:
-                reasons.setdefault(fact.reason, set()).add(statement)
-    lines = {
-        f"{when} {kind}": f"{len(known)} {list(known.values()).count(2)} {list(known.values()).count(1)}"
-        for (when, kind), known in sorted(grades.items())
-    }
-    full = {s for known in grades.values() for s, grade in known.items() if grade == 2}
-    for reason, places in sorted(reasons.items()):
-        if places - full:
-            lines[f"because {reason}"] = str(len(places - full))
-    return lines
-
-
 def render(package: str, history: History) -> str:
     """The text of a history."""
     lines = [f"# {package}: written by `python -m trl_lint.knowledge.refresh conditions {package}`, not by hand"]
@@ -127,9 +103,6 @@ def render(package: str, history: History) -> str:
     for version in history.releases:
         series.setdefault(".".join(version.split(".")[:2]), []).append(version)
     lines += [" " + " ".join(versions) for versions in series.values()]
-    lines.append("coverage")
-    for name in sorted({name for counted in history.coverage.values() for name in counted}):
-        lines.append(f" {name}{_changes(name, history)}")
     keys = sorted(history.facts, key=lambda key: (key.holder, key.kind, key.sentence, key.condition))
     conditions, sentences, parts = share([key.condition for key in keys], [key.sentence for key in keys])
     if parts:
@@ -141,21 +114,16 @@ def render(package: str, history: History) -> str:
         if key._replace(condition="") != before._replace(condition=""):
             lines.append(f" {key.kind} {sentence}")
         before = key
-        classes = history.facts[key]
-        told = ", ".join(f"{name} {_stretches(classes[name], history.releases)}" for name in sorted(classes))
-        lines.append(f"  {condition}\t{told}")
+        lines.append(f"  {condition}\t{_told(key.holder, history.facts[key], history.releases)}")
     return "\n".join(lines) + "\n"
 
 
-def _changes(name: str, history: History) -> str:
-    """` | RELEASE VALUE` wherever a number of the coverage changes; `-` where there is none any more."""
-    text, last = "", "-"
-    for version in history.releases:
-        value = history.coverage.get(version, {}).get(name, "-")
-        if value != last:
-            text += f" | {version} {value}"
-            last = value
-    return text
+def _told(holder: str, classes: dict[str, set[str]], releases: list[str]) -> str:
+    """The classes of a fact with their releases, those of the same releases together."""
+    groups: dict[str, list[str]] = {}
+    for name in sorted(classes):
+        groups.setdefault(_stretches(classes[name], releases), []).append(OWN if name == owner_of(holder) else name)
+    return ", ".join(f"{SAME.join(names)} {stretches}" for stretches, names in groups.items())
 
 
 def _stretches(having: set[str], releases: list[str]) -> str:
@@ -170,7 +138,7 @@ def _stretches(having: set[str], releases: list[str]) -> str:
 
 
 def parse(text: str) -> History:
-    """What `render` wrote. Raises ValueError where it is something else."""
+    """What `render` wrote, without the coverage. Raises ValueError where it is something else."""
     history = History([], {}, {})
     parts: dict[str, str] = {}
     section = kind = sentence = ""
@@ -179,14 +147,6 @@ def parse(text: str) -> History:
             section = line
         elif section == "releases":
             history.releases.extend(line.split())
-        elif section == "coverage":
-            name, *changes = line[1:].split(" | ")
-            values = dict(change.split(" ", 1) for change in changes)
-            last = "-"
-            for version in history.releases:
-                last = values.get(version, last)
-                if last != "-":
-                    history.coverage.setdefault(version, {})[name] = last
         elif section == "shared":
             name, _, part = line[1:].partition(" ")
             parts[name] = part
@@ -197,8 +157,7 @@ def parse(text: str) -> History:
             condition, told = line[2:].split("\t")
             key = Key(section[len("at ") :], kind, expanded(condition, parts), sentence)
             classes = history.facts.setdefault(key, {})
-            for each in told.split(", "):
-                name, *turns = each.split(" ")
+            for name, turns in classes_of(told, key.holder):
                 classes[name] = _between(turns, history.releases)
     return history
 

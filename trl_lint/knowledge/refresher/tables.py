@@ -31,6 +31,14 @@ def read_table(folder: str, package: str) -> str:
         return ""
 
 
+def write_table(folder: str, package: str, text: str) -> None:
+    """Write the table of a package."""
+    path = table_path(folder, package)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8", newline="\n") as stream:
+        stream.write(text)
+
+
 def write_tables(folder: str, packages: Iterable[str], text_of: Callable[[str], str]) -> int:
     """Write the tables of packages, each as `text_of` makes it, and print what became of them.
 
@@ -45,10 +53,7 @@ def write_tables(folder: str, packages: Iterable[str], text_of: Callable[[str], 
             failed = 1
             continue
         state = "as it was" if text == read_table(folder, package) else "changed"
-        path = table_path(folder, package)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
+        write_table(folder, package, text)
         print(f"{folder}/{package}.txt: {len(text):,} characters, {state}")
     return failed
 
