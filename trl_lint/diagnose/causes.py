@@ -16,11 +16,12 @@ from trl_lint.diagnose.answers import Diagnosed, Diagnosis, Evidence, NotTheCaus
 from trl_lint.diagnose.drift import RULES, Drift, drift_of
 from trl_lint.diagnose.failures import Failure, Note, Part
 from trl_lint.diagnose.first import complaints, first_failure, why_it_follows
+from trl_lint.diagnose.holding import TELLING, holds_in, in_use
 from trl_lint.diagnose.judging import NO_TRACEBACK, Context, Match, match
 from trl_lint.diagnose.project import Place, ProjectEvidence
 from trl_lint.diagnose.raiser import raised_by
 from trl_lint.diagnose.reader import Log
-from trl_lint.diagnose.refusals import refused_by
+from trl_lint.diagnose.refusals import Refused, all_refused_by
 from trl_lint.diagnose.versions import versions_in
 from trl_lint.finding import Finding
 from trl_lint.knowledge import api
@@ -65,6 +66,7 @@ class _Diagnoser:
         self.failure = failure
         self.wording = dating.wording(failure) if failure is not None else None
         self.drift = drift_of(failure) if failure is not None else None
+        self.refused: Refused | None = None
         self.project: ProjectEvidence | None = None
         if project is not None:
             asked = failure or _nothing()
@@ -73,6 +75,8 @@ class _Diagnoser:
         # What other ranks report afterwards tells something about the run, too.
         others = [Note(one.number, one.rank, one.text) for one in log.failures if one is not failure]
         self.context = Context(failure, [*log.notes, *others], versions, self.project)
+        if failure is not None:
+            self.refused = in_use(all_refused_by(failure), versions, self.project)
 
     def _judge_what_ran(self, versions: dict[str, str], targets: dict[str, str]) -> None:
         """Have the rules judge the releases that printed the log, where those are not the pinned ones."""
@@ -113,6 +117,7 @@ class _Diagnoser:
                 (excluded if best.against else found).append((cause, best))
         found = [one for one in found if not one[1].symptom.fallback] or found
         codes = [cause.code for cause, _ in found if cause.is_rule]
+        codes += [code for code in TELLING if self.refused is not None and code not in codes]
         diagnosed = [self._judge(cause, best, codes, order) for order, (cause, best) in enumerate(found)]
         told = self._by_the_histories({one.code for one in diagnosed if one.rank[0] == 0})
         diagnosed = told if told and all(best.symptom.fallback for _, best in found) else [*diagnosed, *told]
@@ -237,16 +242,8 @@ class _Diagnoser:
             for code, is_sure in _codes_of(self.drift)
             if code not in proved
         ]  # fmt: skip
-        if self.failure is not None and (refused := refused_by(self.failure)) is not None:
-            page = next(cause for cause in causes() if cause.code == _REFUSED)
-            fields = " or ".join(f"`{name}`" for name in refused.fields)
-            found.append(
-                Diagnosed(
-                    page.code, page.name, page.title, "likely", sentence(capital(refused.why)),
-                    (self._failure_line(),), f"change {fields}" if fields else page.advice, prevention(page),
-                    is_proved=True, rank=(1, 1, 0, 0, 0),
-                )
-            )  # fmt: skip
+        if self.refused is not None:
+            found.append(self._of_refusal(self.refused, not proved))
         other = self.wording if self.wording is not None and self._is_other_release(self.wording) else None
         if other is not None and self.project is not None:
             package = self.project.declared(other.package)
@@ -263,6 +260,21 @@ class _Diagnoser:
                 )
             )  # fmt: skip
         return found
+
+    def _of_refusal(self, refused: Refused, is_alone: bool) -> Diagnosed:
+        """What a release refuses with the message, and whether the project has such values. `is_alone`: no rule found
+        the cause in the project.
+        """
+        page = next(cause for cause in causes() if cause.code == _REFUSED)
+        fields = " or ".join(f"`{name}`" for name in refused.fields)
+        answer = holds_in(self.project, refused)
+        strength = 0 if is_alone and answer.held == "yes" else 1
+        return Diagnosed(
+            page.code, page.name, page.title, "likely", sentence(capital(refused.why), answer.text),
+            (self._failure_line(), *map(self._evidence, answer.places)),
+            f"change {fields}" if fields else page.advice, prevention(page),
+            is_proved=True, rank=(strength, strength, 0, 0, 0),
+        )  # fmt: skip
 
     def _pins(self, package: str) -> list[Evidence]:
         if self.project is None:

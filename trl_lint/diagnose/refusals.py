@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
 from trl_lint.diagnose.dating import package_of, shown
@@ -41,6 +42,12 @@ class Refused(NamedTuple):
         return tuple(dict.fromkeys(told))[:_MOST_FIELDS]
 
     @property
+    def longest(self) -> str:
+        """The longest piece of the sentence that is the same whatever the values are."""
+        message = self.refusal.sentence.partition(": ")[2].removesuffix("…")
+        return max(_HOLE.split(message)[::2], key=len).strip()
+
+    @property
     def why(self) -> str:
         """Who refuses, in which releases, and under what condition, in words."""
         names = " and ".join(self.names[:3]) + (" and others" if len(self.names) > 3 else "")
@@ -56,6 +63,11 @@ class Refused(NamedTuple):
 
 def refused_by(failure: Failure) -> Refused | None:
     """What refused its arguments with the message of a failure; None if no release does so with these words."""
+    return next(all_refused_by(failure), None)
+
+
+def all_refused_by(failure: Failure) -> Iterator[Refused]:
+    """Each sentence that the message of a failure may be, the longest first: other releases may have it in others."""
     package = package_of(failure)
     for part in reversed(failure.parts):
         text = plain(f"{part.exception.rpartition('.')[2]}: {part.message}")
@@ -67,8 +79,7 @@ def refused_by(failure: Failure) -> Refused | None:
                     values = [
                         pair for pair in filled.items() if _FIELD.match(pair[0]) and len(pair[1]) <= _LONGEST_VALUE
                     ]
-                    return Refused(name, refusal, tuple(values), _meant(refusal.names, failure))
-    return None
+                    yield Refused(name, refusal, tuple(values), _meant(refusal.names, failure))
 
 
 def _meant(names: tuple[str, ...], failure: Failure) -> tuple[str, ...]:

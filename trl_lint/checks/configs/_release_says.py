@@ -130,17 +130,20 @@ def _said(run: Run, project: Project) -> list[Said]:
 
 
 def _read(run: Run) -> Iterator[Said]:
-    if _is_changed(run):
-        return
-    for speaker in _speakers(run):
+    for speaker in speakers(run):
         for asked in PACKAGES:
             if asked in run.choices and (asked == speaker.package or speaker.package in run.choices):
                 for found in _of_package(run, speaker, asked):
                     yield Said(speaker, run.choices[asked], found)
 
 
-def _speakers(run: Run) -> Iterator[Speaker]:
-    """The classes that certainly look at the values of the run, and of which something is recorded."""
+def speakers(run: Run) -> Iterator[Speaker]:
+    """The classes that certainly look at the values of the run, and of which something is recorded.
+
+    None where a class of the project stands between, which may repair what theirs would refuse.
+    """
+    if _is_changed(run):
+        return
     others = run.parser.fields.bases if run.parser is not None else ()
     for dotted in dict.fromkeys((run.config, *(each for each in others if each in _BESIDE))):
         if is_known(dotted) or (dotted == run.config and dotted.partition(".")[0] in PACKAGES):
@@ -197,7 +200,7 @@ def _of_package(run: Run, speaker: Speaker, asked: str) -> Iterator[ByRelease]:
         first = alike[version]
         if first not in true:
             world = world_of(run, speaker, {**others, asked: first}, values)
-            every = _statements(run, speaker, world, about)
+            every = statements_of(run, speaker, world, about)
             true[first] = [each for each in every if _stops(each, about.answers)]
         for statement in true[first]:
             said = statement.condition
@@ -265,7 +268,8 @@ def _alike(kind: _Kind, asked: str, others: tuple[tuple[str, str], ...], release
     return found
 
 
-def _statements(run: Run, speaker: Speaker, world: RunWorld, asked: Asked) -> Iterator[Statement]:
+def statements_of(run: Run, speaker: Speaker, world: RunWorld, asked: Asked | None = None) -> Iterator[Statement]:
+    """What a class says of a run in the releases of a world, or what is asked for of it."""
     if not speaker.is_trainer:
         return statements(speaker.package, speaker.name, world.versions, world, asked)
     return trainer_statements(speaker.package, speaker.name, run.config, world.versions, world, asked)
