@@ -7,8 +7,8 @@ import textwrap
 
 import pytest
 
-from trl_lint.checks.distribution._fsdp import atom_for, mentions_fsdp
-from trl_lint.python.guards import evaluate, exclusive, is_expected_to_fail, key_of, reach
+from trl_lint.checks.distribution._fsdp import assume, atom_for
+from trl_lint.python.guards import evaluate, exclusive, is_expected_to_fail, key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.sources import Source, SourceFile
 
@@ -25,7 +25,7 @@ def call(found: PythonModule, name: str) -> ast.Call:
 def under_fsdp(text: str) -> str:
     """Whether `here()` can run under FSDP."""
     found = module(text)
-    return reach(found, call(found, "here"), atom_for(found, fsdp=True), mentions_fsdp)
+    return assume(True, found).reach(call(found, "here"))
 
 
 @pytest.mark.parametrize(

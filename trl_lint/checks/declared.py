@@ -46,7 +46,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.distribution.module_of_prepared_model': (3991197866, ('trl_lint.regexes',), {'code': 'TRL114', 'needles': (b'.module',), 'skips_tests': True, 'imports': ('accelerate',)}),
     'trl_lint.checks.distribution.no_gpu_from_ray': (3124007428, ('trl_lint.regexes',), {'code': 'TRL118', 'needles': (b'remote',), 'skips_tests': True, 'imports': ('ray',)}),
     'trl_lint.checks.distribution.reference_copy_under_zero3': (3584955970, (), {'code': 'TRL117', 'needles': (b'create_reference_model',), 'skips_tests': True, 'imports': ('trl', 'transformers'), 'runs': True, 'launched': True}),
-    'trl_lint.checks.distribution.reference_model_evaluation_mode': (2932606520, ('trl_lint.regexes',), {'code': 'TRL101', 'triggers': ('.prepare_model', '(evaluation_mode=)'), 'needles': (b'prepare_model',)}),
+    'trl_lint.checks.distribution.reference_model_evaluation_mode': (2543792827, ('trl_lint.regexes',), {'code': 'TRL101', 'triggers': ('.prepare_model', '(evaluation_mode=)'), 'needles': (b'prepare_model',)}),
     'trl_lint.checks.distribution.reference_model_with_gradients': (4075334653, ('trl_lint.regexes',), {'code': 'TRL107', 'triggers': ('.backward', '.train'), 'needles': (b'.backward(',), 'skips_tests': True}),
     'trl_lint.checks.distribution.sampler_without_set_epoch': (2735774428, (), {'code': 'TRL109', 'triggers': ('torch.utils.data.DistributedSampler', 'torch.utils.data.distributed.DistributedSampler'), 'skips_tests': True}),
     'trl_lint.checks.distribution.several_models_in_one_prepare': (1815215891, ('trl_lint.regexes',), {'code': 'TRL108', 'triggers': ('.prepare',), 'needles': (b'Accelerator',)}),

@@ -51,44 +51,101 @@ def evaluate(test: ast.expr, atom: Atom) -> Truth:
     return atom(test)
 
 
-def reach(
-    module: PythonModule, node: ast.AST, atom: Atom, mentions: Callable[[ast.expr], bool], depth: int = 0
-) -> Reach:
-    """Whether `node` can run under the assumption.
+class Assumption:
+    """What is taken for true of a run, and which places of a module can run then.
 
-    "unsure" where a test on the way speaks about the assumption (`mentions`) in a way that `atom` does not understand.
-    A function whose every caller in the module is excluded is excluded too.
+    `atom` knows it; `mentions` says whether a test speaks about it at all. What the statements of a block, and the
+    callers of a function, come to is worked out once for all places in them.
     """
-    unsure = False
-    child = node
-    for parent in module.ancestors(node):
-        for test, wanted in _conditions(parent, child):
-            truth = evaluate(test, atom)
-            if truth is not None and truth is not wanted:
+
+    def __init__(self, module: PythonModule, atom: Atom, mentions: Callable[[ast.expr], bool]) -> None:
+        self._module = module
+        self._atom = atom
+        self._mentions = mentions
+        self._blocks: dict[tuple[ast.AST, str], _Block] = {}
+        self._callers: dict[tuple[ast.AST, int], set[Reach]] = {}
+
+    def reach(self, node: ast.AST, depth: int = 0) -> Reach:
+        """Whether `node` can run under the assumption.
+
+        "unsure" where a test on the way speaks about it in a way that `atom` does not understand. A function whose
+        every caller in the module is excluded is excluded too.
+        """
+        unsure = False
+        child = node
+        for parent in self._module.ancestors(node):
+            for test, wanted in _conditions(parent, child):
+                truth = evaluate(test, self._atom)
+                if truth is not None and truth is not wanted:
+                    return "excluded"
+                unsure = unsure or (truth is None and self._mentions(test))
+            before = self._before(parent, child)
+            if before == "excluded":
                 return "excluded"
-            unsure = unsure or (truth is None and mentions(test))
-        for sibling in _before(parent, child):
-            if _leaves([sibling], atom):
-                return "excluded"
-            unsure = unsure or _may_leave(sibling, atom, mentions)
-        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)) and depth < _CALLERS_DEEP:
-            sites = call_sites(module, parent)
-            reaches = {reach(module, site, atom, mentions, depth + 1) for site in sites}
-            if sites and reaches == {"excluded"}:
-                return "excluded"
-            unsure = unsure or (bool(sites) and "reached" not in reaches)
-        child = parent
-    return "unsure" if unsure else "reached"
+            unsure = unsure or before == "unsure"
+            if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)) and depth < _CALLERS_DEEP:
+                reaches = self._reaches(parent, depth)
+                if reaches == {"excluded"}:
+                    return "excluded"
+                unsure = unsure or (bool(reaches) and "reached" not in reaches)
+            child = parent
+        return "unsure" if unsure else "reached"
+
+    def _reaches(self, function: FunctionNode, depth: int) -> set[Reach]:
+        """What becomes of the calls of a function in the module."""
+        key = function, depth
+        if key not in self._callers:
+            self._callers[key] = {self.reach(site, depth + 1) for site in call_sites(self._module, function)}
+        return self._callers[key]
+
+    def _before(self, parent: ast.AST, child: ast.AST) -> Reach:
+        """What the statements that run before `child` in the same block of `parent` make of it."""
+        for name in ("body", "orelse", "finalbody"):
+            key = parent, name
+            if key not in self._blocks:
+                statements = getattr(parent, name, None)
+                self._blocks[key] = _Block(statements if isinstance(statements, list) else [])
+            block = self._blocks[key]
+            if child in block.places:
+                return block.reach(block.places[child], self._atom, self._mentions)
+        return "reached"
+
+
+class _Block:
+    """The statements of a block, looked at in their order, as far as somebody asks."""
+
+    def __init__(self, statements: list[ast.stmt]) -> None:
+        self.places: dict[ast.AST, int] = {statement: place for place, statement in enumerate(statements)}
+        self._rest = iter(statements)
+        self._seen = 0
+        self._left = self._unsure = len(statements)  # the first statement that leaves the block, and that may
+
+    def reach(self, place: int, atom: Atom, mentions: Callable[[ast.expr], bool]) -> Reach:
+        """Whether what stands at a place can run, as far as the statements before it tell."""
+        while self._seen < min(place, self._left):
+            statement = next(self._rest)
+            if _leaves([statement], atom):
+                self._left = self._seen
+            elif self._seen < self._unsure and _may_leave(statement, atom, mentions):
+                self._unsure = self._seen
+            self._seen += 1
+        return "excluded" if self._left < place else "unsure" if self._unsure < place else "reached"
 
 
 def never_runs(module: PythonModule, node: ast.AST) -> bool:
     """Whether a place stands under `if False:`, or under a name that is nothing but a false literal."""
+    return _literals(module).reach(node) == "excluded"
+
+
+@per_module
+def _literals(module: PythonModule) -> Assumption:
+    """That names are what their literals say."""
 
     def known(test: ast.expr) -> Truth:
         value = module.value(test)
         return bool(value) if isinstance(value, (bool, int)) else None
 
-    return reach(module, node, known, lambda test: False) == "excluded"
+    return Assumption(module, known, lambda test: False)
 
 
 def _conditions(parent: ast.AST, child: ast.AST) -> list[tuple[ast.expr, bool]]:
@@ -105,15 +162,6 @@ def _conditions(parent: ast.AST, child: ast.AST) -> list[tuple[ast.expr, bool]]:
         return [(value, needed) for value in takewhile(lambda value: value is not child, parent.values)]
     if isinstance(parent, (ast.ListComp, ast.SetComp, ast.GeneratorExp)) and child is parent.elt:
         return [(test, True) for generator in parent.generators for test in generator.ifs]
-    return []
-
-
-def _before(parent: ast.AST, child: ast.AST) -> list[ast.stmt]:
-    """The statements that run before `child` in the same block of `parent`."""
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(parent, name, None)
-        if isinstance(block, list) and child in block:
-            return block[: block.index(child)]
     return []
 
 

@@ -11,6 +11,7 @@ import ast
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from trl_lint.memos import per_module
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.scopes import scopes
@@ -73,7 +74,7 @@ def reaching(module: PythonModule, name: str, node: ast.AST) -> Found:
         sites = bound.get(scope) if scope is first or not isinstance(scope, ast.ClassDef) else None
         if sites:
             if scope is first or not isinstance(first, _FUNCTIONS):
-                return _Walk(module, sites).before(node, scope)
+                return _walk_over(name, scope, module).before(node, scope)
             # The function may be called anywhere: the order of what is around it tells nothing.
             around = [Reaching(site, _tests_around(module, site, scope)) for site in sites[: _MOST_FOUND + 1]]
             return Found(tuple(around[:_MOST_FOUND]), len(around) <= _MOST_FOUND, len(around) == 1)
@@ -101,6 +102,12 @@ def place_of(node: ast.AST) -> Place:
 
 def _end_of(node: ast.AST) -> Place:
     return (getattr(node, "end_lineno", 0) or 0, getattr(node, "end_col_offset", 0) or 0)
+
+
+@per_module
+def _walk_over(name: str, scope: ast.AST, module: PythonModule) -> _Walk:
+    """A name may be used as often as it is bound: its places are put in order once."""
+    return _Walk(module, scopes(module).sites_of(name)[scope])
 
 
 class _Walk:
@@ -139,6 +146,11 @@ class _Walk:
 
     def _result(self, found: list[Reaching], complete: bool) -> Found:
         return Found(tuple(found[:_MOST_FOUND]), complete and len(found) <= _MOST_FOUND)
+
+    def _inside(self, around: ast.AST) -> list[ast.AST]:
+        """The places that lie in a node."""
+        found = self._between(place_of(around), _end_of(around))
+        return [self.sites[at] for at in found]
 
     def _between(self, start: Place, end: Place) -> range:
         return range(bisect_left(self.places, start), bisect_left(self.places, end))
@@ -251,17 +263,17 @@ class _Walk:
         found: list[Reaching] = []
         if isinstance(parent, _LOOPS) and isinstance(child, ast.stmt):
             if not isinstance(parent, ast.While) and _is_one_of(child, parent.body):
-                target = [Reaching(site) for site in self.sites if _is_in(site, parent.target)]
+                target = [Reaching(site) for site in self._inside(parent.target)]
                 if target:
                     return target, True
             later = self._between(place_of(node), _after(parent.body))
             found = [Reaching(self.sites[at], (Branch(parent, True),)) for at in later]
         elif isinstance(parent, _WITHS):
             targets = [item.optional_vars for item in parent.items if item.optional_vars is not None]
-            found = [Reaching(site) for site in self.sites if any(_is_in(site, target) for target in targets)]
+            found = [Reaching(site) for target in targets for site in self._inside(target)]
             return found, bool(found)
         elif isinstance(parent, ast.ExceptHandler):
-            if parent.name is not None and parent in self.sites:
+            if parent.name is not None and parent in self._inside(parent):
                 return [Reaching(parent)], True
         elif isinstance(parent, ast.Try) and not _is_one_of(child, parent.body):
             started = self._between(place_of(parent), _after(parent.body))
@@ -270,7 +282,7 @@ class _Walk:
                 return more, complete
             found = [Reaching(self.sites[at], (Branch(parent, True),)) for at in started]
         elif isinstance(parent, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
-            found = [Reaching(s) for s in self.sites if any(_is_in(s, one.target) for one in parent.generators)]
+            found = [Reaching(site) for one in parent.generators for site in self._inside(one.target)]
             return found, bool(found)
         return found, False
 

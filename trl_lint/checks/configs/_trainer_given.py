@@ -11,6 +11,7 @@ from typing import Protocol
 from trl_lint.finding import Location
 from trl_lint.knowledge.condition_things import Thing
 from trl_lint.knowledge.trainer_arguments import keeps_kind, made_by, thing_of
+from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.python.guards import bindings
 from trl_lint.python.module import PythonModule
@@ -48,6 +49,12 @@ class Given(Protocol):
         ...
 
 
+@per_module
+def _names_in(module: PythonModule) -> dict[tuple[str, int], object]:
+    """What names are, by how deep they are asked for: the same for all the trainers that a script builds."""
+    return {}
+
+
 class CallGiven:
     """The arguments of a trainer as the call that builds it has them."""
 
@@ -58,7 +65,7 @@ class CallGiven:
         self.location = module.location(call.func)
         is_open = any(isinstance(item, ast.Starred) for item in call.args)
         self.positional = _MOST if is_open else len(call.args)
-        self._names: dict[str, object] = {}
+        self._names = _names_in(module)
 
     def argument(self, name: str, position: int | None) -> Value | Missing:
         node = argument(self.call, name, position)
@@ -74,10 +81,9 @@ class CallGiven:
         if depth > _DEEP:
             return UNKNOWN
         if isinstance(node, ast.Name):
-            if node.id not in self._names:
-                self._names[node.id] = UNKNOWN  # of a name that is made of itself
-                self._names[node.id] = self._named(node, depth)
-            return self._names[node.id]
+            if (node.id, depth) not in self._names:
+                self._names[node.id, depth] = self._named(node, depth)
+            return self._names[node.id, depth]
         if isinstance(node, (ast.List, ast.Tuple)):
             items = [self.value(item, depth + 1) for item in node.elts]
             is_open = any(isinstance(item, ast.Starred) for item in node.elts)

@@ -1,6 +1,6 @@
 """What is known about FSDP: tests that ask for it, and runs that use it.
 
-`under_fsdp` and `without_fsdp` are atoms for `python.guards`: they know what a test means when FSDP is on or off.
+`assume` says what of a module can run when FSDP is on or off.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from functools import partial
 
 from trl_lint.checks._runs import runs_of
 from trl_lint.finding import Location
-from trl_lint.memos import per_project
+from trl_lint.memos import per_module, per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.paths import is_test_file
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
-from trl_lint.python.guards import Atom, Truth, bindings, evaluate, key_of, last_name
+from trl_lint.python.guards import Assumption, Atom, Truth, bindings, evaluate, key_of, last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument, is_none
 from trl_lint.records import NamedTuple
@@ -38,6 +38,12 @@ _OFF = frozenset({"", "no", "none", "false", "False", "0"})
 def mentions_fsdp(test: ast.expr) -> bool:
     """Whether a test speaks about FSDP in any way at all."""
     return "fsdp" in ast.unparse(test).lower()
+
+
+@per_module
+def assume(fsdp: bool, module: PythonModule) -> Assumption:
+    """That FSDP is on, or off."""
+    return Assumption(module, atom_for(module, fsdp), mentions_fsdp)
 
 
 def atom_for(module: PythonModule, fsdp: bool) -> Atom:

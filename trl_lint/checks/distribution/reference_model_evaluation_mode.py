@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.distribution._fsdp import FsdpRun, atom_for, fsdp_runs, mentions_fsdp, project_fsdp
+from trl_lint.checks.distribution._fsdp import FsdpRun, assume, fsdp_runs, project_fsdp
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.paths import is_test_file
-from trl_lint.python.guards import bindings, call_sites, key_of, last_name, reach
+from trl_lint.python.guards import bindings, call_sites, key_of, last_name
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import argument, default_of, is_none, literal
@@ -62,9 +62,7 @@ class ReferenceModelEvaluationMode(Rule):
         if site.project.environment(site.module.path).package("accelerate").holds(">=0.20.0") == "none":
             return  # `evaluation_mode` does not exist there, and the call fails for that reason
         runs = fsdp_runs(site.module, site.project)
-        proved = (
-            bool(runs) or reach(site.module, site.call, atom_for(site.module, fsdp=False), mentions_fsdp) == "excluded"
-        )
+        proved = bool(runs) or assume(False, site.module).reach(site.call) == "excluded"
         # A run that the project sets up starts no test.
         set_up = None if proved or is_test_file(site.module.path) else project_fsdp(site.project)
         yield self.finding(
@@ -165,7 +163,7 @@ def read_target(call: ast.Call, module: PythonModule) -> ast.expr | None:
 
 def runs_under_fsdp(node: ast.AST, module: PythonModule) -> bool:
     """Whether nothing keeps FSDP from this place. A test about FSDP that is not understood counts as a guard."""
-    return reach(module, node, atom_for(module, fsdp=True), mentions_fsdp) == "reached"
+    return assume(True, module).reach(node) == "reached"
 
 
 def is_placed(preparation: Preparation, site: Site) -> bool:
