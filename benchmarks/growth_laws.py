@@ -63,11 +63,7 @@ def measure(one: Law, rounds: int) -> Growth:
 def _least(one: Law, size: int, rounds: int) -> Cost:
     folder = tempfile.mkdtemp(prefix="trl-lint-law-")
     try:
-        for name, text in {".git/HEAD": "", **one.files(size)}.items():
-            path = os.path.join(folder, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8", newline="") as stream:
-                stream.write(text)
+        written(one, size, folder)
         command = [sys.executable, "-m", "trl_lint", *(one.arguments or ("--no-cache", "-j1", "--quiet", "."))]
         costs = [run(command, folder, limit=_LIMIT)]
         while len(costs) < rounds and costs[-1].status is not None and costs[-1].work < 1:
@@ -75,6 +71,20 @@ def _least(one: Law, size: int, rounds: int) -> Cost:
         return min(costs, key=lambda cost: cost.work)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def written(one: Law, size: int, folder: str) -> None:
+    """Write the files of a family, at a size, into a folder."""
+    for name, text in {".git/HEAD": "", **one.files(size)}.items():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8", newline="") as stream:
+            stream.write(text)
+
+
+def chosen(names: Sequence[str]) -> list[Law]:
+    """The families whose names hold one of these; all of them for none."""
+    return [one for one in every_law() if not names or any(name in one.name for name in names)]
 
 
 def table(found: Sequence[Growth]) -> str:
@@ -108,9 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--output", metavar="FILE", help="keep the results as data")
     args = parser.parse_args(arguments)
-    laws = [one for one in every_law() if not args.names or any(name in one.name for name in args.names)]
     found = []
-    for one in laws:
+    for one in chosen(args.names):
         found.append(measure(one, args.rounds))
         if not found[-1].is_held:
             print(f"{one.name}: {as_data(found[-1:])[0]}", file=sys.stderr, flush=True)
