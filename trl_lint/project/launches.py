@@ -59,11 +59,16 @@ def read_launches(file: SourceFile) -> list[Launch]:
             scheduler = read_scheduler(source)
         for command in commands:
             launch = launch_of(command, source)
-            if launch is not None:
+            if launch is not None and not shows_help(launch):
                 launch.is_documentation = is_documentation
                 launch.scheduler = scheduler
                 found.append(launch)
     return found
+
+
+def shows_help(launch: Launch) -> bool:
+    """Whether a command only prints how it is used: then it starts nothing."""
+    return any(word.text in ("-h", "--help") for word in launch.args)
 
 
 def _names_launcher(data: bytes) -> bool:
