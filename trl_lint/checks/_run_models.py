@@ -17,7 +17,7 @@ def trained_model(run: Run) -> tuple[str, Location | None]:
     """The id of the one model that a run trains, and where it stands; "" where that is not known."""
     if run.script is None:
         return _of_setting(run)
-    calls = trainer_calls(run.script.module, run.project)
+    calls = [call for call in trainer_calls(run.script.module, run.project) if not call.is_dead]
     found = [one for call in calls for one in named_models(call, run)]
     return found[0] if len({identifier for identifier, _ in found}) == 1 else ("", None)
 
@@ -34,7 +34,7 @@ def _of_setting(run: Run) -> tuple[str, Location | None]:
 def named_models(call: TrainerCall, run: Run | None) -> Iterator[tuple[str, Location | None]]:
     """The models that a trainer may be given, "" for one whose layers are not certainly those of its family."""
     for line in possible_lines(call.lines("model"), run):
-        is_sure = call.is_certain and call.own is None and has_own_layers(line)
+        is_sure = call.is_certain and call.own is None and not call.is_prepared and has_own_layers(line)
         for made in (checkpoint(line, call, run) if is_sure else ()) or (None,):
             value = value_in(made, run) if made is not None else None
             yield (value, made.location) if made is not None and isinstance(value, str) else ("", None)

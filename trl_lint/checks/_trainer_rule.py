@@ -15,6 +15,7 @@ from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall, runs_of_script, trainer_calls
 from trl_lint.project.trainercall.made import Made
 from trl_lint.project.trainercall.running import setting_of
+from trl_lint.python.guards import is_expected_to_fail
 from trl_lint.python.module import PythonModule
 from trl_lint.sources import SourceError
 
@@ -31,7 +32,13 @@ class TrainerRule(Rule):
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         for call in trainer_calls(module, project):
             if call.is_certain and not call.is_dead:
-                yield from self.check_trainer(call)
+                found = list(self.check_trainer(call))
+                if found and not (call.is_prepared or self._is_tried(call)):
+                    yield from found
+
+    def _is_tried(self, call: TrainerCall) -> bool:
+        """Whether the program goes on where this stops it."""
+        return self.page.impact.startswith("crash") and is_expected_to_fail(call.module, call.call)
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         """Judge what a trainer is certainly given."""

@@ -6,7 +6,7 @@ import ast
 
 from trl_lint.memos import per_module
 from trl_lint.project.runs import Run
-from trl_lint.python.guards import last_name
+from trl_lint.python.guards import last_name, never_runs
 from trl_lint.python.module import PythonModule
 
 # Those that are a `transformers.Trainer` in every release; PPO, and RLOO up to 0.21, have a loop of their own.
@@ -38,8 +38,13 @@ def uses_trainer(run: Run, dotted: str) -> bool:
 def called(module: PythonModule) -> frozenset[str]:
     """The dotted names that a module certainly calls; asked for once for each thing that a trainer may refuse."""
     names = module.names
-    callees = (names.origins(call.func) for call in module.calls if names.is_certain(call.func))
+    calls = (call for call in module.calls if names.is_certain(call.func))
+    callees = (names.origins(call.func) for call in calls if not _is_dead_trainer(module, call))
     return frozenset(name for origins in callees for name in origins)
+
+
+def _is_dead_trainer(module: PythonModule, call: ast.Call) -> bool:
+    return last_name(call.func).endswith("Trainer") and never_runs(module, call)
 
 
 def library_trainer(run: Run) -> ast.Call | None:

@@ -28,6 +28,8 @@ _METHODS = frozenset(
         "remove", "reverse", "setdefault", "sort", "update",
     }
 )  # fmt: skip
+# Modules that a config is handed on through; what lies behind them is not looked at.
+_MOST_HELPERS = 8
 
 
 class Changes(NamedTuple):
@@ -43,8 +45,9 @@ def changes_in(module: PythonModule, project: Project) -> Changes:
     fields, is_open = dict(_assigned(module)), _sets_any(module)
     for call, helper in _helpers(module, project):
         place = module.location(call)
-        fields |= {name: Setting(UNKNOWN, "script", place) for name, _ in _assigned(helper)}
-        is_open |= _sets_any(helper)
+        for reached in _handed_on(helper, project):
+            fields |= {name: Setting(UNKNOWN, "script", place) for name, _ in _assigned(reached)}
+            is_open |= _sets_any(reached)
     return Changes(fields, is_open)
 
 
@@ -184,10 +187,30 @@ def _helpers(module: PythonModule, project: Project) -> Iterator[tuple[ast.Call,
     known = _names(module).given
     for call in module.calls:
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
-        if any(isinstance(node, ast.Name) and node.id in known for node in given):
+        if any((isinstance(node, ast.Name) and node.id in known) or _gives_config(node, module) for node in given):
             found = imported_name(module, call.func, project)
             if found is not None:
                 yield call, found[0]
+
+
+def _handed_on(helper: PythonModule, project: Project) -> list[PythonModule]:
+    """The module of a function that gets a config, and those of the functions that it hands its parameters to."""
+    found = [helper]
+    for module in found:
+        if len(found) < _MOST_HELPERS:
+            found += [one for one in _handing(module, project) if one not in found]
+    return found[:_MOST_HELPERS]
+
+
+@per_module
+def _handing(module: PythonModule, project: Project) -> list[PythonModule]:
+    """The modules whose functions get a parameter of a function of this one."""
+    found = []
+    for call in module.calls:
+        names = {node.id for node in call.args if isinstance(node, ast.Name)}
+        if names and any(not names.isdisjoint(_parameters(one)) for one in module.functions_around(call)):
+            found.append(imported_name(module, call.func, project))
+    return list(dict.fromkeys(one[0] for one in found if one is not None))
 
 
 def _is_conditional(module: PythonModule, node: ast.AST) -> bool:

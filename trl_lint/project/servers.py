@@ -87,7 +87,7 @@ def is_beside(run: Run, server: Server) -> bool:
 
 def is_up(run: Run, server: Server) -> bool:
     """Whether the server certainly runs beside the trainer when that is started, and nothing has ended it by then."""
-    if not is_beside(run, server):
+    if not is_beside(run, server) or "timeout" in server.run.launch.wrappers:
         return False
     trainer, serving = run.launch.command, server.run.launch.command
     if not set(serving.branch) <= set(trainer.branch):

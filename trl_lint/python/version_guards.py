@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from trl_lint import tracked
 from trl_lint.memos import per_module
-from trl_lint.python.guards import EXPECTING, bindings, is_expecting, key_of
+from trl_lint.python.guards import EXPECTING, bindings, is_expecting, key_of, reach
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_tests import is_requirement
 from trl_lint.regexes import regex
@@ -30,6 +30,13 @@ _ABOUT_RELEASES = regex(
     re.IGNORECASE,
 )
 _VERSION = regex("version", re.IGNORECASE)
+# What it has to say to compare releases, and not only ask what the machine has or what somebody wants.
+_COMPARES = regex(
+    r"version|hasattr\(|find_spec|signature|getfullargspec|__code__|\b__fields__|dataclass_fields|TYPE_CHECKING|"
+    r"is_(?:new|old|legacy)|_(?:ge|gt|lt|le|gte|lte|eq)_|at_least|min_ver|"
+    r"(?:trl|transformers|accelerate|peft|deepspeed|vllm|verl)_?(?:v?\d|new|old|legacy|has|supports)",
+    re.IGNORECASE,
+)
 _CATCHING = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "Exception", "BaseException", "RuntimeError"}
 )
@@ -48,6 +55,44 @@ def is_guarded(module: PythonModule, node: ast.AST, is_narrowed: bool = False) -
             return True
         child = parent
     return is_chosen(module)
+
+
+def runs_with_some(module: PythonModule, node: ast.AST) -> bool:
+    """Whether a place, or every call of the function that it stands in, runs with some releases only.
+
+    Requirements are no such tests: whoever asks judges by what they leave (`project.stack.environment_at`).
+    """
+
+    def compares(test: ast.expr) -> bool:
+        if test in _requirements(module):
+            return False
+        tried = _tried(module)
+        is_tried = any(isinstance(one, ast.Name) and one.id in tried for one in ast.walk(test))
+        return is_tried or is_about_releases(module, test, _COMPARES)
+
+    return reach(module, node, lambda test: None, compares) != "reached"
+
+
+@per_module
+def _requirements(module: PythonModule) -> frozenset[ast.expr]:
+    """The tests of the statements that end a program unless certain releases are installed."""
+    statements: tuple[ast.Assert | ast.If, ...] = (*module.of(ast.Assert), *module.of(ast.If))
+    return frozenset(statement.test for statement in statements if is_requirement(module, statement))
+
+
+@per_module
+def _tried(module: PythonModule) -> frozenset[str]:
+    """The names that tell whether an import went well: those imported by trial, and what the handlers bind."""
+    found = set[str]()
+    for trial in module.of(ast.Try):
+        if not any(_catches(handler) for handler in trial.handlers):
+            continue
+        imports = [node for node in trial.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+        if imports:
+            found |= {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
+            bound = (node for handler in trial.handlers for node in handler.body if isinstance(node, ast.Assign))
+            found |= {target.id for node in bound for target in node.targets if isinstance(target, ast.Name)}
+    return frozenset(found)
 
 
 @per_module

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import MERGES, loader, only
+from trl_lint.project.trainercall.models import MERGES, is_handed_on, loader, only
+from trl_lint.project.trainercall.possible_changes import receivers
 from trl_lint.project.trainercall.running import value_in
+from trl_lint.python.module import mentions
 
 _CLASS = "ForSequenceClassification"
 # What a `LoraConfig` trains besides its targets.
@@ -31,9 +34,17 @@ def adapter_config(line: Line, call: TrainerCall, run: Run | None) -> Made | Non
         return None  # that of a model may be gone again
     options = wrapped.argument("peft_config", 1) if wrapped is not None else call.given("peft_config")
     config = only(options, run)
-    if config is None or config.kind != "call" or config.name != "LoraConfig" or config.changes:
+    if config is None or config.kind != "call" or config.name != "LoraConfig":
+        return None
+    if config.changes or is_handed_on((config,)):
         return None
     return config
+
+
+def is_by_hand(line: Line, call: TrainerCall, words: re.Pattern[str]) -> bool:
+    """Whether code that gets the model of a trainer has some words: its script, and functions of other modules."""
+    others = (module for made in line.steps for stay in made.stays for module in receivers(stay))
+    return mentions(call.module, words) or any(mentions(module, words) for module in others)
 
 
 def task_of(config: Made, run: Run | None) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
 from trl_lint.checks._trainers import HF_TRAINERS
-from trl_lint.checks.algorithm._reward_models import adapter_config, leaves_alone, scoring_load, task_of
+from trl_lint.checks.algorithm._reward_models import adapter_config, is_by_hand, leaves_alone, scoring_load, task_of
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
@@ -16,7 +16,6 @@ from trl_lint.project.trainercall import Line, TrainerCall
 from trl_lint.project.trainercall.made import Made
 from trl_lint.project.trainercall.models import is_handed_on, is_name, only, possible_lines
 from trl_lint.project.trainercall.running import value_in
-from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
 
 # PEFT asks a model of this task for `prepare_inputs_for_generation` (peft_model.py of 0.7.1 to 0.21.2). Up to
@@ -45,7 +44,7 @@ class AdapterOfAnotherTask(TrainerRule):
             return None
         task = task_of(config, run)
         if task == "CAUSAL_LM":
-            environment = call.project.environment(call.module.path)
+            environment = call.environment
             verdict = judge_pins(environment, {"transformers": _STOPS}, Level(self))
             if verdict is not None and verdict.severity != "info":
                 message = (
@@ -57,7 +56,7 @@ class AdapterOfAnotherTask(TrainerRule):
                 )
         if task not in ("CAUSAL_LM", "") or not leaves_alone(config, _HEADS.__contains__, run):
             return None
-        if mentions(call.module, _BY_HAND) or not all(_is_new_head(line, run) for line in lines):
+        if not all(_is_new_head(line, run) and not is_by_hand(line, call, _BY_HAND) for line in lines):
             return None
         shown = "the task CAUSAL_LM" if task else "no task"
         message = (

@@ -45,7 +45,7 @@ class AdapterOnOutputLayer(TrainerRule):
         target = targets[0] if targets and None not in targets else None
         if target is None:
             return None
-        verdict = judge_pins(call.project.environment(call.module.path), {"trl": _REFUSES}, Level(self))
+        verdict = judge_pins(call.environment, {"trl": _REFUSES}, Level(self))
         if verdict is None:
             return None
         message = (

@@ -31,7 +31,7 @@ class ArgumentsOfAnotherTrainer(TrainerRule):
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
         made = only(call.given("args"), run)
-        known = call.project.environment(call.module.path).choices
+        known = call.environment.choices
         if made is None or made.kind != "call" or not _is_config(made) or "trl" not in known or is_handed_on((made,)):
             return None
         fields = {row.field for row in fields_read() if row.trainer == call.name}
@@ -77,7 +77,7 @@ def _edit_class(call: TrainerCall, made: Made, own: str) -> Fix | None:
         return None
     if built is not given and not goes_to_one(call.call, given, call.module):
         return None
-    known = call.project.environment(call.module.path).choices
+    known = call.environment.choices
     edits = edit_class(call.call.func, built.func, own, known, call.module)
     return Fix(f"Make them with `{own}`", "unsafe", edits) if edits else None
 

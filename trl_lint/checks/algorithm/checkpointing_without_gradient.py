@@ -50,7 +50,7 @@ class CheckpointingWithoutGradient(FieldTrainerRule):
         configs = [adapter_config(line, call, run) for line in lines]
         if not all(config is not None and leaves_alone(config, _INPUTS.__contains__, run) for config in configs):
             return None  # embeddings that are trained have a gradient
-        verdict = judge_pins(call.project.environment(call.module.path), {"trl": _WITHOUT}, level_in(self, run))
+        verdict = judge_pins(call.environment, {"trl": _WITHOUT}, level_in(self, run))
         if verdict is None:
             return None
         message = (

@@ -11,7 +11,7 @@ from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.ranges import holds
 from trl_lint.project.runs import Run
 from trl_lint.project.stack import Choices
-from trl_lint.project.trainercall import TrainerCall, is_absent
+from trl_lint.project.trainercall import Line, TrainerCall, is_absent
 from trl_lint.project.trainercall.configs import field_in, is_said
 from trl_lint.project.trainercall.made import Made
 from trl_lint.project.trainercall.models import is_handed_on, loader, only, possible_lines
@@ -50,14 +50,14 @@ class DefaultLengthCuts(TrainerRule):
         if call.own is not None or is_unsloth(call.module):
             return
         if call.trainer in _TEXTS and all(is_absent(call.given(name)) for name in _ELSEWHERE):
-            if mentions(call.module, _SHORTENED):
+            if mentions(call.module, _SHORTENED) or any(map(_is_written_down, call.lines("train_dataset"))):
                 return
             yield from first_found(call, lambda run: self._texts_cut(call, run))
         elif call.trainer in _ANSWERS and "enable_thinking" not in call.module.text:
             yield from first_found(call, lambda run: self._answers_cut(call, run))
 
     def _texts_cut(self, call: TrainerCall, run: Run | None) -> Finding | None:
-        choices = call.project.environment(call.module.path).choices
+        choices = call.environment.choices
         wished = _length_of_tokenizer(call, run)
         if wished is None or "trl" not in choices or not _is_left(call, (*_OF_TEXTS, _NOT_PREPARED), run):
             return None
@@ -76,7 +76,7 @@ class DefaultLengthCuts(TrainerRule):
         return self.finding(call.location, message, severity=verdict.severity, related=(place, *verdict.related))
 
     def _answers_cut(self, call: TrainerCall, run: Run | None) -> Finding | None:
-        choices = call.project.environment(call.module.path).choices
+        choices = call.environment.choices
         thinking = _thinking(call, run)
         if not thinking or "trl" not in choices or not _is_left(call, (_OF_ANSWERS,), run):
             return None
@@ -93,6 +93,11 @@ class DefaultLengthCuts(TrainerRule):
             f"({verdict.scope})"
         )
         return self.finding(call.location, message, severity="info", related=verdict.related)
+
+
+def _is_written_down(line: Line) -> bool:
+    """Whether the rows stand in the code, as those of a trial do: what is long there was meant to be."""
+    return line.source.origin.startswith("datasets.Dataset.from_")
 
 
 def _is_left(call: TrainerCall, names: tuple[str, ...], run: Run | None) -> bool:

@@ -16,7 +16,7 @@ from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall, is_absent
 from trl_lint.project.trainercall.lines import lines_of
 from trl_lint.project.trainercall.made import Change
-from trl_lint.project.trainercall.models import only, possible_lines
+from trl_lint.project.trainercall.models import is_handed_on, only, possible_lines
 from trl_lint.project.trainercall.running import holds_in, value_in
 from trl_lint.python.guards import key_of, last_name
 from trl_lint.python.module import PythonModule, mentions
@@ -35,8 +35,11 @@ _SETS_PAD = ("pad_token", "add_special_tokens")
 _OTHERWISE = regex(r"data_collator|DataCollator|padding_free|eos_token(?:_id)?\s{0,4}=[^=]")
 _OTHER_TOKENS = regex(r"eos_token(?:_id)?\s{0,4}=[^=]|['\"]pad_token['\"]|pad_token=")
 _TELLING = frozenset(
-    {"debug", "endswith", "error", "find", "info", "log", "print", "removesuffix", "replace", "split", "warning"}
-)
+    {
+        "debug", "endswith", "error", "find", "index", "info", "log", "partition", "print", "removesuffix", "replace",
+        "rfind", "rpartition", "rsplit", "rstrip", "split", "strip", "warning",
+    }
+)  # fmt: skip
 
 
 class EndTokenMasked(TrainerRule):
@@ -61,7 +64,7 @@ class EndTokenMasked(TrainerRule):
         place = _same_token(call, run)
         if place is None:
             return None
-        verdict = judge_pins(call.project.environment(call.module.path), {"trl": _MASKS}, Level(self))
+        verdict = judge_pins(call.environment, {"trl": _MASKS}, Level(self))
         return None if verdict is None else self._finding(call, end, place, verdict)
 
     def _in_collator(self, call: TrainerCall, end: ast.expr, run: Run | None) -> Finding | None:
@@ -121,7 +124,7 @@ def _sets_the_end_alone(module: PythonModule) -> bool:
 
 def _set_to_end(line: Line, run: Run | None, has_none: bool) -> Location | None:
     sets = [one for one in line.changes if one.kind == "other" or one.path.startswith(_SETS_PAD)]
-    if not sets or sets[-1].kind != "set" or not _is_end(sets[-1].value):
+    if is_handed_on(line.steps) or not sets or sets[-1].kind != "set" or not _is_end(sets[-1].value):
         return None
     last = sets[-1]
     is_sure = not last.under or holds_in(last.under, run) is True or (has_none and _asks_for_none(last))
@@ -150,7 +153,7 @@ def appended_end(module: PythonModule) -> ast.expr | None:
     """The first place where the end of text is joined to other text; None where the data may do without."""
     names = {key_of(target) for node in module.of(ast.Assign) if _is_text_end(node.value) for target in node.targets}
     joined = (node for kind in (ast.BinOp, ast.FormattedValue) for node in module.of(kind) if _joins(node, names))
-    found = [node for node in joined if not _is_told(node, module)]
+    found = [node for node in joined if not _is_told(node, module) and not _is_unused(node, module)]
     return min(found, key=lambda node: (node.lineno, node.col_offset), default=None)
 
 
@@ -164,6 +167,19 @@ def _is_told(node: ast.expr, module: PythonModule) -> bool:
         if isinstance(parent, ast.stmt):
             return False
     return False
+
+
+def _is_unused(node: ast.expr, module: PythonModule) -> bool:
+    """Whether a text only gets a name, which is told as above wherever it is read in the same function."""
+    statement = module.statement(node)
+    if not isinstance(statement, ast.Assign) or not all(isinstance(one, ast.Name) for one in statement.targets):
+        return False
+    if any(isinstance(parent, (ast.Dict, ast.Lambda, ast.ListComp)) for parent in module.ancestors(node)):
+        return False
+    around = module.function(node)
+    named = (use for one in statement.targets if isinstance(one, ast.Name) for use in module.named(one.id))
+    uses = [use for use in named if isinstance(use.ctx, ast.Load) and module.function(use) is around]
+    return all(_is_told(use, module) for use in uses)
 
 
 def _joins(node: ast.expr, names: set[str]) -> bool:

@@ -39,7 +39,7 @@ class ImagePromptCut(TrainerRule):
             yield from first_found(call, lambda run: self._in_run(call, run))
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
-        choices = call.project.environment(call.module.path).choices
+        choices = call.environment.choices
         name = _vision_model(call, run)
         if "trl" not in choices or not name:
             return None
@@ -68,7 +68,9 @@ class ImagePromptCut(TrainerRule):
 
 def _has_large_images(call: TrainerCall) -> bool:
     """Whether the prompts may have images, and nothing in the script is there to keep them small."""
-    if mentions(call.module, _SHRINKS):
+    lines = call.lines("train_dataset")
+    modules = {call.module, *(made.frame.module for line in lines for made in line.steps)}
+    if any(mentions(module, _SHRINKS) for module in modules):
         return False
     return not any(
         all(each.lacks(name) for name in ("image", "images")) for each in columns_of(call.given("train_dataset"))

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
-from trl_lint.checks.algorithm._reward_models import adapter_config, leaves_alone
+from trl_lint.checks.algorithm._reward_models import adapter_config, is_by_hand, leaves_alone
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.models import model_of
 from trl_lint.project.runs import Run
@@ -27,8 +27,11 @@ _BY_HAND = regex(
 )
 
 
-# Tokens of vocabularies that models come with: <|im_start|>, <|eot_id|>, <|start_header_id|>, <tool_call>, <think> …
-_COMMON = regex(r"im_start|im_end|endoftext|eot_id|header_id|tool_call|tool_response|think>|\A</?s>\Z|unk|eos|bos")
+# Tokens that vocabularies come with, in one shape or another: <|im_start|>, <|vision_start|>, [INST], <start_of_turn>,
+# <tool_call>, <think>, and words without brackets.
+_COMMON = regex(
+    r"\|>|\A\[|_of_|tool_|think>|\A</?s>\Z|unk|eos|bos|mask|image|\A[^<\[]|<(?:unused|extra|0x|reserved|fim)"
+)
 
 
 class NewTokensNotTrained(TrainerRule):
@@ -63,7 +66,7 @@ def _left_alone(line: Line, call: TrainerCall, run: Run | None) -> tuple[Made, L
     added = next((found for change in line.changes if (found := _added_before(change, run)) is not None), None)
     if added is None:
         return None
-    if is_handed_on(line.steps) or not _is_known(line, run):
+    if is_handed_on(line.steps) or not _is_known(line, run) or is_by_hand(line, call, _BY_HAND):
         return None
     config = adapter_config(line, call, run)
     return (config, added) if config is not None and leaves_alone(config, _is_embedding, run) else None

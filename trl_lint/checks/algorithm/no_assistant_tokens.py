@@ -69,7 +69,7 @@ class NoAssistantTokens(FieldTrainerRule):
         """
         from packaging.version import Version
 
-        chosen = call.project.environment(call.module.path).choices.get("trl")
+        chosen = call.environment.choices.get("trl")
         if chosen is None:
             return None
 

@@ -50,7 +50,7 @@ class NoCompletions(FieldTrainerRule):
         datasets = columns_of(possible_in(call.given("train_dataset"), run))
         if not datasets or not all(one.complete and all(one.lacks(name) for name in _SPARED_BY) for one in datasets):
             return None
-        verdict = judge_pins(call.project.environment(call.module.path), {"trl": _SILENT}, level_in(self, run))
+        verdict = judge_pins(call.environment, {"trl": _SILENT}, level_in(self, run))
         if verdict is None:
             return None
         names = list(dict.fromkeys(f"`{name}`" for one in datasets for name in one.names))

@@ -49,7 +49,7 @@ class PackedWithoutPositions(FieldTrainerRule):
         yield from first_found(call, lambda run: judge(call, run) if _have_no_flash(call, run) else None)
 
     def _in_dpo(self, call: TrainerCall, run: Run | None) -> Finding | None:
-        environment = call.project.environment(call.module.path)
+        environment = call.environment
         versions = environment.choices.newest(("trl", "transformers"))
         if field_in(call, "padding_free", run, versions) is not True:
             return None
@@ -59,7 +59,7 @@ class PackedWithoutPositions(FieldTrainerRule):
         return self._finding(call, "padding_free", run, verdict)
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
-        choices = call.project.environment(call.module.path).choices
+        choices = call.environment.choices
         if "trl" not in choices:
             return None
 

@@ -41,7 +41,7 @@ _TRAINERS = {
 }
 
 # What is said of pad tokens: maybe of this tokenizer, also after the trainer was made.
-_PADS = regex(r"pad_token|padding_value")
+_PADS = regex(r"pad_token|padding_value|setup_chat_format|clone_chat_template")
 
 
 class PadTokenMissing(TrainerRule):
@@ -61,7 +61,7 @@ class PadTokenMissing(TrainerRule):
         named = tokenizer_name(call, run, _HARMLESS)
         if not named or habit_of(named).pad != "none" or (row.spared_by and not is_absent(call.field(row.spared_by))):
             return None
-        verdict = judge_pins(call.project.environment(call.module.path), {"trl": row.releases}, Level(self))
+        verdict = judge_pins(call.environment, {"trl": row.releases}, Level(self))
         if verdict is None:
             return None
         message = (

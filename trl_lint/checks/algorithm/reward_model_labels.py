@@ -42,7 +42,7 @@ class RewardModelLabels(TrainerRule):
         made = found[0] if found and None not in found else None
         if made is None:
             return None
-        environment = call.project.environment(call.module.path)
+        environment = call.environment
         verdict = judge_pins(environment, {"trl": _REFUSES}, Level(self))
         says = "the trainer stops (ValueError: reward models require `num_labels=1`)"
         if verdict is None or verdict.severity == "info":

@@ -13,15 +13,14 @@ from trl_lint.project.trainercall import TrainerCall, is_absent
 from trl_lint.project.trainercall.made import Made, Options
 from trl_lint.project.trainercall.models import is_handed_on, only
 from trl_lint.project.trainercall.running import possible_in, setting_of, value_in
-from trl_lint.python.guards import is_expected_to_fail
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
 
 # Those that group prompts by the sampler: most releases refuse a stream altogether, which TRL402 tells.
 _TOLD_ELSEWHERE = frozenset({"trl.GRPOTrainer", "trl.RLOOTrainer"})
 
-# What sets attributes and leaves no statement about them.
-_SETS_UNSEEN = regex(r"\bvars\(|__dict__|__setattr__")
+# What sets attributes and leaves no statement about them, or gives streams a length.
+_SETS_UNSEEN = regex(r"\bvars\(|__dict__|__setattr__|__len__")
 
 
 class StreamWithoutMaxSteps(TrainerRule):
@@ -31,9 +30,8 @@ class StreamWithoutMaxSteps(TrainerRule):
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if call.trainer not in HF_TRAINERS - _TOLD_ELSEWHERE or call.own is not None:
             return
-        if is_expected_to_fail(call.module, call.call) or mentions(call.module, _SETS_UNSEEN):
-            return
-        yield from first_found(call, lambda run: self._in_run(call, run))
+        if not mentions(call.module, _SETS_UNSEEN):
+            yield from first_found(call, lambda run: self._in_run(call, run))
 
     def _in_run(self, call: TrainerCall, run: Run | None) -> Finding | None:
         given = possible_in(call.given("train_dataset"), run)

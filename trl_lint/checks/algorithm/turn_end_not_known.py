@@ -51,7 +51,7 @@ class TurnEndNotKnown(FieldTrainerRule):
         datasets = columns_of(possible_in(call.given("train_dataset"), run))
         if not datasets or not all(map(_is_chat, datasets)):
             return None
-        verdict = judge_pins(call.project.environment(call.module.path), {"trl": _HAS_FIELD}, level_in(self, run))
+        verdict = judge_pins(call.environment, {"trl": _HAS_FIELD}, level_in(self, run))
         if verdict is None:
             return None
         begun = tuple(one.places[0]._replace(message="the chats") for one in datasets if one.places)

@@ -31,9 +31,12 @@ _OF_MODELS = frozenset(
 )  # fmt: skip
 # What wraps a model otherwise, or takes the wrapper off, anywhere in the script or beside the class.
 _OTHERWISE = regex(
-    r"deepspeed|fsdp|fully_shard|tp_plan|parallelism_config|megatron|unwrap|_wrap_model|prepare_model|_inner_training|\.module\b",
+    r"deepspeed|fsdp|fully_shard|tp_plan|parallelism_config|megatron|unwrap|_wrap_model|prepare_model|_inner_training|"
+    r"\.module\b|DistributedDataParallel|(?:WORLD_SIZE|RANK)['\"]\]\s{0,4}=[^=]|pop\(['\"](?:LOCAL|WORLD)_|ACCELERATE_USE",
     re.IGNORECASE,
 )
+# Variables that make accelerate wrap the model otherwise, by their beginnings (utils/launch.py writes them).
+_VARIABLES = ("ACCELERATE_", "FSDP_")
 
 
 class _Taken(NamedTuple):
@@ -82,7 +85,7 @@ class AttributeOfWrappedModel(RunTrainerRule):
 def _first_taken(call: TrainerCall) -> _Taken | None:
     """The first attribute that the trainer's own method certainly takes of the wrapped model in each step."""
     own = [made for name in ("training_step", "compute_loss") if (made := _method(call.classes, name)) is not None]
-    modules = {made.module for made in own} | {call.module}
+    modules = {cls.frame.module for cls in call.classes} | {call.module}
     if not own or any(_OTHERWISE.search(module.text) for module in modules):
         return None
     method = own[0]  # `training_step` decides what the loss is given
@@ -136,6 +139,8 @@ def _is_plain_ddp(run: Run, call: TrainerCall) -> bool:
     if any(run.field(name) is not ABSENT for name in ("deepspeed", "fsdp", "fsdp_config", "parallelism_config")):
         return False
     options = run.launch.options.keys()
+    if any(name.startswith(_VARIABLES) for name in run.launch.env):
+        return False
     if (
         run.deepspeed is not None
         or run.recipe is not None

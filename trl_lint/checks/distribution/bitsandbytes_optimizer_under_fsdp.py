@@ -94,11 +94,11 @@ def _saves_state(run: Run) -> bool:
 
 
 def _has_its_own(run: Run) -> bool:
-    """Whether the script may give the trainer an optimizer that it made."""
+    """Whether the script may give the trainer an optimizer that it made, or does not train."""
     if run.script is None:
         return False
     words = ("optimizers", "optimizer_cls_and_kwargs", "create_optimizer", "bnb.optim")
-    if any(word in run.script.module.text for word in words):
+    if any(word in run.script.module.text for word in words) or ".train(" not in run.script.module.text:
         return True
     # A trainer of the project may make its optimizer itself, and training arguments a plugin of their own.
     is_own = any(call.own is not None for call in trainer_calls(run.script.module, run.project))

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from trl_lint.finding import Location
 from trl_lint.missing import ABSENT, Missing
+from trl_lint.project import Project
+from trl_lint.project.discovery import listings
 from trl_lint.project.effective import Setting, of_flag
 from trl_lint.project.runs import Run
 from trl_lint.project.servers import Server
-from trl_lint.python.guards import never_runs
+from trl_lint.python.guards import is_expected_to_fail, never_runs
 from trl_lint.python.module import PythonModule
 from trl_lint.python.names import is_from
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+from trl_lint.sources import SourceError
 
 SERVER_OPTIONS = ("vllm_server_base_url", "vllm_server_host", "vllm_server_port", "vllm_server_timeout")
+# The files in which people write how services are started, and which no reader of ours understands.
+_SERVICES = regex(
+    r"\.(?:service|conf|cfg|ini|txt|rst|j2|tmpl|tpl|hcl|nomad|tf|env|bat|ps1|pbs|job|mk|fish|zsh|ksh|org|adoc)\Z"
+    r"|\A(?:Procfile|Vagrantfile|Jenkinsfile|justfile|Justfile|README)|\A[^.]+\Z"
+)
 # Options of the engine inside the trainer; a server gets them on its own command line.
 COLOCATE_OPTIONS = (
     "vllm_gpu_memory_utilization", "vllm_tensor_parallel_size", "vllm_max_model_length", "vllm_enable_sleep_mode",
 )  # fmt: skip
 _HERE = ("localhost", "127.0.0.1", "0.0.0.0", "")
 _ENGINES = ("vllm.LLM", "vllm.LLMEngine", "vllm.AsyncLLM", "vllm.AsyncLLMEngine")
-_SHOWING = ("-h", "--help", "-v", "--version")  # what ends a command before it does anything
+_SHOWING = ("-v", "--version")  # what ends a command before it does anything
 _ENGINE_MAKERS = frozenset({"from_engine_args", "from_vllm_config"})
 
 
@@ -34,13 +45,31 @@ def model_of_engine(call: ast.Call, module: PythonModule, overriding: Iterable[s
     """
     if not is_engine(call, module) or is_made(call) or not module.names.is_certain(call.func):
         return None
-    if never_runs(module, call):
+    if never_runs(module, call) or is_expected_to_fail(module, call):
         return None
     if any(keyword.arg is None or keyword.arg in overriding for keyword in call.keywords):
         return None
     model = argument(call, "model", 0)
     name = module.value(model) if isinstance(model, ast.expr) else None
     return Served(name, module.location(model)) if isinstance(name, str) and isinstance(model, ast.expr) else None
+
+
+def says_anywhere(project: Project, *words: bytes) -> bool:
+    """Whether any file of the project has one of some words, those for services included."""
+    return any(_holds(path, project, words) for path in (*project.paths, *_of_services(project)))
+
+
+def _of_services(project: Project) -> Iterator[str]:
+    for folder, entries in listings(project.root, project.settings):
+        for entry in entries or ():
+            if _SERVICES.search(entry.name) and not project.settings.is_excluded(entry.path):
+                yield os.path.join(folder, entry.name)
+
+
+def _holds(path: str, project: Project, words: tuple[bytes, ...]) -> bool:
+    with suppress(OSError, SourceError):
+        return project.files.holds(path, *words)
+    return False
 
 
 class Option(NamedTuple):
@@ -126,7 +155,7 @@ class Served(NamedTuple):
 
 
 def served_model(run: Run) -> Served | None:
-    """The model of a command that starts a vLLM server; None where it is not known, or only its help is asked for."""
+    """The model of a command that starts a vLLM server; None if that is not known, or nothing is started."""
     launch = run.launch
     if any(word.text in _SHOWING or (word.text or "").startswith("--help=") for word in launch.args):
         return None

@@ -15,7 +15,6 @@ from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting, of_flag
 from trl_lint.project.runs import Run
 from trl_lint.project.servers import size_of
-from trl_lint.python.guards import is_expected_to_fail
 from trl_lint.python.values import argument
 
 _OVERRIDING = ("hf_overrides", "hf_config_path")
@@ -32,7 +31,7 @@ class HeadsNotDivisible(Rule):
         """An engine in a script."""
         call, module = site.call, site.module
         loaded, size = model_of_engine(call, module, _OVERRIDING), argument(call, "tensor_parallel_size")
-        if loaded is None or not isinstance(size, ast.expr) or is_expected_to_fail(module, call):
+        if loaded is None or not isinstance(size, ast.expr):
             return
         number, heads = module.value(size), heads_of(loaded.name)
         if isinstance(number, int) and _is_misfit(heads, number):

@@ -6,19 +6,28 @@ import ast
 from collections.abc import Iterator
 
 from trl_lint.checks._run_models import trained_model
-from trl_lint.checks.inference._vllm import has_modes, is_in_trainer, model_of_engine, served_model, versions_of
+from trl_lint.checks.inference._vllm import (
+    has_modes,
+    is_in_trainer,
+    model_of_engine,
+    says_anywhere,
+    served_model,
+    versions_of,
+)
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location, Severity
 from trl_lint.knowledge.models import model_of
 from trl_lint.knowledge.ranges import holds
+from trl_lint.memos import read_per_project
+from trl_lint.project import Project
 from trl_lint.project.effective import Setting, of_flag
 from trl_lint.project.runs import Run
 from trl_lint.python.values import argument
 
 # With these vLLM reads another config than that of the model's newest revision.
 _OVERRIDING = ("hf_overrides", "hf_config_path", "rope_scaling", "revision")
-_ALLOWED = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
+_ALLOWED = b"VLLM_ALLOW_LONG_MAX_MODEL_LEN"
 # Releases that give the engine the sum of these two, else `vllm_max_model_length`. Read in grpo_trainer.py of 0.18.0 to
 # 0.26.0 and rloo_trainer.py of 0.22.0 to 0.27.0.
 _SUMS = {"GRPOConfig": ">=0.18.0,<0.26.0", "RLOOConfig": ">=0.22.0,<0.27.0"}
@@ -37,16 +46,14 @@ class LengthBeyondModel(Rule):
         """An engine in a script."""
         call, module = site.call, site.module
         loaded, length = model_of_engine(call, module, _OVERRIDING), argument(call, "max_model_len")
-        if loaded is None or not isinstance(length, ast.expr) or _ALLOWED in module.text:
+        if loaded is None or not isinstance(length, ast.expr):
             return
         number = module.value(length)
-        if isinstance(number, int) and _is_beyond(loaded.name, number):
+        if isinstance(number, int) and _is_beyond(loaded.name, number) and not _is_allowed(site.project):
             model = (loaded.location._replace(message="the model"),)
             yield self._finding(module.location(length), loaded.name, str(number), model)
 
     def check_run(self, run: Run) -> Iterator[Finding]:
-        if _ALLOWED in run.launch.source.text or (run.script is not None and _ALLOWED in run.script.module.text):
-            return
         if run.framework == "vllm":
             yield from self._check_server(run)
         elif run.framework == "trl" and run.config.rpartition(".")[2] in _SUMS:
@@ -56,7 +63,7 @@ class LengthBeyondModel(Rule):
         served, said = served_model(run), of_flag(run.launch, "max_model_len")
         if served is None or not isinstance(said, Setting) or said.integer is None:
             return
-        if not _is_beyond(served.name, said.integer) or _is_overridden(run):
+        if not _is_beyond(served.name, said.integer) or _is_overridden(run) or _is_allowed(run.project):
             return
         level = Level(self, run.launch.is_documentation).severity
         place = said.location or run.launch.location
@@ -74,7 +81,7 @@ class LengthBeyondModel(Rule):
             return is_in_trainer(run, release) and _is_beyond(name, sum(_lengths(run, release).values()))
 
         verdict = judge_releases(run.choices["trl"], is_bad, Level(self, run.launch.is_documentation))
-        if verdict is None:
+        if verdict is None or _is_allowed(run.project):
             return
         lengths = _lengths(run, verdict.version)
         said = [run.field(part) for part in lengths]
@@ -100,6 +107,12 @@ class LengthBeyondModel(Rule):
         )
         shown = tuple(one for one in related if one[:3] != place[:3])
         return self.finding(place, message, severity=severity, related=shown)
+
+
+@read_per_project
+def _is_allowed(project: Project) -> bool:
+    """Whether any file of the project may switch the test off, which a variable does."""
+    return says_anywhere(project, _ALLOWED)
 
 
 def _lengths(run: Run, release: str) -> dict[str, int]:

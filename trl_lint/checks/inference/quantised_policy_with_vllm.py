@@ -25,7 +25,7 @@ class QuantisedPolicyWithVllm(TrainerRule):
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if call.trainer not in _TRAINERS or call.own is not None or "unsloth" in call.module.names.modules():
             return
-        choices = call.project.environment(call.module.path).choices
+        choices = call.environment.choices
         if "trl" not in choices:
             return
         yield from first_found(call, lambda run: self._in_run(call, run))
@@ -39,7 +39,7 @@ class QuantisedPolicyWithVllm(TrainerRule):
         switch = only(call.field("use_vllm"), run)
         if policy.place is None or switch is None:
             return None
-        choices = call.project.environment(call.module.path).choices
+        choices = call.environment.choices
 
         def is_bad(release: str) -> bool:
             versions = {**choices.newest(("trl", "transformers")), "trl": release}

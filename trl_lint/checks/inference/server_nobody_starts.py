@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import suppress
 
 from trl_lint.checks._trainers import uses_trainer
-from trl_lint.checks.inference._vllm import mode_of, options_of, uses_vllm, versions_of
+from trl_lint.checks.inference._vllm import mode_of, options_of, says_anywhere, uses_vllm, versions_of
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding
@@ -15,11 +13,8 @@ from trl_lint.knowledge.ranges import holds
 from trl_lint.memos import read_per_project
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
-from trl_lint.project.discovery import listings
 from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
-from trl_lint.regexes import regex
-from trl_lint.sources import SourceError
 
 _TRAINERS = {
     "trl.GRPOConfig": "trl.GRPOTrainer",
@@ -35,12 +30,6 @@ _SERVING = (
     b"vllm-serve", b"vllm_serve", b"vllm serve", b"vllm.entrypoints", b"VLLMClient", b"vllm/vllm-openai",
     b'"vllm", "serve"', b"'vllm', 'serve'", b"init_communicator", b"vLLM server", b"vllm server",
 )  # fmt: skip
-
-
-_SERVICES = regex(
-    r"\.(?:service|conf|cfg|ini|txt|rst|j2|tmpl|tpl|hcl|nomad|tf|env|bat|ps1|pbs|job|mk|fish|zsh|ksh|org|adoc)\Z"
-    r"|\A(?:Procfile|Vagrantfile|Jenkinsfile|justfile|Justfile|README)|\A[^.]+\Z"
-)
 
 
 class ServerNobodyStarts(Rule):
@@ -94,21 +83,7 @@ def _is_unsloth(run: Run) -> bool:
 @read_per_project
 def serves(project: Project) -> bool:
     """Whether any file of the project speaks of starting a server."""
-    return any(_speaks(path, project) for path in (*project.paths, *_of_services(project)))
-
-
-def _of_services(project: Project) -> Iterator[str]:
-    """The files in which people write how services are started, and which no reader of ours understands."""
-    for folder, entries in listings(project.root, project.settings):
-        for entry in entries or ():
-            if _SERVICES.search(entry.name) and not project.settings.is_excluded(entry.path):
-                yield os.path.join(folder, entry.name)
-
-
-def _speaks(path: str, project: Project) -> bool:
-    with suppress(OSError, SourceError):
-        return project.files.holds(path, *_SERVING)
-    return False
+    return says_anywhere(project, *_SERVING)
 
 
 rule = ServerNobodyStarts()

@@ -48,7 +48,7 @@ class UnslothWithoutEngine(TrainerRule):
         return self._finding(call, load, switch, _UNASKED, _WITHOUT) if is_off else None
 
     def _finding(self, call: TrainerCall, made: Made, switch: Made, releases: str, message: str) -> Finding | None:
-        environment = call.project.environment(call.module.path)
+        environment = call.environment
         verdict = judge_pins(environment, {"unsloth": releases}, Level(self))
         if verdict is None:
             return None

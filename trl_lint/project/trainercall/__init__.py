@@ -21,18 +21,24 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
 from trl_lint.memos import per_module, per_project
 from trl_lint.project import Project
 from trl_lint.project.config_changes import changes_in
 from trl_lint.project.runs import Run
+from trl_lint.project.stack import environment_at
 from trl_lint.project.trainercall import attributes, calls, entries
 from trl_lint.project.trainercall.lines import Line, lines_of
 from trl_lint.project.trainercall.made import Frame, Made, Options, Resolver, are_known, is_absent, literals
 from trl_lint.project.trainercall.resolver import resolver_of
 from trl_lint.python.guards import last_name, never_runs
 from trl_lint.python.module import FunctionNode, PythonModule
+from trl_lint.python.version_guards import runs_with_some
+
+if TYPE_CHECKING:
+    from trl_lint.project.environment import Environment
 
 __all__ = [
     "Line", "Made", "Options", "TrainerCall", "are_known", "is_absent", "literals",
@@ -141,6 +147,18 @@ class TrainerCall:
     def is_dead(self) -> bool:
         """Whether it stands where nothing ever runs, as under `if False:`."""
         return never_runs(self.module, self.call)
+
+    @cached_property
+    def environment(self) -> Environment:
+        """The releases that it may run with: those of its file that the code before it admits."""
+        narrowed = environment_at(self.module, self.call, self.project, "trl")
+        return narrowed or self.project.environment(self.module.path)
+
+    @cached_property
+    def is_prepared(self) -> bool:
+        """Whether it only runs with some releases, or not with any: what it is given then proves nothing."""
+        is_admitted = environment_at(self.module, self.call, self.project, "trl") is not None
+        return not is_admitted or runs_with_some(self.module, self.call)
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
+from collections.abc import Iterator
 
 from trl_lint.memos import per_module
-from trl_lint.project.trainercall.made import Frame, Made, Stay
+from trl_lint.project.trainercall.made import Frame, Made, Options, Stay
 from trl_lint.python.handed import handed_between
 from trl_lint.python.module import FUNCTIONS, FunctionNode, PythonModule, nodes_in
 
@@ -42,7 +43,9 @@ LOOKING = frozenset(
         "startswith", "sum", "tie_weights", "to", "tolist", "train", "values", "warning",
     }
 )  # fmt: skip
-_SETTABLE = frozenset({"eos_token_id", "pad_token_id", "requires_grad", "use_cache"})
+# What may be set on an object without changing it, and on the config of a model.
+_SETTABLE = frozenset({"requires_grad", "use_cache"})
+_OF_CONFIGS = frozenset({"eos_token_id", "pad_token_id"})
 
 
 def may_be_changed(stay: Stay) -> bool:
@@ -53,10 +56,20 @@ def may_be_changed(stay: Stay) -> bool:
     return not found.complete or any(_may_change(call, stay.frame) for call in found.calls)
 
 
-def _may_change(call: ast.Call, frame: Frame) -> bool:
+def receivers(stay: Stay) -> Iterator[PythonModule]:
+    """The modules of the project's functions that got an object by a name."""
+    if not isinstance(stay.site, _DEFINITIONS):
+        for call in handed_between(stay.frame.module, stay.owner, stay.site, stay.use).calls:
+            yield from (made.frame.module for made in _callees(call, stay.frame) if made.kind == "function")
+
+
+def _callees(call: ast.Call, frame: Frame) -> Options:
     resolver = frame.resolver
-    callees = resolver.options(call.func, resolver.frame_at(call, frame))
-    return not all(_is_harmless(made, call) for made in callees)
+    return resolver.options(call.func, resolver.frame_at(call, frame))
+
+
+def _may_change(call: ast.Call, frame: Frame) -> bool:
+    return not all(_is_harmless(made, call) for made in _callees(call, frame))
 
 
 def _is_harmless(callee: Made, call: ast.Call) -> bool:
@@ -91,7 +104,7 @@ def _only_looks(module: PythonModule, function: FunctionNode) -> bool:
             if isinstance(node, ast.Call):
                 is_fine = _is_looking(node, module)
             elif isinstance(node, ast.Attribute):
-                is_fine = isinstance(node.ctx, ast.Load) or node.attr in _SETTABLE
+                is_fine = isinstance(node.ctx, ast.Load) or _is_plain_setting(node)
             elif isinstance(node, ast.Subscript):  # a list or dict of its own, and no part of an object
                 is_fine = isinstance(node.ctx, ast.Load) or isinstance(node.value, ast.Name)
             else:
@@ -99,6 +112,11 @@ def _only_looks(module: PythonModule, function: FunctionNode) -> bool:
             if not is_fine:
                 return False
     return True
+
+
+def _is_plain_setting(target: ast.Attribute) -> bool:
+    of_config = isinstance(target.value, ast.Attribute) and target.value.attr.endswith("config")
+    return target.attr in _SETTABLE or (target.attr in _OF_CONFIGS and of_config)
 
 
 def _is_looking(call: ast.Call, module: PythonModule) -> bool:
