@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from trl_lint import tracked
 from trl_lint.memos import per_module
-from trl_lint.python.guards import EXPECTING, bindings, is_expecting, key_of, reach
+from trl_lint.python.guards import EXPECTING, Assumption, bindings, is_expecting, key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_tests import is_requirement
 from trl_lint.regexes import regex
@@ -62,6 +62,12 @@ def runs_with_some(module: PythonModule, node: ast.AST) -> bool:
 
     Requirements are no such tests: whoever asks judges by what they leave (`project.stack.environment_at`).
     """
+    return _any_release(module).reach(node) != "reached"
+
+
+@per_module
+def _any_release(module: PythonModule) -> Assumption:
+    """Nothing is known of the releases, and tests speak about them that compare them."""
 
     def compares(test: ast.expr) -> bool:
         if test in _requirements(module):
@@ -70,7 +76,7 @@ def runs_with_some(module: PythonModule, node: ast.AST) -> bool:
         is_tried = any(isinstance(one, ast.Name) and one.id in tried for one in ast.walk(test))
         return is_tried or is_about_releases(module, test, _COMPARES)
 
-    return reach(module, node, lambda test: None, compares) != "reached"
+    return Assumption(module, lambda test: None, compares)
 
 
 @per_module
