@@ -100,3 +100,14 @@ def _number(node: ast.expr | None) -> int | float | complex:
     if isinstance(value, (int, float, complex)) and not isinstance(value, bool) and is_countable(value):
         return value
     raise ValueError("not a literal")
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two expressions are written alike, but for blanks; a long one is read no further than they agree."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, ast.AST):
+        return all(same(getattr(one, field, None), getattr(other, field, None)) for field in one._fields)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == other

@@ -172,13 +172,14 @@ def _stored(resolver: Resolver, store: ast.Attribute, made: Made, cls: Made) -> 
 
 def _lasting(module: PythonModule, stores: list[ast.Attribute]) -> list[ast.Attribute]:
     """The stores that may be the last one: what comes before an unconditional one in the same method is gone."""
-    kept: list[ast.Attribute] = []
+    kept: dict[ast.AST | None, list[ast.Attribute]] = {}
     for store in stores:
+        of_method = kept.setdefault(module.function(store), [])
         if not branches_around(module, store):
-            function = module.function(store)
-            kept = [one for one in kept if module.function(one) is not function]
-        kept.append(store)
-    return kept
+            of_method.clear()
+        of_method.append(store)
+    last = {store for several in kept.values() for store in several}
+    return [store for store in stores if store in last]
 
 
 def _set_before(resolver: Resolver, made: Made, node: ast.Attribute, frame: Frame) -> Options | None:

@@ -37,7 +37,7 @@ from trl_lint.python.dataflow.readings import (
 )
 from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import FunctionNode, PythonModule
-from trl_lint.python.values import argument, default_of, is_none
+from trl_lint.python.values import argument, default_of, is_none, same
 
 Keywords = dict[str | None, Value]
 
@@ -171,7 +171,6 @@ class TorchCalls:
         return made._replace(rank="unsure", is_doubtful=True) if data.kind == "unknown" and node.args else UNKNOWN
 
     def _placed_at(self, place: ast.expr, env: Env[Value]) -> Value:
-        text = ast.unparse(place)
         if is_cpu(place) or self._is_name_of_cpu(place):
             return ON_CPU  # somebody wanted it there
         known = self.evaluate(place, env)
@@ -180,7 +179,7 @@ class TorchCalls:
         if known.kind != "place" and self._may_be_none(place):
             return TENSOR
         is_relative = isinstance(place, ast.Attribute) and place.attr == "device"
-        return Value("placed", device=text, is_relative=is_relative)
+        return Value("placed", device=ast.unparse(place), is_relative=is_relative)
 
     def _may_be_none(self, place: ast.expr) -> bool:
         """Whether a device is a parameter that is None, the CPU that is, unless the caller gives it."""
@@ -264,7 +263,8 @@ class TorchCalls:
             dtype = argument(node, "dtype")
             return value if isinstance(dtype, ast.expr) else UNKNOWN
         owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
-        if is_dtype(place) or ast.unparse(place) == f"{ast.unparse(owner)}.device":
+        is_own = isinstance(place, ast.Attribute) and place.attr == "device" and same(place.value, owner)
+        if is_own or is_dtype(place):
             return value  # `x.to(x.device)` moves nothing
         if isinstance(place, ast.Name) and dotted(place) not in env and "device" not in place.id.lower():
             return UNKNOWN
