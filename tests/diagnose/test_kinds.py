@@ -84,7 +84,7 @@ MINE = (OWN, "main", "trainer.train()")
         ("ValueError: The widths of two layers were given in the wrong order", (), "LOG429"),
         ("KeyError: 'answer'", ((f"{SITE}/somelib/dataset.py", "encode", "x[key]"),), "LOG737"),
         ("RuntimeError: The expanded size of the tensor (5) must match the existing size (6)", (LIBRARY,), "LOG767"),
-        ("torch._dynamo.exc.Unsupported: call_method on a thing", (MINE, LIBRARY), "LOG768"),
+        ("RuntimeError: graph capture of this operation is not known", (MINE, LIBRARY), "LOG768"),
         ("requests.exceptions.ConnectionError: Max retries exceeded with url: /v1", (), "LOG916"),
         ("subprocess.CalledProcessError: Command 'make' returned non-zero exit status 2.", (), "LOG917"),
         ("ValueError: Your rows must contain a 'prompt' column", (MINE, CHECK), "LOG706"),

@@ -142,7 +142,12 @@ class _Diagnoser:
                 one.symptom.likelihood == "possible",
             )
         )
-        return matches[0] if matches else None
+        best = next(iter(matches), None)
+        if best is None or best.against or best.is_sure:
+            return best
+        # What the message itself decides needs neither the frames nor the releases that tell causes apart.
+        sure = next((one for one in matches if one.is_sure), None)
+        return best if sure is None else sure._replace(symptom=sure.symptom._replace(fallback=best.symptom.fallback))
 
     def _judge(self, cause: Cause, best: Match, codes: list[str], order: int) -> Diagnosed:
         evidence = [Evidence(self.path, seen.number, seen.text) for seen in best.seen]

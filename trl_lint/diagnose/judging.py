@@ -49,6 +49,11 @@ class Match(NamedTuple):
     text: str = ""
 
     @property
+    def is_sure(self) -> bool:
+        """Whether what was looked for is there, and makes the cause likely."""
+        return self.symptom.likelihood == "likely" and not self.open and not self.against
+
+    @property
     def weight(self) -> int:
         """How much of the failure the symptom explains; among equals the more particular one is better."""
         asked = len(self.symptom.frames) + bool(self.symptom.last) + bool(self.symptom.raised) + len(self.symptom.log)

@@ -42,7 +42,10 @@ _ENDS = regex(
         |In[ ]'[^']+':[ ]Could[ ]not[ ]find[ ].*|mismatched[ ]input[ ].*expecting.*|Error[ ]merging[ ]override.*
         |Cannot[ ]find[ ]primary[ ]config.*|Multiple[ ]values[ ]for[ ].*|You[ ]must[ ]specify[ ].*)
     | (?P<terminate>terminate[ ]called[ ]after[ ]throwing.*)
-    | (?P<compiler>\S+:\d+:\d+:[ ]fatal[ ]error:[ ].*)
+    | (?P<compiler>\S+:\d+:\d+:[ ]fatal[ ]error:[ ].*|nvcc[ ]fatal[ ].*)
+    | (?P<slurm>s(?:run|batch|alloc):[ ](?:error|fatal):[ ].{0,80}(?:[Mm]unge|authentication[ ]error
+        |fetch_config|resolve_ctls|[Ee]stablish[ ](?:a[ ])?config
+        |[Uu]nable[ ]to[ ]|[Rr]equested[ ]|satisfied|violates|[Ss]ubmission[ ]failed).*)
     | (?P<cudasetup>CUDA[ ]SETUP:[ ](?:Setup[ ]Failed|Required[ ]library[ ]version[ ]not[ ]found
         |CUDA[ ]detection[ ]failed|Something[ ]unexpected[ ]happened).*)
     | (?P<rayworker>A[ ]worker[ ]died[ ]or[ ]was[ ]killed.*)
@@ -63,7 +66,7 @@ _REPORTS = regex(
     | [Aa]ddress[ ]already[ ]in[ ]use
     | error[ ]<class[ ]'pyarrow\.lib\.\w+'>:
     | failed[ ]\(exitcode:[ ]-\d+\)|exits[ ]with[ ]return[ ]code[ ]=[ ]-\d+
-    | exitcode[ ]{0,9}:?[ ]{1,9}-\d|Signal[ ]\d+[ ]\(SIG\w+\)[ ]received|[Ee]xit[ ][Cc]ode:?[ ]{1,9}137\b
+    | exitcode[ ]{0,9}:?[ ]{1,9}-\d|Signal[ ]\d+[ ]\(SIG\w+\)[ ]received|[Ee]xit[ ][Cc]ode:?[ ]{1,9}13[479]\b
     | Received[ ](?:\d{1,2}|Signals\.SIG\w{3,4})[ ]death[ ]signal,[ ]shutting[ ]down
     | [Rr]eceived[ ](?:signal[ ])?SIG(?:TERM|HUP|KILL)|exited[ ]with[ ]signal[ ]\d+
     """,
@@ -76,6 +79,8 @@ _RETRIES = regex(
     | thrown[ ]while[ ]requesting[ ](?:HEAD|GET)[ ]https?://
     | ^wandb:[ ]Network[ ]error
     | ,[ ]but[ ]you[ ]have[ ].{1,80}[ ]which[ ]is[ ]incompatible
+    | Unable[ ]to[ ]locate[ ]a[ ]modulefile | following[ ]module\(s\)[ ](?:are[ ]unknown|cannot[ ]be[ ]loaded)
+    | Could[ ]not[ ]find[ ]conda[ ]environment
     """,
     re.VERBOSE,
 )
@@ -86,7 +91,8 @@ _WORDS = (
     "error: ", "OOMKilled", "low on resource", "ut of memory", "oom-kill", "NCCL WARN", "Xid", "device handle",
     "killed due", "Watchdog", "entire process", "already in use", "pyarrow", "exit", "Exit", "Signal ", "signal", "SIG",
     "not up yet", "thrown while", "Network error", "to GCS", "on the node", "NVML", "device driver",
-    "OMP: Error", "incompatible", "exceeded", "Exceeded", "running beyond", "Cuda failure",
+    "OMP: Error", "incompatible", "modulefile", "module(s)", "conda env", "exceeded", "Exceeded",
+    "running beyond", "Cuda failure",
 )  # fmt: skip
 
 Words = Literal["", "outside", "words", "hint"]

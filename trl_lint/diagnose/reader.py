@@ -28,9 +28,10 @@ _SHORT, _MOST_IDLE = 250, 1000
 WORDS = (
     b"Traceback", b"rror", b"xception", b'  File "', b"ssert", b"illed", b"Signal ", b"CANCELLED", b"oom", b"bort",
     b"Segmentation", b"not found", b"No such", b"nan", b"arning", b"ersion", b"LLM engine", b"Could not", b"Cannot ",
-    b"No solution", b"Xid", b"timeout", b"Duplicate", b"Successfully installed", b"exitcode", b"NCCL WARN",
+    b"No solution", b"Xid", b"imeout", b"Duplicate", b"Successfully installed", b"exitcode", b"NCCL WARN",
     b"already in use", b"return code", b"he node ", b"CUDA SETUP", b"not up yet", b"SIGTERM", b"death signal",
     b') File "', b"File /", b"File ~", b"ailed", b"to GCS", b"which is incompatible",
+    b"by signal", b"modulefile", b"module(s)", b"nvcc fatal", b"h: fatal:",
 )  # fmt: skip
 _CHANGE_NOTHING = (b"ignored", b"Logging error")  # said of the exception that follows
 _STEPS = (b"'loss':", b'"loss":', b"step:")

@@ -32,9 +32,12 @@ _NAMED = regex(
     r"|Unavailable|Disconnect\w{0,60}|Refused|NotFound|Mismatch)(?:\([\w.]+\))?$"
 )
 _LOOSE = regex(
-    r"(?P<type>(?:[a-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout)|Exception(?=: ))(?:\([\w.]+\))?)"
+    r"(?P<type>(?:[a-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout)|Exception(?=: ))(?:\([\w.]+\))?"
+    r"|(?:[a-z_]\w*\.)+(?:exc|errors?|exceptions?|lib|zipfile|gzip)\.[A-Z]\w*(?=: )|(?:zipfile|gzip)\.Bad\w+(?=: ))"
     r"(?:: (?P<message>.+)|\(['\"](?P<shown>.+)['\"],?\)$|:?$)"
 )
+# Who writes, where no traceback has shown it: a host of several (`node1: `), or what people put before what they quote.
+_WRITER = regex(r"[A-Za-z][\w.-]{0,40}\d[\w.-]{0,20}: (?=[A-Za-z])|.{0,12}(?:报错|错误)(?:信息)?[：:] ?")
 # What Colab makes of the path of a frame.
 _LINK = regex(r"\[([^\[\]]{1,500})\]\(https?://[^()\s]{1,500}\)")
 _NOISE = regex(
@@ -243,6 +246,8 @@ class Tracer:
         named = None
         if not kind and (summary := read_summary(text)) is not None:
             kind, named = "hint", summary
+        if not kind and (writer := _WRITER.match(text)) is not None:
+            text = text[writer.end() :]
         if not kind and (loose := _LOOSE.match(text)) is not None:
             kind, named = "loose", (loose["type"], loose["message"] or loose["shown"] or "")
         if not kind:
