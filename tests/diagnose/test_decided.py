@@ -43,6 +43,13 @@ def traced(code: str, message: str, frame: str = LIBRARY) -> str:
         ("sbatch: fatal: Could not establish a configuration source", "LOG913"),
         ("srun: error: Munge encode failed: Failed to access \"/run/munge.socket.2\": No such file", "LOG913"),
         ("CondaError: Run 'conda init' before 'conda activate'", "LOG918"),
+        ("Indexing.hip:1: indexSelectLargeIndex: Device-side assertion `srcIndex < srcSelectDimSize' failed", "LOG608"),
+        (traced("if isinstance(model, PeftModel):", "NameError: name 'PeftModel' is not defined"), "LOG203"),
+        ("RuntimeError: Failed to import trl.trainer.ppo_config because of the following error (look up to see its "
+         "traceback):\nNo module named 'tyro'", "LOG203"),
+        (traced("loss.backward()", "OutOfMemoryError: CUDA out of memory. Tried to allocate 1.42 GiB (GPU 2; 11.78 GiB "
+                "total capacity; 8.01 GiB already allocated; 1.32 GiB free; 9.29 GiB reserved in total by PyTorch)"),
+         "LOG605"),
         ("Process finished with exit code 137 (interrupted by signal 9: SIGKILL)", "LOG606"),
         ("Process finished with exit code 139 (interrupted by signal 11: SIGSEGV)", "LOG911"),
     ],
@@ -63,6 +70,9 @@ def test_a_sentence_decides(text: str, code: str):
         traced("x = config.LR", "AttributeError: module 'config' has no attribute 'LR'"),
         traced("x = plug.a", "AttributeError: module 'plug' has no attribute 'a'", '  File "/run.py", line 3, in f\n'),
         "AttributeError: 'Trainer' object has no attribute 'meta_interval'",
+        traced("if isinstance(model, Mine):", "NameError: name 'Mine' is not defined"),
+        traced("loss.backward()", "OutOfMemoryError: CUDA out of memory. Tried to allocate 1.42 GiB (GPU 2; 79.78 GiB "
+               "total capacity; 8.01 GiB already allocated; 0.32 GiB free; 9.29 GiB reserved in total by PyTorch)"),
         # What a run survives, or only tells.
         "WARNING: HTTPSConnectionPool(host='huggingface.co', port=443): Read timed out\n" + "{'loss': 1.0}\n" * 4,
         "completion: the user saw `MemoryError` and asked why\nreward: 0.3",
@@ -89,3 +99,8 @@ def test_what_the_message_decides_needs_no_frames():
     """The frames of another pattern of the same cause stay open, and do not make it less than likely."""
     (one,) = said("pyarrow.lib.ArrowInvalid: JSON parse error: Missing a closing quotation mark in row 14").causes
     assert (one.code, one.likelihood) == ("LOG729", "likely")
+
+
+def test_what_only_a_traceback_could_tell_does_not_silence_what_the_message_is_about():
+    text = "RuntimeError: The expanded size of the tensor (207) must match the existing size (206) at dimension 3."
+    assert [one.code for one in said(text).causes][:1] == ["LOG767"]

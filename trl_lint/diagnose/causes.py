@@ -115,7 +115,10 @@ class _Diagnoser:
             best = self._best(cause)
             if best is not None:
                 (excluded if best.against else found).append((cause, best))
-        found = [one for one in found if not one[1].symptom.fallback] or found
+        particular = [one for one in found if not one[1].symptom.fallback]
+        # What only a traceback could tell does not silence what the message is about.
+        if any(NO_TRACEBACK not in best.open for _, best in particular):
+            found = particular
         codes = [cause.code for cause, _ in found if cause.is_rule]
         codes += [code for code in TELLING if self.refused is not None and code not in codes]
         diagnosed = [self._judge(cause, best, codes, order) for order, (cause, best) in enumerate(found)]
