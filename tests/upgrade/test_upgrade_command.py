@@ -184,3 +184,13 @@ def test_a_project_without_the_stack_is_told(sh: Shell):
     run = sh("upgrade")
     assert run.status == 2
     assert "nothing here pins, imports or starts a package of the training stack" in run.err
+
+
+def test_the_project_itself_is_no_release_that_has_to_fit(sh: Shell):
+    """What openrlhf 0.11.2 requires says nothing of the tree that is becoming another openrlhf."""
+    (sh.folder / ".git").mkdir()
+    sh.write("pyproject.toml", '[project]\nname = "openrlhf"\ndependencies = ["transformers==4.44.2"]\n')
+    sh.write("openrlhf/actor.py", "from transformers.deepspeed import HfDeepSpeedConfig\n")
+    run = sh("upgrade", "--to", "transformers==4.46.0")
+    assert "openrlhf" not in run.err
+    assert "+from transformers.integrations import HfDeepSpeedConfig" in run.out.splitlines()

@@ -32,11 +32,14 @@ class Remedy(NamedTuple):
     evidence: tuple[str, ...]
     renamed: str = ""
     dropped: str = ""
+    written: str = ""
+    call: str = ""
 
     def fault(self) -> str:
         """What is wrong with the row as a whole, "" if nothing is."""
-        if (self.renamed or self.dropped) and self.kind != "name":
-            return "`renamed` and `dropped` are for names that are imported"
+        rewrites = [text for text in (self.renamed, self.dropped, self.written, self.call) if text]
+        if rewrites and (self.kind != "name" or len(rewrites) > 1):
+            return "one of `renamed`, `dropped`, `written` and `call` may be said, of a name that is imported"
         empty = [name for name in ("of", "names", "evidence") if not getattr(self, name)]
         return f"`{empty[0]}` names nothing" if empty else ""
 
@@ -78,23 +81,24 @@ def remedy_of_argument(dotted: str, name: str, versions: dict[str, str], kind: s
 
 def remedy_of_name(module: str, name: str, versions: dict[str, str]) -> str:
     """What to do about a name that a module does not have any more, "" if nothing is recorded."""
-    found = _row_of_name(module, name, versions)
+    found = row_of_name(module, name, versions)
     return found.do if found is not None else ""
 
 
 def renamed_name(module: str, name: str, versions: dict[str, str]) -> str:
     """The name in the same module that took the place of one without a word of the release, "" if none is recorded."""
-    found = _row_of_name(module, name, versions)
+    found = row_of_name(module, name, versions)
     return found.renamed if found is not None else ""
 
 
 def dropped_argument(module: str, name: str, versions: dict[str, str]) -> str:
     """The keyword that goes with a function that is gone, where it was given what that returned; "" if none."""
-    found = _row_of_name(module, name, versions)
+    found = row_of_name(module, name, versions)
     return found.dropped if found is not None else ""
 
 
-def _row_of_name(module: str, name: str, versions: dict[str, str]) -> Remedy | None:
+def row_of_name(module: str, name: str, versions: dict[str, str]) -> Remedy | None:
+    """The row for a name that a module does not have any more in these releases."""
     return next(
         (
             row

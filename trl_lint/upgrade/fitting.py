@@ -20,12 +20,14 @@ class Used(NamedTuple):
 
     `extras`: what is asked for beside it, as in `trl[vllm]`. `follows_main`: it comes from the main branch of its
     repository or is the project itself, so the newest known release stands for it, and without a goal it stays there.
+    `is_own`: it is the project itself, whose pins say what it needs, and not one of its releases.
     """
 
     name: str
     releases: tuple[Version, ...]
     extras: frozenset[str] = frozenset()
     follows_main: bool = False
+    is_own: bool = False
 
 
 class Demand(NamedTuple):

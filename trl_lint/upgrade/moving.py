@@ -90,9 +90,9 @@ def _used(name: str, several: Sequence[Facts], specifiers: Iterable[str]) -> Use
     """What all environments allow together, and all pins; where they have nothing in common, what any of them does."""
     pinned = [set(facts.releases) for facts in several if facts.source != "assumed" and facts.releases]
     last = newest(name)
-    is_source = any(facts.is_own or (facts.is_tip and not pinned) for facts in several)
-    if last is not None and is_source:
-        return Used(name, (last,), follows_main=True)
+    is_own = any(facts.is_own for facts in several)
+    if last is not None and (is_own or any(facts.is_tip and not pinned for facts in several)):
+        return Used(name, (last,), follows_main=True, is_own=is_own)
     releases = (set.intersection(*pinned) or set.union(*pinned)) if pinned else set[Version]()
     common = {version for version in releases if all(holds(specifier, version) for specifier in specifiers)}
     extras = {extra for facts in several for pin in facts.pins for extra in pin.extras}
@@ -102,8 +102,10 @@ def _used(name: str, several: Sequence[Facts], specifiers: Iterable[str]) -> Use
 def settle(goals: Mapping[str, Goal] | None, used: Sequence[Used]) -> Fit:
     """The releases to move to; without goals everything of the training stack moves. Raises NoFitError.
 
-    A goal for what the project does not use is left out: what it requires would move pins for nothing.
+    A goal for what the project does not use is left out: what it requires would move pins for nothing. So is the
+    project itself, if nobody names it.
     """
+    used = [one for one in used if not one.is_own or one.name in (goals or ())]
     now = {one.name: one.releases for one in used}
     if goals is None:
         stack = {*PACKAGES, *providers()}

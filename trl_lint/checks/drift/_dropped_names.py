@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from trl_lint.checks.drift._imports import edit_unimport
+from trl_lint.checks.drift._import_edits import edit_unimport
 from trl_lint.checks.drift._moves import edit_removal
 from trl_lint.checks.drift._renamed_names import is_handed_on, is_looked_up
 from trl_lint.finding import Edit, Fix

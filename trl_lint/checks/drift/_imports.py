@@ -5,23 +5,37 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from trl_lint.checks.drift._import_edits import Relocation, edit_relocations
+from trl_lint.checks.drift._renamed_names import edit_uses, renamed
 from trl_lint.finding import Edit, Fix
-from trl_lint.knowledge.api import deprecation, name_timeline, resolve
+from trl_lint.knowledge.api import deprecation, is_alias_of, name_timeline, resolve
 from trl_lint.knowledge.presence import homes, releases_with
 from trl_lint.knowledge.renames import home_of
 from trl_lint.missing import ABSENT
+from trl_lint.project import Project
 from trl_lint.project.stack import Choice
 from trl_lint.python.module import PythonModule
+from trl_lint.records import NamedTuple
 
 
-def edit_import(node: ast.AST, dotted: str, chosen: Choice, module: PythonModule) -> Fix | None:
+class Home(NamedTuple):
+    """The module that has something now, and its name there. `is_proved`: a release said so, or had it in both."""
+
+    module: str
+    name: str
+    is_proved: bool
+
+
+def edit_import(
+    node: ast.AST, dotted: str, chosen: Choice, module: PythonModule, project: Project | None = None
+) -> Fix | None:
     """Import a name that has gone from where it is now; `dotted` is the name as the statement spells it.
 
     Only where an older release announced the new module, where both modules had the very same object in one release, or
     where `rules/compat/moves.toml` knows; and only if every allowed release has the name there. Safe if these releases
-    are pinned and all known.
+    are pinned and all known. Without a `project` nothing gets a new name.
     """
-    return _edit_import(node, dotted, chosen, module, target_of)
+    return _edit_import(node, dotted, chosen, module, _home_of_gone, project)
 
 
 def edit_deprecated_import(node: ast.AST, dotted: str, chosen: Choice, module: PythonModule) -> Fix | None:
@@ -29,33 +43,71 @@ def edit_deprecated_import(node: ast.AST, dotted: str, chosen: Choice, module: P
     return _edit_import(node, dotted, chosen, module, _announced_everywhere)
 
 
-def _announced_everywhere(home: str, name: str, chosen: Choice) -> str:
+def _announced_everywhere(home: str, name: str, chosen: Choice) -> Home | None:
     target, package = announced_home(home, name), chosen.package.name
     is_there = all(resolve(f"{target}.{name}", {package: version}) for version in chosen.releases)
-    return target if target and is_there else ""
+    return Home(target, name, home_of(home, name) != target) if target and is_there else None
 
 
 def _edit_import(
-    node: ast.AST, dotted: str, chosen: Choice, module: PythonModule, find: Callable[[str, str, Choice], str]
+    node: ast.AST,
+    dotted: str,
+    chosen: Choice,
+    module: PythonModule,
+    find: Callable[[str, str, Choice], Home | None],
+    project: Project | None = None,
 ) -> Fix | None:
+    """The fix for one name takes along all names of the statement that have gone and are as certain."""
     if not isinstance(node, ast.ImportFrom) or node.level or not node.module:
         return None
-    targets = {alias.name: find(node.module, alias.name, chosen) for alias in node.names}
-    alias = next((alias for alias in node.names if f"{node.module}.{alias.name}" == dotted), None)
-    target = targets[alias.name] if alias is not None else ""
-    if not target or alias is None:
+    found = {alias.name: find(node.module, alias.name, chosen) for alias in node.names}
+    mine = next((found[alias.name] for alias in node.names if f"{node.module}.{alias.name}" == dotted), None)
+    if mine is None:
         return None
-    if set(targets.values()) == {target}:
-        edits = _edit_module(node, target, module)
-    elif resolve(node.module, {chosen.package.name: chosen.newest}) is ABSENT:
-        return None  # the module is gone, and its names went to different places
-    else:
-        edits = _edit_name(node, alias, target, module)
-    if not edits:
+    certain = chosen.complete and not chosen.assumed
+    is_gone = resolve(node.module, {chosen.package.name: chosen.newest}) is ABSENT
+    if is_gone and None in found.values():
+        return None  # what is left could not be imported
+    safe = certain and (
+        all(home is not None and home.is_proved for home in found.values()) if is_gone else mine.is_proved
+    )
+    edits: list[Edit] = []
+    moved = []
+    for alias in node.names:
+        home = found[alias.name]
+        if home is None or not (is_gone or (certain and home.is_proved) == safe):
+            continue
+        moved.append(Relocation(alias, home.module, home.name))
+        if home.name != alias.name and alias.asname is None:
+            uses = edit_uses(node, alias.name, home.name, module, project) if project is not None else None
+            if uses is None:
+                return None
+            edits += uses
+    relocated = edit_relocations(node, moved, module)
+    if not relocated and len(moved) > 1 and not is_gone:
+        moved = [each for each in moved if f"{node.module}.{each.alias.name}" == dotted]
+        relocated = edit_relocations(node, moved, module)
+    if not relocated:
         return None
-    title = f"Import `{alias.name}` from `{target}`"
-    is_certain = chosen.complete and not chosen.assumed and home_of(node.module, alias.name) != target
-    return Fix(title, "safe" if is_certain else "unsafe", edits)
+    title = f"Import `{dotted.rpartition('.')[2]}` from `{mine.module}`"
+    return Fix(title, "safe" if safe else "unsafe", (*relocated, *edits))
+
+
+def _home_of_gone(home: str, name: str, chosen: Choice) -> Home | None:
+    """Where a name that has gone is now; if its module is no more, by the new name that another home announced."""
+    if target := target_of(home, name, chosen):
+        return Home(target, name, home_of(home, name) != target)
+    package = chosen.package.name
+    if resolve(home, {package: chosen.newest}) is not ABSENT:
+        return None
+    last = next(reversed(releases_with(f"{home}.{name}")), "")
+    symbol = resolve(f"{home}.{name}", {package: last}) if last else ""
+    for other in homes(package, name, last) if last and not str(symbol).endswith(":") else ():
+        if other != home and resolve(f"{other}.{name}", {package: last}) == symbol:
+            new = renamed(other, name, chosen)
+            if new is not None:
+                return Home(other, new.name, new.is_alias)
+    return None
 
 
 def target_of(home: str, name: str, chosen: Choice) -> str:
@@ -79,69 +131,18 @@ def announced_home(home: str, name: str) -> str:
 
 
 def shared_homes(home: str, name: str, version: str) -> list[str]:
-    """The modules of a release that had the same object as `home` in the last release in which `home` had it."""
+    """The modules of a release that had the same object as `home` in the last release in which `home` had it, or the
+    class from which that of `home` was derived, adding nothing.
+    """
     package = home.partition(".")[0]
     last = next(reversed(releases_with(f"{home}.{name}")), "")
     symbol = resolve(f"{home}.{name}", {package: last})
     # A module is no proof: another one of that name is another module.
     if not last or str(symbol).endswith(":"):
         return []
-    return [m for m in homes(package, name, version) if resolve(f"{m}.{name}", {package: last}) == symbol]
+    there = {m: resolve(f"{m}.{name}", {package: last}) for m in homes(package, name, version)}
+    return [m for m, one in there.items() if one == symbol or _is_alias(symbol, one, last)]
 
 
-def _edit_module(node: ast.ImportFrom, target: str, module: PythonModule) -> tuple[Edit, ...]:
-    start, end = module.span(node)
-    name = node.module or ""
-    at = module.text.find(name, start + len("from"), end)
-    return (module.source.edit(at, at + len(name), target),) if at >= 0 else ()
-
-
-def _edit_name(node: ast.ImportFrom, alias: ast.alias, target: str, module: PythonModule) -> tuple[Edit, ...]:
-    """Take one name out of a list, and import it in a statement of its own behind it; its comment goes with it."""
-    removed = edit_unimport(node, alias, module)
-    if removed is None:
-        return ()
-    text = module.text
-    start, end = module.span(node)
-    line_end = _line_end(text, end)
-    first, last = module.span(alias)
-    removal, comment = removed
-    indent = text[text.rfind("\n", 0, start) + 1 : start]
-    statement = f"\n{indent}from {target} import {text[first:last]}{comment}"
-    return (removal, module.source.edit(line_end, line_end, statement))
-
-
-def edit_unimport(node: ast.ImportFrom, alias: ast.alias, module: PythonModule) -> tuple[Edit, str] | None:
-    """Take one name out of an import, and say which comment went with it; None where the statement does not stand alone
-    on its lines. The import of a single name goes as a whole.
-    """
-    text = module.text
-    start, end = module.span(node)
-    line_start = text.rfind("\n", 0, start) + 1
-    behind = text[end : _line_end(text, end)].strip()
-    if text[line_start:start].strip() or (behind and not behind.startswith("#")) or "\\\n" in text[start:end]:
-        return None
-    if len(node.names) == 1:
-        below = text.find("\n", end) + 1
-        return (module.source.edit(line_start, below, ""), "") if below and not behind else None
-    first, last = module.span(alias)
-    own_start = text.rfind("\n", 0, first) + 1
-    own_end = _line_end(text, last)
-    rest = text[last:own_end].strip().removeprefix(",").strip()
-    if own_start > start and own_end < end and not text[own_start:first].strip() and rest[:1] in ("", "#"):
-        removal = module.source.edit(own_start, text.find("\n", last) + 1, "")
-        return removal, f"  {rest}" if rest else ""
-    index = node.names.index(alias)
-    following = module.span(node.names[index + 1])[0] if index + 1 < len(node.names) else None
-    removed = (first, following) if following is not None else (module.span(node.names[index - 1])[1], last)
-    if (text[removed[0] : first] + text[last : removed[1]]).strip(" \t,"):
-        return None
-    return module.source.edit(*removed, ""), ""
-
-
-def _line_end(text: str, at: int) -> int:
-    """The end of the text of a line, before what ends the line."""
-    end = text.find("\n", at)
-    if end < 0:
-        return len(text)
-    return end - 1 if text[end - 1] == "\r" else end
+def _is_alias(symbol: object, other: object, version: str) -> bool:
+    return isinstance(symbol, str) and isinstance(other, str) and is_alias_of(symbol, other, version)

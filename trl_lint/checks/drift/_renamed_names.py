@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from trl_lint.checks.drift._calls import signature_of
 from trl_lint.checks.drift._classes import root_of
+from trl_lint.checks.drift._import_edits import edit_unimport
 from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.api import deprecation, is_alias_of, name_timeline, resolve
 from trl_lint.knowledge.presence import releases_with
@@ -104,18 +105,42 @@ def _edit_attributes(dotted: str, new: str, module: PythonModule) -> tuple[Edit,
 
 def _edit_names(node: ast.ImportFrom, old: str, new: str, module: PythonModule, project: Project) -> tuple[Edit, ...]:
     alias = next((alias for alias in node.names if alias.name == old), None)
-    if alias is None or any(each.name == new for each in node.names):
+    if alias is None:
         return ()
     start, _ = module.span(alias)
-    edits = [module.source.edit(start, start + len(old), new)]
+    here = (module.source.edit(start, start + len(old), new),)
     if alias.asname is not None:
-        return tuple(edits)
+        return here if all(each.name != new for each in node.names) else ()
+    uses = edit_uses(node, old, new, module, project)
+    if uses is None:
+        return ()
+    if scopes(module).binds(new):  # the statement that imports it is enough
+        removed = edit_unimport(node, alias, module)
+        return (removed[0], *uses) if removed is not None and not removed[1] else ()
+    return (*here, *uses)
+
+
+def edit_uses(
+    node: ast.ImportFrom, old: str, new: str, module: PythonModule, project: Project
+) -> tuple[Edit, ...] | None:
+    """Rename all uses of a name that a statement imports; None where either name may mean something else, or others
+    may ask for the old one. An import of the new name from the same place at the top of the module may be there.
+    """
     bound = scopes(module)
     sites = [site for found in bound.sites_of(old).values() for site in found]
-    if sites != [node] or bound.binds(new) or is_looked_up(old, module) or is_handed_on(old, module, project):
-        return ()
-    edits += [module.source.edit(*module.span(use), new) for use in module.named(old)]
-    return tuple(edits)
+    if sites != [node] or is_looked_up(old, module) or is_handed_on(old, module, project):
+        return None
+    there = [site for found in bound.sites_of(new).values() for site in found]
+    if bound.binds(new) and not (len(there) == 1 and _imports_it(there[0], new, node, module)):
+        return None
+    return tuple(module.source.edit(*module.span(use), new) for use in module.named(old))
+
+
+def _imports_it(site: ast.AST, new: str, node: ast.ImportFrom, module: PythonModule) -> bool:
+    """Whether a statement at the top of a module imports a name from where `node` imports the old one."""
+    is_same = isinstance(site, ast.ImportFrom) and site.module == node.module and not site.level
+    is_early = is_same and site in module.tree.body and module.span(site)[0] <= module.span(node)[0]
+    return is_early and any((alias.name, alias.asname) == (new, None) for alias in getattr(site, "names", ()))
 
 
 def is_looked_up(name: str, module: PythonModule) -> bool:

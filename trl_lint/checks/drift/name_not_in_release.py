@@ -93,15 +93,17 @@ class NameNotInRelease(Rule):
         from trl_lint.checks.drift._dropped_names import edit_dropped
         from trl_lint.checks.drift._imports import edit_import, target_of
         from trl_lint.checks.drift._renamed_names import edit_renamed
+        from trl_lint.checks.drift._written_names import edit_written
 
         home, _, last = use.dotted.rpartition(".")
         target = target_of(home, last, known[package])
         message = word(gone, use, verdict, target)
         chosen = known[package]
         fix = (
-            edit_import(use.node, use.dotted, chosen, module)
+            edit_import(use.node, use.dotted, chosen, module, project)
             or edit_renamed(use.node, use.dotted, chosen, module, project)
             or edit_dropped(use.node, use.dotted, chosen, module, project)
+            or edit_written(use.node, use.dotted, chosen, module, project)
         )
         return self.finding(
             location, message, severity=verdict.severity, related=verdict.related, fix=fix, pin=verdict.pin
