@@ -15,6 +15,7 @@ from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location, Notice, Severity, excerpted
 from trl_lint.grading import milder
 from trl_lint.knowledge import KnowledgeError
+from trl_lint.paths import MARKDOWN
 from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, is_larger
 from trl_lint.python.triage import may_configure, triage_of
 from trl_lint.records import NamedTuple
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from trl_lint.python.module import PythonModule
 
 PYTHON = (".py", ".pyi", ".ipynb")
-MARKDOWN = (".md", ".markdown")
 _READING = {
     "_check_python": "reading it as Python",
     "_check_document": "reading it as a config",

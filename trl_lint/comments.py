@@ -28,7 +28,8 @@ _CONTINUED = regex(r"(?<!\\)(?:\\\\)*\\\Z")
 
 _LANGUAGES = {
     ".py": "python", ".pyi": "python", ".ipynb": "notebook", ".yaml": "yaml", ".yml": "yaml", ".json": "json",
-    ".toml": "toml", ".md": "markdown", ".markdown": "markdown", ".sh": "shell", ".bash": "shell", ".slurm": "shell",
+    ".toml": "toml", ".md": "markdown", ".markdown": "markdown", ".mdx": "markdown",
+    ".sh": "shell", ".bash": "shell", ".slurm": "shell",
     ".sbatch": "shell", ".dockerfile": "dockerfile", ".txt": "requirements", ".in": "requirements",
     ".cfg": "requirements", ".lock": "toml",
 }  # fmt: skip

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from trl_lint.comments import Comments, read_comments
 from trl_lint.finding import Edit, Finding, Fix, Location, Notice, Severity, levels
 from trl_lint.grading import Evidence, graded
+from trl_lint.paths import MARKDOWN
 from trl_lint.project.environment import Environment
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -311,7 +312,7 @@ def _was_checked(findings: list[Finding], noqas: Noqas) -> bool:
 
 def _unused(noqas: Noqas, used: set[tuple[int, int]], settings: Settings, expiries: _Expiries) -> Iterator[Finding]:
     path = noqas.file.path
-    if not settings.is_enabled("TRL002", path) or path.endswith((".md", ".markdown")):
+    if not settings.is_enabled("TRL002", path) or path.endswith(MARKDOWN):
         return  # a document may quote suppressions
     for directive in noqas.all():
         if directive.covering("TRL002") or expiries.has_expired(directive):

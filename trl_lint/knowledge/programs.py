@@ -46,10 +46,11 @@ class Scored(NamedTuple):
 
 
 class Renamed(NamedTuple):
-    """A key or flag, and what took its place."""
+    """A key or flag, and what took its place; `value`: the one that stands for a flag which took none."""
 
     old: str
     new: tuple[str, ...]
+    value: str = ""
 
 
 class Programs(NamedTuple):
@@ -113,3 +114,8 @@ def successors(package: str, name: str) -> tuple[str, ...]:
                 waiting += [text for text in new if text not in found]
                 found.update(dict.fromkeys(new))
     return tuple(found)
+
+
+def value_of_flag(package: str, old: str) -> str:
+    """The value that the successor of a flag without one is given, "" if the table tells none."""
+    return next((row.value for row in table(package).rename if row.old == old), "")

@@ -9,12 +9,13 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from trl_lint import tracked
+from trl_lint.paths import MARKDOWN
 from trl_lint.project.gitignore import chain_above, entered, is_ignored
 from trl_lint.regexes import regex
 from trl_lint.settings import Settings
 
 _SUFFIXES = (
-    ".py", ".pyi", ".ipynb", ".yaml", ".yml", ".json", ".toml", ".md", ".markdown",
+    ".py", ".pyi", ".ipynb", ".yaml", ".yml", ".json", ".toml", *MARKDOWN,
     ".sh", ".bash", ".slurm", ".sbatch", ".dockerfile",
 )  # fmt: skip
 _NAMES = frozenset(("Makefile", "makefile", "GNUmakefile", "Containerfile", "setup.cfg", "uv.lock", "poetry.lock"))

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from trl_lint.paths import MARKDOWN
 from trl_lint.project.launch import Launch
 from trl_lint.project.launch_reader import launch_of
 from trl_lint.regexes import regex
@@ -32,7 +33,7 @@ _STARTS = regex(rb"\b(?:subprocess\b|os\.(?:system|popen)\b)")
 def holds_launches(path: str) -> bool:
     """Whether a file of this name can hold launches; a file without a suffix may be a shell script."""
     name = os.path.basename(path)
-    if name.endswith((*_SHELL_SUFFIXES, ".py", ".md", ".markdown", ".ipynb", ".mk")) or "." not in name:
+    if name.endswith((*_SHELL_SUFFIXES, *MARKDOWN, ".py", ".ipynb", ".mk")) or "." not in name:
         return True
     if name.endswith((".yml", ".yaml")):
         from trl_lint.sources.compose import is_compose
@@ -47,7 +48,7 @@ def read_launches(file: SourceFile) -> list[Launch]:
     if not _names_launcher(file.data):
         return []
     if not file.path.endswith(".ipynb") and len(file.data) > MAX_BYTES:
-        if file.path.endswith((".py", ".md", ".markdown")):
+        if file.path.endswith((".py", *MARKDOWN)):
             return []  # only examples stand there
         refuse_large(len(file.data))
     found: list[Launch] = []
@@ -98,7 +99,7 @@ def _command_sources(file: SourceFile) -> Iterator[tuple[Source, list[Command], 
         programs = tuple(map(bytes.decode, needles().commands))
         yield source, documented_commands(source, programs), True
         yield source, _started_by(file, source), False
-    elif name.endswith((".md", ".markdown")):
+    elif name.endswith(MARKDOWN):
         from trl_lint.sources.markdown import fences
         from trl_lint.sources.shell import commands
 

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 
+from trl_lint.paths import MARKDOWN
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.reports import page_of
@@ -50,7 +51,7 @@ class Web(NamedTuple):
         address = f"{self.repository}/blob/{self.commit}/{quote(place.path)}"
         if place.cell is not None:
             return address
-        plain = "?plain=1" if place.path.lower().endswith((".md", ".markdown", ".rst", ".ipynb")) else ""
+        plain = "?plain=1" if place.path.lower().endswith((*MARKDOWN, ".rst", ".ipynb")) else ""
         last = f"-L{place.end_line}" if place.end_line > place.line else ""
         return f"{address}{plain}#L{place.line}{last}"
 

@@ -9,7 +9,7 @@ from trl_lint.checks.configs._argparse import Fault, Flag
 from trl_lint.checks.configs._openrlhf_runs import OpenRLHFRun, flags_in_release, place_of
 from trl_lint.finding import Fix
 from trl_lint.knowledge.histories import releases
-from trl_lint.knowledge.programs import successors
+from trl_lint.knowledge.programs import successors, value_of_flag
 
 
 def edit_renamed(fault: Fault, run: OpenRLHFRun) -> Fix | None:
@@ -28,9 +28,11 @@ def edit_renamed(fault: Fault, run: OpenRLHFRun) -> Fix | None:
         return None
     new, old = of_release[-1][found[0]], _last(fault.flag, run)
     given = {(word.text or "").partition("=")[0] for word in run.launch.args}
-    if old is None or not _takes_values_of(new, old) or any(word and new.name.startswith(word) for word in given):
+    value = value_of_flag("openrlhf", fault.flag)
+    takes = _takes_value(value, new, old) if value else old is not None and _takes_values_of(new, old)
+    if not takes or any(word and new.name.startswith(word) for word in given):
         return None
-    edit = run.launch.source.edit(place.start, place.end, new.name)
+    edit = run.launch.source.edit(place.start, place.end, f"{new.name} {value}".rstrip())
     is_safe = known.complete and not known.assumed
     return Fix(f"Rename `{fault.flag}` to `{new.name}`", "safe" if is_safe else "unsafe", (edit,))
 
@@ -41,6 +43,12 @@ def _last(name: str, run: OpenRLHFRun) -> Flag | None:
         if name in (flags := flags_in_release(run.module, version) or {}):
             return flags[name]
     return None
+
+
+def _takes_value(value: str, new: Flag, old: Flag | None) -> bool:
+    """Whether a flag that took no value is said by one that takes this value."""
+    is_bare = old is not None and old.action == "store_true"
+    return is_bare and (new.type, new.least, new.most) == ("str", 1, 1) and (not new.choices or value in new.choices)
 
 
 def _takes_values_of(new: Flag, old: Flag) -> bool:
