@@ -34,12 +34,16 @@ _RUN = (
     "profile.dump_stats(sys.argv[1])\n"
 )
 _PART = 4  # of the largest size
-_FEW = 100_000  # calls, of which nobody notices how they grow
+_FEW = 100_000  # calls of one function, of which nobody notices how they grow
+_TELLING = 500_000  # of a whole run: with fewer, what is read once is most of them
 _STEEP = 1.4
 
 
 class Count(NamedTuple):
-    """How a family grows: its calls by size, beyond those of a tiny input, and the functions that grow faster."""
+    """How a family grows: its calls by size, beyond those of a tiny input, and the functions that grow faster.
+
+    `exponent` is 0 where the calls are too few to tell.
+    """
 
     name: str
     calls: dict[int, int]
@@ -58,7 +62,8 @@ def count(one: Law) -> Count:
         for name, number in most.items()
         if number > _FEW and (grown := exponent_of([(sizes[0], less.get(name, 1)), (sizes[1], number)])) > _STEEP
     }
-    return Count(one.name, beyond, exponent_of(list(beyond.items())), steep)
+    exponent = exponent_of(list(beyond.items())) if beyond[one.largest] >= _TELLING else 0.0
+    return Count(one.name, beyond, exponent, steep)
 
 
 def calls_for(one: Law, size: int) -> Calls:

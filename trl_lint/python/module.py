@@ -82,6 +82,7 @@ class PythonModule(Places):
         self.tree = tree_of(source)
         self.parents: dict[ast.AST, ast.AST] = {}
         self._index: defaultdict[type, list[Any]] = defaultdict(list)  # under each type, nodes of that type
+        self._functions: dict[ast.AST, FunctionNode | None] = {}
         self._named: dict[str, list[ast.Name]] = {}
         self._walk()
         self.calls: list[ast.Call] = sorted(self.of(ast.Call), key=_place)
@@ -208,9 +209,15 @@ class PythonModule(Places):
 
     def function(self, node: ast.AST) -> FunctionNode | None:
         """The innermost function around a node."""
+        passed: list[ast.AST] = []
         around = self.parents.get(node)
         while around is not None and not isinstance(around, FUNCTIONS):
+            if around in self._functions:
+                around = self._functions[around]
+                break
+            passed.append(around)
             around = self.parents.get(around)
+        self._functions.update(dict.fromkeys(passed, around))  # the arms of a long `elif` stand in each other
         return around
 
     def functions_around(self, node: ast.AST) -> Iterator[FunctionNode]:
