@@ -6,6 +6,8 @@ import hashlib
 import random
 from collections.abc import Callable
 
+from tensor_expressions import Expressions, Scope
+
 _HEAD = """\
 import torch
 import torch.distributed as dist
@@ -13,7 +15,6 @@ import torch.nn.functional as F
 from dataclasses import dataclass
 from typing import NamedTuple
 """
-_FIELDS = ("first", "second")
 
 
 def program(number: int) -> str:
@@ -25,31 +26,11 @@ def checksum(numbers: list[int]) -> str:
     return hashlib.sha256("\0".join(program(number) for number in numbers).encode()).hexdigest()
 
 
-class _Scope:
-    """The names of a function that are bound here, by what they hold, and the device expressions in reach."""
-
-    def __init__(self, names: dict[str, list[str]], devices: list[str], is_method: bool = False) -> None:
-        self.names = names
-        self.devices = devices
-        self.is_method = is_method
-
-    def inner(self) -> _Scope:
-        return _Scope({kind: list(found) for kind, found in self.names.items()}, self.devices, self.is_method)
-
-    def bind(self, kind: str, name: str) -> None:
-        for found in self.names.values():
-            if name in found:
-                found.remove(name)
-        self.names.setdefault(kind, []).append(name)
-
-
-class _Program:
-    """Vectors of four floats (`v`), masks (`m`), indices (`i`), 0-dim tensors (`s`), lists, dicts, pairs, records."""
+class _Program(Expressions):
+    """A function or a method, with its helpers."""
 
     def __init__(self, rng: random.Random) -> None:
-        self.rng = rng
-        self.helpers: list[tuple[str, str]] = []  # what follows the name in a call, and the name
-        self.careful = rng.choice((0.75, 0.85, 0.92))  # how often a factory is told its device
+        super().__init__(rng, careful=rng.choice((0.75, 0.85, 0.92)))
         self.counter = 0
 
     # -- the whole ------------------------------------------------------------------------------------------------
@@ -73,21 +54,21 @@ class _Program:
 
     def function_program(self) -> str:
         head = "def f(x: torch.Tensor, y: torch.Tensor, ids: torch.Tensor, device: torch.device, flag: bool):\n"
-        scope = _Scope({"v": ["x", "y"], "i": ["ids"]}, ["device", "x.device", "y.device"])
+        scope = Scope({"v": ["x", "y"], "i": ["ids"]}, ["device", "x.device", "y.device"])
         return head + _indented(self.body(scope, self.rng.randint(3, 7)))
 
     def method_program(self) -> str:
         """A class with state, whose `step` calls another method of it."""
         rng = self.rng
-        start = _Scope({"v": ["weight"]}, ["device", "weight.device"])
+        start = Scope({"v": ["weight"]}, ["device", "weight.device"])
         made = self.vector(start, 0)
         lines = ["self.device = device", "self.weight = weight", f"self.bias = {made}"]
         attributes = ["self.weight", "self.bias"] if rng.random() < 0.4 else ["self.weight"]
-        scope = _Scope({"v": ["x", "y"]}, ["self.device", "x.device"], is_method=True)
+        scope = Scope({"v": ["x", "y"]}, ["self.device", "x.device"], is_method=True)
         inner = self.body(scope, rng.randint(1, 3))
         method = "def combine(self, x: torch.Tensor, y: torch.Tensor, flag: bool):\n" + _indented(inner)
         names = {"v": ["x", "y", *attributes], "i": ["ids"]}
-        outer = _Scope(names, ["self.device", "x.device", "device"], is_method=True)
+        outer = Scope(names, ["self.device", "x.device", "device"], is_method=True)
         self.helpers.append(("self.combine", "({v}, {v}, flag)"))
         head = (
             "def step(self, x: torch.Tensor, y: torch.Tensor, ids: torch.Tensor, device: torch.device, flag: bool):\n"
@@ -107,20 +88,20 @@ class _Program:
         name = f"helper{len(self.helpers)}"
         kind = rng.randrange(5)
         if kind == 0:
-            made = f"torch.{rng.choice(('zeros', 'ones', 'rand', 'empty'))}(n{self.told(_Scope({}, []))})"
+            made = f"torch.{rng.choice(('zeros', 'ones', 'rand', 'empty'))}(n{self.told(Scope({}, []))})"
             body, shape = f"def {name}(n):\n    return {made}\n", "(4)"
         elif kind == 1:
             made = rng.choice(("torch.zeros(n, device=device)", "torch.arange(n, device=device).float()"))
             body = f"def {name}(n, device=None):\n    return {made}\n"
             shape = rng.choice(("(4, {d})", "(4, device={d})", "(4)"))
         elif kind == 2:
-            lines = self.body(_Scope({"v": ["p", "q"]}, ["p.device"]), rng.randint(1, 2), may_branch=False)
+            lines = self.body(Scope({"v": ["p", "q"]}, ["p.device"]), rng.randint(1, 2), may_branch=False)
             body, shape = f"def {name}(p, q):\n" + _indented(lines), "({v}, {v})"
         elif kind == 3:
             body = f"def {name}(p, device):\n    moved = p.to(device)\n    return moved * 2.0\n"
             shape = "({v}, {d})"
         else:
-            scope = _Scope({"v": ["p", "q"]}, ["p.device"])
+            scope = Scope({"v": ["p", "q"]}, ["p.device"])
             body = f"def {name}(p, q):\n    return {self.vector(scope, 1)}, {self.vector(scope, 1)}\n"
             shape = rng.choice(("({v}, {v})[0]", "({v}, {v})[1]"))
         self.helpers.append((name, shape))  # now, so that none calls itself
@@ -128,33 +109,33 @@ class _Program:
 
     # -- statements -----------------------------------------------------------------------------------------------
 
-    def body(self, scope: _Scope, count: int, may_branch: bool = True) -> list[str]:
+    def body(self, scope: Scope, count: int, may_branch: bool = True) -> list[str]:
         lines: list[str] = []
         for _ in range(count):
             lines += self.statement(scope, may_branch)
         left, right = self.vector(scope, 0), self.vector(scope, 1)
         return [*lines, f"return {left} {self.rng.choice('*+-')} {right}"]
 
-    def statement(self, scope: _Scope, may_branch: bool) -> list[str]:
-        makers: list[Callable[[_Scope], list[str]]] = [self.assignment] * 9 + [self.containers] * 4 + [self.changed] * 2
+    def statement(self, scope: Scope, may_branch: bool) -> list[str]:
+        makers: list[Callable[[Scope], list[str]]] = [self.assignment] * 9 + [self.containers] * 4 + [self.changed] * 2
         if may_branch:
             makers += [self.branch, self.branch, self.loop, self.loop, self.block]
         return self.rng.choice(makers)(scope)
 
-    def name(self, scope: _Scope) -> str:
+    def name(self, scope: Scope) -> str:
         self.counter += 1
         if scope.is_method and self.rng.random() < 0.15:
             return f"self.state{self.counter}"
         return self.rng.choice("abcdeh") + (str(self.counter) if self.rng.random() < 0.6 else "")
 
-    def assignment(self, scope: _Scope) -> list[str]:
+    def assignment(self, scope: Scope) -> list[str]:
         kind = self.rng.choice("vvvvvmmiss")
         value = {"v": self.vector, "m": self.mask, "i": self.index, "s": self.scalar}[kind](scope, 2)
         name = self.name(scope)
         scope.bind(kind, name)
         return [f"{name} = {value}"]
 
-    def containers(self, scope: _Scope) -> list[str]:
+    def containers(self, scope: Scope) -> list[str]:
         rng, name = self.rng, self.name(scope)
         one, two = self.vector(scope, 1), self.vector(scope, 1)
         kind = rng.randrange(7)
@@ -186,7 +167,7 @@ class _Program:
         scope.bind("pair", name)
         return [f"{name} = ({one}, {two})"]
 
-    def changed(self, scope: _Scope) -> list[str]:
+    def changed(self, scope: Scope) -> list[str]:
         """Something that is there already is changed, filled or communicated."""
         rng = self.rng
         name = rng.choice(scope.names["v"])
@@ -206,7 +187,7 @@ class _Program:
             return [f"{name} = {name}.to({self.place(scope)})"]
         return [f"{name} = {name}.{rng.choice(('cuda()', 'detach().clone()', 'float()'))}"]
 
-    def branch(self, scope: _Scope) -> list[str]:
+    def branch(self, scope: Scope) -> list[str]:
         rng, name = self.rng, self.name(scope)
         kind = rng.randrange(5)
         if kind == 0:
@@ -228,7 +209,7 @@ class _Program:
         lines = [line for _ in range(2) for line in self.assignment(inner)]
         return ["if not flag:\n" + _indented(lines).rstrip("\n")]
 
-    def loop(self, scope: _Scope) -> list[str]:
+    def loop(self, scope: Scope) -> list[str]:
         rng, name = self.rng, self.name(scope)
         kind = rng.randrange(4)
         first = f"{name} = {self.vector(scope, 1)}"
@@ -249,7 +230,7 @@ class _Program:
         scope.bind("v", name)
         return [first, f"for key, value in {source}.items():\n    {name} = {name} + value"] if source else [first]
 
-    def block(self, scope: _Scope) -> list[str]:
+    def block(self, scope: Scope) -> list[str]:
         kind = self.rng.randrange(8)
         inner = self.assignment(scope) + self.assignment(scope)
         if kind == 0:
@@ -257,215 +238,6 @@ class _Program:
         if kind in (1, 2):
             return ["try:\n" + _indented(inner) + "finally:\n    pass"]
         return [f"with torch.{self.rng.choice(('no_grad', 'enable_grad'))}():\n" + _indented(inner).rstrip("\n")]
-
-    # -- expressions ----------------------------------------------------------------------------------------------
-
-    def place(self, scope: _Scope) -> str:
-        choices = [*scope.devices, '"cuda"'] if scope.devices else ['"cuda"']
-        return self.rng.choice(choices)
-
-    def told(self, scope: _Scope, is_bare: bool = False) -> str:
-        if is_bare or self.rng.random() > self.careful:
-            return ""
-        return f", device={self.place(scope)}"
-
-    def factory(self, scope: _Scope, is_bare: bool = False) -> str:
-        rng, told = self.rng, self.told(scope, is_bare)
-        sizes = ["4", "4", "(4,)"]
-        if "x" in scope.names.get("v", ()):
-            sizes += ["x.size(0)", "x.shape[0]", "len(x)"]
-        size = rng.choice(sizes)
-        kind = rng.randrange(7)
-        if kind < 3:
-            return f"torch.{rng.choice(('zeros', 'ones', 'rand', 'randn', 'empty'))}({size}{told})"
-        if kind == 3:
-            return f"torch.full((4,), {rng.choice(('2.0', '-1.0'))}{told})"
-        if kind == 4:
-            return f"torch.arange(4{told}).float()"
-        if kind == 5:
-            return f"torch.tensor([1.0, 2.0, 3.0, 4.0]{told})"
-        return f"torch.linspace(0, 1, 4{told})"
-
-    def known(self, scope: _Scope) -> str:
-        """A vector that is there, by its name or out of a container."""
-        rng = self.rng
-        found = list(scope.names.get("v", ()))
-        found += [f"{name}[{rng.randrange(2)}]" for kind in ("list", "pair") for name in scope.names.get(kind, ())]
-        found += [f'{name}["{rng.choice(_FIELDS)}"]' for name in scope.names.get("dict", ())]
-        found += [f"{name}.{rng.choice(_FIELDS)}" for name in scope.names.get("record", ())]
-        return rng.choice(found) if found else self.factory(scope)
-
-    def vector(self, scope: _Scope, depth: int) -> str:
-        rng, roll = self.rng, self.rng.random()
-        if depth == 0:
-            return self.known(scope) if roll < 0.8 else self.factory(scope)
-        if roll < 0.25:
-            return self.known(scope)
-        if roll < 0.45:
-            return self.factory(scope)
-        one = self.known(scope)
-        if roll < 0.55:
-            return self.alike(one)
-        if roll < 0.62 and self.helpers:
-            return self.call(scope, depth)
-        if roll < 0.7:
-            return self.moved(scope, one)
-        if roll < 0.78:
-            return one + rng.choice(
-                (
-                    ".float()",
-                    ".clone()",
-                    ".abs().exp()",
-                    ".unsqueeze(0).squeeze(0)",
-                    ".view(-1)",
-                    ".cumsum(0)",
-                    ".flip(0)",
-                    ".softmax(-1)",
-                    ".detach()",
-                    ".to(torch.float32)",
-                )
-            )
-        return self.operation(scope, one, depth - 1)
-
-    def alike(self, one: str) -> str:
-        return self.rng.choice(
-            (
-                f"torch.zeros_like({one})",
-                f"torch.full_like({one}, 2.0)",
-                f"torch.rand_like({one})",
-                f"{one}.new_zeros(4)",
-                f"{one}.new_full((4,), 1.0)",
-                f"{one}.new_tensor([1.0, 2.0, 3.0, 4.0])",
-            )
-        )
-
-    def moved(self, scope: _Scope, one: str) -> str:
-        rng = self.rng
-        place = self.place(scope)
-        if rng.random() < 0.06:
-            return one + rng.choice((".cpu()", ".detach().cpu()", f".cpu().to({place})", f".cpu().abs().to({place})"))
-        return rng.choice(
-            (
-                f"{one}.to({place})",
-                f"{one}.to({place})",
-                f"{one}.to(device={place})",
-                f"{one}.cuda()",
-                f"{one}.to({place}, torch.float32)",
-                f"{one}.type_as({self.known(scope)})",
-            )
-        )
-
-    def operation(self, scope: _Scope, one: str, depth: int) -> str:
-        rng = self.rng
-        two = self.vector(scope, depth)
-        kind = rng.randrange(14)
-        if kind < 3:
-            return f"({one} {rng.choice('+-*')} {two})"
-        if kind == 3:
-            return f"torch.where({self.mask(scope, depth)}, {one}, {rng.choice((two, '0.0', self.scalar(scope, 0)))})"
-        if kind == 4:
-            return f"{one}.masked_fill({self.mask(scope, depth)}, 0.0)"
-        if kind == 5:
-            return f"torch.cat([{one}, {two}])[:4]"
-        if kind == 6:
-            return f"torch.stack([{one}, {two}]).mean(0)"
-        if kind == 7:
-            return rng.choice(
-                (
-                    f"torch.maximum({one}, {two})",
-                    f"torch.minimum({one}, {two})",
-                    f"torch.max({one}, {two})",
-                    f"{one}.clamp(min={two})",
-                    f"torch.clamp({one}, max={self.scalar(scope, 0)})",
-                )
-            )
-        if kind == 8:
-            picked = self.index(scope, depth)
-            return rng.choice(
-                (
-                    f"torch.gather({one}, 0, {picked})",
-                    f"{one}.gather(0, {picked})",
-                    f"{one}.index_select(0, {picked})",
-                    f"{one}[{picked}]",
-                )
-            )
-        if kind == 9:
-            return f"({one} * {self.scalar(scope, 1)})"
-        if kind == 10:
-            return f'F.mse_loss({one}, {two}, reduction="none")'
-        if kind == 11:
-            return f"({one} if flag else {two})" if "flag" not in one + two and scope.devices != ["p.device"] else one
-        if kind == 12:
-            return f"[{two} * item for item in ({one}, {two})][{rng.randrange(2)}]"
-        return rng.choice((f"{one}.mul({two})", f"torch.lerp({one}, {two}, 0.5)", f"torch.outer({one}, {two}).sum(0)"))
-
-    def call(self, scope: _Scope, depth: int) -> str:
-        name, shape = self.rng.choice(self.helpers)
-        if name.startswith("self.") and not scope.is_method:
-            return self.known(scope)
-        while "{v}" in shape:
-            shape = shape.replace("{v}", self.vector(scope, max(depth - 1, 0)), 1)
-        return name + shape.replace("{d}", self.place(scope))
-
-    def mask(self, scope: _Scope, depth: int) -> str:
-        rng = self.rng
-        found = scope.names.get("m", [])
-        if found and rng.random() < 0.4:
-            return rng.choice(found)
-        one, told = self.vector(scope, max(depth - 1, 0)), self.told(scope)
-        return rng.choice(
-            (
-                f"({one} > 0)",
-                f"({one} > 0)",
-                f"{one}.ne(0)",
-                f"torch.ones(4, dtype=torch.bool{told})",
-                f"(torch.arange(4{told}) < {rng.choice(('2', self.scalar(scope, 0)))})",
-                f"torch.ones_like({one}, dtype=torch.bool)",
-                f"torch.zeros(4{told}).bool()",
-                f"({one} >= {self.known(scope)})",
-                f"torch.isin({self.index(scope, 0)}, torch.tensor([1, 2]{told}))",
-                f"(({one} > 0) & ({self.known(scope)} < 1))",
-                f"~({one} > 0)",
-            )
-        )
-
-    def index(self, scope: _Scope, depth: int) -> str:
-        rng, told = self.rng, self.told(scope)
-        found = scope.names.get("i", [])
-        if found and rng.random() < 0.6:
-            return rng.choice(found)
-        return rng.choice(
-            (
-                f"torch.arange(4{told})",
-                f"torch.randperm(4{told})",
-                f"torch.randint(0, 4, (4,){told})",
-                f"torch.argsort({self.vector(scope, 0)})",
-                f"torch.tensor([3, 2, 1, 0]{told})",
-                f"{self.vector(scope, 0)}.argsort()",
-                f"torch.arange(4{told}).flip(0)",
-            )
-        )
-
-    def scalar(self, scope: _Scope, depth: int) -> str:
-        rng = self.rng
-        found = scope.names.get("s", [])
-        if found and rng.random() < 0.3:
-            return rng.choice(found)
-        one = self.vector(scope, max(depth - 1, 0))
-        return rng.choice(
-            (
-                f"{one}.sum()",
-                f"{one}.mean()",
-                f"{one}.max()",
-                f"{one}[0]",
-                "torch.tensor(1.0)",
-                f"torch.tensor(2.0{self.told(scope)})",
-                "torch.zeros(())",
-                f"torch.tensor({one}.mean().item())",
-                f"F.mse_loss({one}, {self.known(scope)})",
-                f"torch.tensor(float({one}.size(0)))",
-            )
-        )
 
 
 def _indented(lines: list[str]) -> str:
