@@ -33,10 +33,14 @@ _NEVER = (1 << 30, 0)
 
 
 class ColumnFault(NamedTuple):
-    """What is wrong beside the columns of the dataset; `is_remembered`: by the table of datasets on the hub."""
+    """What is wrong beside the columns of the dataset; `is_remembered`: by the table of datasets on the hub.
+
+    `parameter`: the name in the function that no column fills, "" for another fault.
+    """
 
     message: str
     is_remembered: bool
+    parameter: str = ""
 
 
 def column_faults(
@@ -61,7 +65,8 @@ def column_faults(
     if missing:
         names = list(dict.fromkeys(name for one in datasets for name in one.names))
         shown = ", ".join(f"`{name}`" for name in names[:6]) + (" …" if len(names) > 6 else "")
-        yield ColumnFault(f"needs `{missing[0]}`, which is no column of the dataset ({shown})", is_remembered)
+        message = f"needs `{missing[0]}`, which is no column of the dataset ({shown})"
+        yield ColumnFault(message, is_remembered, missing[0])
     if text is not None and all(one.certain.get("prompt") == "messages" for one in datasets):
         message = (
             f"takes a completion for a text (`{text}`): the prompts are lists of messages, and so is what "

@@ -9,7 +9,7 @@ from trl_lint.checks.algorithm._reward_columns import column_faults
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.checks.verdict import judge_pins
-from trl_lint.finding import Finding, Severity
+from trl_lint.finding import Finding, Location, Severity
 from trl_lint.knowledge.rewards import reward_calls
 from trl_lint.memos import per_module
 from trl_lint.project.modules import imported_name
@@ -33,10 +33,11 @@ class Reward(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """What is wrong with it, in which releases of trl."""
+    """What is wrong with it, in which releases of trl; `parameter`: the one that is at fault, if it is one."""
 
     message: str
     releases: str
+    parameter: str = ""
 
 
 class RewardFunctionSignature(Rule):
@@ -52,21 +53,29 @@ class RewardFunctionSignature(Rule):
             if rows and not is_unsloth(site.module):
                 for told in column_faults(site, reward.module, reward.function, required_of(reward.function), trainer):
                     level: Severity = "warning" if told.is_remembered else self.page.severity
-                    faults.append((Fault(told.message, rows[0].releases), level))
+                    faults.append((Fault(told.message, rows[0].releases, told.parameter), level))
             for fault, highest in faults:
                 verdict = judge_pins(environment, {"trl": fault.releases}, highest)
                 if verdict is None:
                     continue
+                place, shown = _places(site, reward, fault)
                 yield self.finding(
-                    site.module.location(reward.passed),
+                    place,
                     f"`{reward.function.name}` {fault.message} ({verdict.scope})",
                     severity=verdict.severity,
-                    related=(
-                        reward.module.name_location(reward.function, "the reward function"),
-                        *verdict.related,
-                    ),
+                    related=(shown, *verdict.related),
                 )
                 break
+
+
+def _places(site: Site, reward: Reward, fault: Fault) -> tuple[Location, Location]:
+    """Where a fault stands, and the other end of it: a parameter at fault in the function, all else at the trainer."""
+    given = reward.function.args
+    parameters = (one for one in (*given.args, *given.kwonlyargs) if one.arg == fault.parameter)
+    parameter = next(parameters, None) if reward.module is site.module else None
+    if parameter is not None:
+        return site.module.location(parameter), site.module.location(reward.passed, "the trainer gets it here")
+    return site.module.location(reward.passed), reward.module.name_location(reward.function, "the reward function")
 
 
 def trainer_of(site: Site) -> str:
