@@ -53,6 +53,8 @@ def deciding_values(world: RunWorld, statement: Statement, named: str = "", is_t
     ]
     written = [(field, said) for field, said in settings if said.location is not None]
     call = world.given.location if world.given is not None else None
+    # Old trainers take as an argument what their config has as well; one that is not given says nothing beside it.
+    arguments = [one for one in arguments if one[0] not in fields or one[1].location != call]
     # A switch says less about what is wrong than the value that it makes count, or the object that does not fit it.
     telling: list[Location | None] = [said.location for name, said in written if name == named]
     telling += [value.location for name, value in arguments if name == named and value.location != call]

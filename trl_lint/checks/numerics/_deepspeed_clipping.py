@@ -85,7 +85,7 @@ def never_clips(environment: Environment, level: Level | Severity, is_inline: bo
 def unclipped(run: Run, highest: Severity | None, is_shown: bool) -> Iterator[Unclipped]:
     """The DeepSpeed config of a run that clips otherwise than `max_grad_norm` says.
 
-    `highest`: how severe it is that nothing is clipped, None where that is nobody's concern.
+    `highest`: how severe it is that nothing is clipped, None where that is a matter of what somebody asked for.
     """
     asked = run.effective("max_grad_norm", run.choices.newest(("trl", "transformers")))
     wanted = asked.number if isinstance(asked, Setting) else None
@@ -102,16 +102,15 @@ def unclipped(run: Run, highest: Severity | None, is_shown: bool) -> Iterator[Un
     if isinstance(asked, Setting) and asked.location is not None:
         ours = (asked.location._replace(message="what it should clip to"),)
     if written and wanted != _DEFAULT and not place.is_inline:
-        level = Level("warning", is_shown).severity
+        severity = Level("warning", is_shown).severity
         said = (
             f"`max_grad_norm` {wanted:g} has no effect: this DeepSpeed config has no `gradient_clipping`, and without "
             'it DeepSpeed clips nothing before 0.19.3 and to 1.0 since; write "auto"'
         )
-        yield Unclipped(place.location, said, level, (*ours, *where), _filled_in(place.document))
+        yield Unclipped(place.location, said, severity, (*ours, *where), _filled_in(place.document))
         return
-    if highest is None:
-        return
-    verdict = never_clips(run.environment, Level(highest, is_shown), place.is_inline)
+    level = highest or ("warning" if written else "info")
+    verdict = never_clips(run.environment, Level(level, is_shown), place.is_inline)
     if verdict is None:
         return
     advice = "`gradient_clipping: 1.0`" if place.is_inline else '`"gradient_clipping": "auto"`'

@@ -111,7 +111,7 @@ class GradientClippingOff(Rule):
     def _check_clip(self, site: Site) -> Iterator[Finding]:
         """`accelerator.clip_grad_norm_` of a loop whose steps DeepSpeed takes: it clips nothing."""
         module = site.module
-        if not is_of_accelerator(site.call) or not is_policy_optimisation(module) or is_test_file(module.path):
+        if not is_of_accelerator(site.call) or is_test_file(module.path):
             return
         from trl_lint.checks.numerics._deepspeed_clipping import deepspeed_leaves_unclipped
 
