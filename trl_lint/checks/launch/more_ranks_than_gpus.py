@@ -68,6 +68,17 @@ class MoreRanksThanGpus(Rule):
             yield from self._check_ray(run, room)
         elif program is not None and (program.starts_programs or program.ranks) and not program.hides_gpus:
             yield from self._check_training(run, room)
+        elif program is None:
+            yield from self._check_engine(run, room)
+
+    def _check_engine(self, run: Run, room: Room) -> Iterator[Finding]:
+        """A warning: older releases of vLLM ask Ray for what is not there."""
+        from trl_lint.checks.launch._engine_gpus import ranks_of_engine
+
+        engine = ranks_of_engine(run, _SPREAD)
+        if engine is not None and engine[0] > room.gpus:
+            place = engine[1]._replace(message="what it is to share out")
+            yield self._finding(run, f"vLLM needs {engine[0]} GPUs in this process", room, (place,), is_mild=True)
 
     def _check_server(self, run: Run, room: Room) -> Iterator[Finding]:
         if any(of_flag(run.launch, name) is not ABSENT for name in _SPREAD) or run.launch.flag("-pp") is not ABSENT:
