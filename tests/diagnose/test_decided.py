@@ -39,8 +39,8 @@ def traced(code: str, message: str, frame: str = LIBRARY) -> str:
         ("node1: ValueError: FlatParameter requires uniform dtype but got torch.float16 and torch.float32", "LOG423"),
         ("int4 报错：RuntimeError: self and mat2 must have the same dtype", "LOG614"),
         ("OSError: 120000000 requested and 0 written", "LOG908"),
-        ("nvcc fatal   : Unsupported gpu architecture 'compute_89'", "LOG213"),
-        ("sbatch: fatal: Could not establish a configuration source", "LOG913"),
+        ("nvcc fatal   : Unsupported gpu architecture\nninja: build stopped: subcommand failed.", "LOG213"),
+        ("sbatch: error: fetch_config: DNS SRV lookup failed", "LOG913"),
         ("srun: error: Munge encode failed: Failed to access \"/run/munge.socket.2\": No such file", "LOG913"),
         ("CondaError: Run 'conda init' before 'conda activate'", "LOG918"),
         ("Indexing.hip:1: indexSelectLargeIndex: Device-side assertion `srcIndex < srcSelectDimSize' failed", "LOG608"),
@@ -50,6 +50,8 @@ def traced(code: str, message: str, frame: str = LIBRARY) -> str:
         (traced("loss.backward()", "OutOfMemoryError: CUDA out of memory. Tried to allocate 1.42 GiB (GPU 2; 11.78 GiB "
                 "total capacity; 8.01 GiB already allocated; 1.32 GiB free; 9.29 GiB reserved in total by PyTorch)"),
          "LOG605"),
+        ("train.sh: 1: srun: not found", "LOG914"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'sbatch': 'sbatch'", "LOG914"),
         ("Process finished with exit code 137 (interrupted by signal 9: SIGKILL)", "LOG606"),
         ("Process finished with exit code 139 (interrupted by signal 11: SIGSEGV)", "LOG911"),
     ],
@@ -73,6 +75,7 @@ def test_a_sentence_decides(text: str, code: str):
         traced("if isinstance(model, Mine):", "NameError: name 'Mine' is not defined"),
         traced("loss.backward()", "OutOfMemoryError: CUDA out of memory. Tried to allocate 1.42 GiB (GPU 2; 79.78 GiB "
                "total capacity; 8.01 GiB already allocated; 0.32 GiB free; 9.29 GiB reserved in total by PyTorch)"),
+        traced("import dpo", "NameError: name 'RetroConfig' is not defined", '  File "/r.py", line 22, in <module>\n'),
         # What a run survives, or only tells.
         "WARNING: HTTPSConnectionPool(host='huggingface.co', port=443): Read timed out\n" + "{'loss': 1.0}\n" * 4,
         "completion: the user saw `MemoryError` and asked why\nreward: 0.3",

@@ -79,7 +79,7 @@ _RETRIES = regex(
     | thrown[ ]while[ ]requesting[ ](?:HEAD|GET)[ ]https?://
     | ^wandb:[ ]Network[ ]error
     | ,[ ]but[ ]you[ ]have[ ].{1,80}[ ]which[ ]is[ ]incompatible
-    | Unable[ ]to[ ]locate[ ]a[ ]modulefile | following[ ]module\(s\)[ ](?:are[ ]unknown|cannot[ ]be[ ]loaded)
+    | Unable[ ]to[ ]locate[ ]a[ ]modulefile | ^Lmod[ ]has[ ]detected[ ]the[ ]following[ ]error
     | Could[ ]not[ ]find[ ]conda[ ]environment
     """,
     re.VERBOSE,
@@ -91,7 +91,7 @@ _WORDS = (
     "error: ", "OOMKilled", "low on resource", "ut of memory", "oom-kill", "NCCL WARN", "Xid", "device handle",
     "killed due", "Watchdog", "entire process", "already in use", "pyarrow", "exit", "Exit", "Signal ", "signal", "SIG",
     "not up yet", "thrown while", "Network error", "to GCS", "on the node", "NVML", "device driver",
-    "OMP: Error", "incompatible", "modulefile", "module(s)", "conda env", "exceeded", "Exceeded",
+    "OMP: Error", "incompatible", "modulefile", "Lmod has", "conda env", "exceeded", "Exceeded",
     "running beyond", "Cuda failure",
 )  # fmt: skip
 

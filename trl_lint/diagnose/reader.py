@@ -26,12 +26,11 @@ _MAX_STREAMS = 2048
 _SHORT, _MOST_IDLE = 250, 1000
 # Every one of them costs about 0.8 ms for a megabyte of log.
 WORDS = (
-    b"Traceback", b"rror", b"xception", b'  File "', b"ssert", b"illed", b"Signal ", b"CANCELLED", b"oom", b"bort",
+    b"Traceback", b"rror", b"xception", b'  File "', b"ssert", b"illed", b"ignal ", b"CANCELLED", b"oom", b"bort",
     b"Segmentation", b"not found", b"No such", b"nan", b"arning", b"ersion", b"LLM engine", b"Could not", b"Cannot ",
     b"No solution", b"Xid", b"imeout", b"Duplicate", b"Successfully installed", b"exitcode", b"NCCL WARN",
     b"already in use", b"return code", b"he node ", b"CUDA SETUP", b"not up yet", b"SIGTERM", b"death signal",
-    b') File "', b"File /", b"File ~", b"ailed", b"to GCS", b"which is incompatible",
-    b"by signal", b"modulefile", b"module(s)", b"nvcc fatal", b"h: fatal:",
+    b') File "', b"File /", b"File ~", b"ailed", b"to GCS", b"which is incompatible", b"modulefile",
 )  # fmt: skip
 _CHANGE_NOTHING = (b"ignored", b"Logging error")  # said of the exception that follows
 _STEPS = (b"'loss':", b'"loss":', b"step:")
