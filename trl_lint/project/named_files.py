@@ -16,6 +16,7 @@ from trl_lint.sources.shell import Word
 Status = Literal["exact", "candidates", "missing", "placeholder", "external", "unknown"]
 
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json")
+_CODE = ("script", "reward")
 # Blanks to fill in, and patterns.
 _PLACEHOLDER = regex(r"[<>{}\[\]*?]|\.\.\.|(?i:path[/_-]to|your|\bmy[_-]|xxx|placeholder|to/be/)|(?:^|/)[A-Z_]+(?:/|$)")
 
@@ -47,11 +48,16 @@ def _named(link: Link, launch: Launch) -> NamedFile:
         return NamedFile(link.kind, word, None, "candidates" if link.paths else "unknown", link.paths)
     if link.status in ("exact", "candidates"):
         return NamedFile(link.kind, word, name, "exact" if len(link.paths) == 1 else "candidates", link.paths)
-    return NamedFile(link.kind, word, name, _absent(link, name, launch), ())
+    return absent(link.kind, word, name, launch)
 
 
-def _absent(link: Link, name: str, launch: Launch) -> Status:
-    if "://" in name or (link.kind != "script" and not name.endswith(_CONFIG_SUFFIXES)):
+def absent(kind: LinkKind, word: Word, name: str, launch: Launch) -> NamedFile:
+    """A file that a word of a launch names in full, and of which none is found."""
+    return NamedFile(kind, word, name, _absent(kind, name, launch), ())
+
+
+def _absent(kind: LinkKind, name: str, launch: Launch) -> Status:
+    if "://" in name or (kind not in _CODE and not name.endswith(_CONFIG_SUFFIXES)):
         return "external"
     if is_placeholder(name):
         return "placeholder"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from trl_lint.project.launches import Launch
     from trl_lint.sources.shell import Word
 
-LinkKind = Literal["script", "accelerate", "recipe", "deepspeed"]
+LinkKind = Literal["script", "accelerate", "recipe", "deepspeed", "reward"]
 Status = Literal["exact", "candidates", "builtin", "missing", "unknown"]
 
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json")

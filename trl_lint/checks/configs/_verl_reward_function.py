@@ -1,7 +1,8 @@
-"""A reward function that a command of verl names, and that its file does not have.
+"""A reward function that a command of verl names, and that its file does not have, or whose file is not there.
 
 verl imports the file and asks it for the name: `get_custom_reward_fn`, in 0.3.0 in trainer/main_ppo.py, later in
-trainer/ppo/reward.py (0.3.0 to 0.9.1). It raises AttributeError where there is none.
+trainer/ppo/reward.py (0.3.0 to 0.9.1; in 0.7.1 already through `load_module` of utils/import_utils.py). It raises
+FileNotFoundError where there is no file, and AttributeError where there is no such name.
 """
 
 from __future__ import annotations
@@ -17,17 +18,59 @@ from trl_lint.checks.verdict import Level
 from trl_lint.finding import Location
 from trl_lint.memos import per_project
 from trl_lint.project import Project
+from trl_lint.project.named_files import NamedFile, absent
 from trl_lint.project.runs import Run
+from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
+from trl_lint.sources.shell import Word
 
 _STARTED = "verl.trainer.main_ppo"
 _BLOCKS = ("custom_reward_function", "reward.custom_reward_function")
+
+
+class _Named(NamedTuple):
+    """A file and its function as the keys of a block say, with the words that say it; `name` None where unknown."""
+
+    block: str
+    path: str
+    name: str | None
+    word: Word
+    name_word: Word
+    says_name: bool
+    takes_more: bool
+
+
 # A module with one of these may have names that nobody can read in it.
 _OPEN = (b"globals", b"setattr", b"__getattr__", b"exec", b"__dict__", b"vars(", b"sys.modules", b"global ")
 
 
 def missing_function(run: Run, rule: Rule) -> Iterator[Problem]:
     """The reward function that a command names and that its file does not define, in any release."""
+    for named in _named_in(run):
+        file = run.launch.file_named(named.path)
+        names = defined_in(file, run.project) if file is not None else None
+        if file is None or names is None or named.name is None or named.name in names:
+            continue
+        by_default = "" if named.says_name else ", the name by default"
+        level = Level(rule, named.takes_more or run.launch.is_mild, of_code=False)
+        yield Problem(
+            run.launch.source.location(named.name_word.start, named.name_word.end),
+            f"verl stops at start (AttributeError): `{named.path}` defines no `{named.name}`{by_default}; say which "
+            f"function it is with `{named.block}.name`",
+            level.severity,
+            (Location(file, 0, 0, "this file is imported"),),
+        )
+
+
+def missing_files(run: Run) -> Iterator[NamedFile]:
+    """The files of reward functions that a command names, and of which none is found."""
+    for named in _named_in(run):
+        if not run.launch.files_named(named.path):
+            yield absent("reward", named.word, named.path, run.launch)
+
+
+def _named_in(run: Run) -> Iterator[_Named]:
+    """The Python files with a reward function that a command of the release's own trainer names."""
     verl = read_run(run.launch, run.project) if run.framework == "verl" else None
     if verl is None or verl.own is not None or verl.module != _STARTED or "verl" not in verl.choices:
         return
@@ -38,20 +81,10 @@ def missing_function(run: Run, rule: Rule) -> Iterator[Problem]:
         if word is None or tree is None or any(True for _ in apply_all(tree, verl.overrides)):
             continue
         path, name = find(tree, f"{block}.path"), find(tree, f"{block}.name")
-        file = run.launch.file_named(path) if isinstance(path, str) and path.endswith(".py") else None
-        names = defined_in(file, run.project) if file is not None else None
-        if file is None or names is None or not isinstance(name, str) or name in names:
-            continue
-        given = words.get(f"{block}.name", word)
-        by_default = "" if f"{block}.name" in words else ", the name by default"
-        level = Level(rule, verl.line.takes_more or run.launch.is_mild, of_code=False)
-        yield Problem(
-            run.launch.source.location(given.start, given.end),
-            f"verl stops at start (AttributeError): `{path}` defines no `{name}`{by_default}; say which function it is "
-            f"with `{block}.name`",
-            level.severity,
-            (Location(file, 0, 0, "this file is imported"),),
-        )
+        if isinstance(path, str) and path.endswith(".py"):
+            own = words.get(f"{block}.name")
+            known = name if isinstance(name, str) else None
+            yield _Named(block, path, known, word, own or word, own is not None, verl.line.takes_more)
 
 
 @per_project

@@ -21,10 +21,17 @@ from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
 from trl_lint.project.named_files import NamedFile, folders_named, is_placeholder, named_files, parent_folders
+from trl_lint.project.runs import Run
 from trl_lint.sources.nodes import Scalar, find
 from trl_lint.sources.shell import Word
 
-_WHAT = {"script": "script", "accelerate": "accelerate config", "recipe": "recipe", "deepspeed": "DeepSpeed config"}
+_WHAT = {
+    "script": "script",
+    "accelerate": "accelerate config",
+    "recipe": "recipe",
+    "deepspeed": "DeepSpeed config",
+    "reward": "file with the reward function",
+}
 _LONG_NAME = 10
 _SUFFIXES = (".py", ".yaml", ".yml", ".json")
 # These run the program elsewhere, or from another folder.
@@ -52,7 +59,7 @@ class LinkedFileMissing(Rule):
             return
         if launch.source.path.endswith(".ipynb") or is_elsewhere(launch):
             return
-        for link in named_files(project.run_of(launch)):
+        for link in files_named_by(project.run_of(launch)):
             if link.status != "missing" or link.name is None or not link.name.endswith(_SUFFIXES):
                 continue
             folders = parent_folders(link.name, launch)
@@ -93,6 +100,15 @@ class LinkedFileMissing(Rule):
             read_message("DeepSpeed config", name, project),
             severity="warning",
         )
+
+
+def files_named_by(run: Run) -> Iterator[NamedFile]:
+    """The files of the project that a command names, those that its framework imports among them."""
+    yield from named_files(run)
+    if run.framework == "verl":
+        from trl_lint.checks.configs._verl_reward_function import missing_files
+
+        yield from missing_files(run)
 
 
 def is_elsewhere(launch: Launch) -> bool:
@@ -190,7 +206,12 @@ def read_severity(link: NamedFile, launch: Launch) -> Severity:
     """An error where the command is run as it stands and names the file in full."""
     if launch.is_documentation:
         return "warning"
-    return "error" if link.word.raw.strip("\"'") == link.name or os.path.isabs(link.name or "") else "warning"
+    said = link.word.raw
+    if link.kind == "reward":
+        if any(word.text is None and "=" not in word.raw for word in launch.args):
+            return "warning"  # `"$@"`: whoever starts it may name another one
+        said = said.partition("=")[2]
+    return "error" if said.strip("\"'") == link.name or os.path.isabs(link.name or "") else "warning"
 
 
 rule = LinkedFileMissing()
