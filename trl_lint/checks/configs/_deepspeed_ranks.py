@@ -118,7 +118,7 @@ def _config_in(path: str, project: Project) -> Sizes | Missing:
     # Of several calls, or one under a test, the number of processes may decide which is made.
     if len(calls) != 1 or _is_under_test(calls[0], module):
         return UNKNOWN
-    given = _given(calls[0])
+    given = given_config(calls[0])
     return given if isinstance(given, Missing) else _of_expression(given, module, project)
 
 
@@ -127,7 +127,7 @@ def _is_under_test(call: ast.Call, module: PythonModule) -> bool:
     return any("__name__" not in ast.unparse(test) for test in tests)
 
 
-def _given(call: ast.Call) -> ast.expr | Missing:
+def given_config(call: ast.Call) -> ast.expr | Missing:
     """The config of a call."""
     if any(isinstance(each, ast.Starred) for each in call.args) or len(call.args) > 6:
         return UNKNOWN
@@ -136,17 +136,25 @@ def _given(call: ast.Call) -> ast.expr | Missing:
 
 
 def _of_expression(node: ast.expr, module: PythonModule, project: Project) -> Sizes | Missing:
+    config = config_of(node, module, project)
+    if isinstance(config, str):
+        return _of_file(config, project)
+    return _of_dict(config, module) if config is not None else UNKNOWN
+
+
+def config_of(node: ast.expr, module: PythonModule, project: Project) -> ast.Dict | str | None:
+    """The dict that an expression is, or the path of the file that it names; None where that is not known."""
     named = module.value(node)
     if isinstance(named, str):
         paths = linked_files(named, module.source, None)
-        return _of_file(paths[0], project) if len(paths) == 1 else UNKNOWN
+        return paths[0] if len(paths) == 1 else None
     if isinstance(node, ast.Name):
         values = bindings(module).get(node.id, [])
         # It is made and handed over: whoever else has the dict may change it, also another module.
         if len(values) == 1 and len(module.named(node.id)) == 2:
             is_shared = module.function(values[0]) is None and is_named_beside(node.id, module.path, project)
             node = node if is_shared else values[0]
-    return _of_dict(node, module) if isinstance(node, ast.Dict) else UNKNOWN
+    return node if isinstance(node, ast.Dict) else None
 
 
 def _of_dict(node: ast.Dict, module: PythonModule) -> Sizes | Missing:

@@ -32,12 +32,10 @@ class ContradictionBetweenFiles(Rule):
     runs = True
 
     def check_call(self, site: Site) -> Iterator[Finding]:
-        from trl_lint.checks.configs import _deepspeed_auto
+        from trl_lint.checks.configs import _deepspeed_auto, _deepspeed_optimizer
 
-        if not _deepspeed_auto.is_raw(site):
-            return
-
-        for found in _deepspeed_auto.unfilled(site):
+        unfilled = tuple(_deepspeed_auto.unfilled(site)) if _deepspeed_auto.is_raw(site) else ()
+        for found in unfilled:
             yield self.finding(
                 site.module.location(site.call.func),
                 f'`{found.key}` is "auto" in the config of this call: transformers and accelerate would fill it in, '
@@ -45,6 +43,8 @@ class ContradictionBetweenFiles(Rule):
                 severity=Level(self, found.is_shown).severity,
                 related=(found.place, *(() if found.used is None else (found.used,))),
             )
+        for one in () if unfilled else _deepspeed_optimizer.without_optimizer(site):
+            yield self.finding(site.module.location(site.call.func), one.message, related=(one.stage,))
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         from trl_lint.checks.configs._release_refusals import refusals_in
