@@ -53,6 +53,14 @@ class Pattern(NamedTuple):
     vision: bool = False
 
 
+class Quantised(NamedTuple):
+    """Models whose weights are quantised on the hub, by whole ids or their names, and how (`quant_method`)."""
+
+    ids: tuple[str, ...]
+    method: str
+    sources: tuple[str, ...]
+
+
 class Family(NamedTuple):
     """The family of a model, the `model_type` of its config, and whether it takes images."""
 
@@ -66,6 +74,7 @@ class _Table(NamedTuple):
     model: tuple[Model, ...]
     habit: tuple[Habit, ...]
     pattern: tuple[Pattern, ...]
+    quantised: tuple[Quantised, ...]
 
 
 _LONGEST_ID = 200  # the hub takes 96 characters
@@ -94,6 +103,17 @@ def family_of(identifier: str) -> Family | None:
         if len(original) <= _LONGEST_ID and any(re.fullmatch(text, original) for text in pattern.ids):
             return Family(pattern.family, pattern.model_type or pattern.family, pattern.vision)
     return None
+
+
+@lru_cache(maxsize=1024)
+def quantised_as(identifier: str) -> str:
+    """How the weights of a model are quantised on the hub, by its id; "" where that is not known."""
+    import re
+
+    if len(identifier) > _LONGEST_ID:
+        return ""
+    rows = _table().quantised
+    return next((row.method for row in rows if any(re.fullmatch(text, identifier) for text in row.ids)), "")
 
 
 @lru_cache(maxsize=1024)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 
+from trl_lint import tracked
 from trl_lint.checks.configs._program_refusals import Refused
 from trl_lint.knowledge.api import signature
 from trl_lint.knowledge.command_keys import accepted_transformers, defaults_of, keys_of, types_of
@@ -11,6 +13,7 @@ from trl_lint.knowledge.condition_answers import Answers
 from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, Block
 from trl_lint.knowledge.condition_names import deciding
 from trl_lint.knowledge.conditions_join import arguments_after
+from trl_lint.knowledge.models import quantised_as
 from trl_lint.knowledge.value_types import fits
 from trl_lint.missing import Missing
 from trl_lint.project import Project
@@ -21,7 +24,11 @@ from trl_lint.project.runs import read_quietly
 
 _TRANSFORMERS = "transformers"
 # The settings on which a fact rests.
-_DECIDED_BY = {"zero3()": ("deepspeed",), "device_map()": ("NPROC_PER_NODE", "visible GPUs")}
+_DECIDED_BY = {
+    "zero3()": ("deepspeed",),
+    "quantised()": ("model_name_or_path",),
+    "device_map()": ("NPROC_PER_NODE", "visible GPUs"),
+}
 
 
 class OfRelease:
@@ -104,6 +111,26 @@ def is_ill_typed(package: str, command: str, version: str) -> Callable[[Refused]
         return fits(refused.world.block[key], f"{kind}|None" if default is None else kind) is False
 
     return lambda refused: any(is_other(refused, key) for key in refused.keys)
+
+
+def quantised_on_hub(document: Document, whole: Block, project: Project) -> object:
+    """How the weights of the model that a document names are quantised on the hub; UNKNOWN where that is not known."""
+    key = document.definition.holds.model
+    named = whole.get(key, UNKNOWN) if key else UNKNOWN
+    if not isinstance(named, str):
+        return UNKNOWN
+    method = quantised_as(named)
+    if not method or _is_folder(os.path.join(project.root, named)):
+        return UNKNOWN  # a folder of that name would be taken
+    return method
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        tracked.names(path)
+    except OSError:
+        return False
+    return True
 
 
 def is_zero3(document: Document, whole: Block, launches: Sequence[Launch], project: Project) -> object:

@@ -7,7 +7,7 @@ from functools import partial
 
 from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.configs._asserts import Problem
-from trl_lint.checks.configs._command_beside import OfRelease, is_ill_typed, is_zero3
+from trl_lint.checks.configs._command_beside import OfRelease, is_ill_typed, is_zero3, quantised_on_hub
 from trl_lint.checks.configs._command_keys import flag_name, is_left_alone, plugins_of
 from trl_lint.checks.configs._command_world import block_of
 from trl_lint.checks.configs._program_refusals import Broken, Reading, Settings, broken
@@ -61,8 +61,11 @@ def _read(document: Document, project: Project) -> Iterator[_Refused]:
     level = Level("error", bool(launches) and all(launch.is_mild for launch in launches), of_code=False)
     neighbour = choices.get("transformers")
     asked = neighbour.newest if neighbour is not None and not neighbour.assumed else ""
-    zero3 = is_zero3(document, whole, launches, project)
-    settings_in = partial(_in_release, whole, arguments.package, command, asked, zero3)
+    facts = {
+        "zero3": is_zero3(document, whole, launches, project),
+        "quantised": quantised_on_hub(document, whole, project),
+    }
+    settings_in = partial(_in_release, whole, arguments.package, command, asked, facts)
     crashes = is_ill_typed(arguments.package, command, choices[arguments.package].newest)
     for found in broken(arguments.package, choices, settings_in, given, level, arguments.shown, crashes):
         keys = [key for key in found.keys if key in given]
@@ -75,8 +78,10 @@ def _read(document: Document, project: Project) -> Iterator[_Refused]:
         yield _Refused(found, Problem(location, found.message, severity, (*beside, *found.verdict.related)))
 
 
-def _in_release(whole: Block, package: str, command: str, asked: str, zero3: object, version: str) -> Settings:
-    beside = OfRelease(whole, package, command, version, asked, {"zero3": zero3})
+def _in_release(
+    whole: Block, package: str, command: str, asked: str, facts: dict[str, object], version: str
+) -> Settings:
+    beside = OfRelease(whole, package, command, version, asked, facts)
     return Settings(whole, (Reading(command, whole),), absent=None, beside=beside)
 
 

@@ -1,7 +1,7 @@
 """A call of `deepspeed.initialize` with ZeRO 1 or 2, and no optimizer in it or its config.
 
-`DeepSpeedEngine._configure_zero_optimizer` (runtime/engine.py, read in 0.9.0, 0.12.6, 0.14.4, 0.16.2, 0.18.3 and 0.19.8)
-asserts that there is one in these stages; stage 3 only shards the weights without, and stage 0 does nothing.
+`DeepSpeedEngine._configure_zero_optimizer` (runtime/engine.py, read in 0.9.0, 0.12.6, 0.14.4, 0.16.2, 0.18.3 and
+0.19.8) asserts that there is one in these stages; stage 3 only shards the weights without, and stage 0 does nothing.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ def without_optimizer(site: Site) -> Iterator[Unoptimized]:
         return
     stage, place = found
     yield Unoptimized(
-        f"DeepSpeed stops at this call: ZeRO stage {stage} wants an optimizer, and neither the call nor its config has "
-        f"one; a model that is not trained takes stage 3 or 0 (AssertionError: zero stage {stage} requires an optimizer)",
+        f"DeepSpeed stops at this call: ZeRO stage {stage} wants an optimizer, and neither the call nor its config "
+        f"has one; a model that is not trained takes stage 3 or 0 (AssertionError: zero stage {stage} requires an "
+        "optimizer)",
         place._replace(message=f"stage = {stage}"),
     )
 

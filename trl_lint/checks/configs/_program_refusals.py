@@ -15,6 +15,7 @@ from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, Block, parse, 
 from trl_lint.knowledge.condition_names import deciding
 from trl_lint.knowledge.conditions import Condition, conditions_of
 from trl_lint.knowledge.histories import releases
+from trl_lint.knowledge.later_refusals import later_conditions
 from trl_lint.knowledge.value_types import fits, shown
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
@@ -105,12 +106,13 @@ class Broken(NamedTuple):
     is_declared: bool = False
 
 
-def refused_in(package: str, version: str, settings: Settings) -> list[Refused]:
-    """Every statement of a release that refuses the settings."""
+def refused_in(package: str, version: str, settings: Settings, is_read: bool = True) -> list[Refused]:
+    """Every statement of a release that refuses the settings, while it reads them (`is_read`) or later."""
     found: list[Refused] = []
+    stated = conditions_of if is_read else later_conditions
     for reading in settings.readings:
         world = BlockWorld(reading.block, settings.whole, settings.absent, settings.beside)
-        for condition in conditions_of(package, reading.owner, version):
+        for condition in stated(package, reading.owner, version):
             if condition.kind == "type":
                 found += _of_other_type(condition, reading.block, world)
             if condition.kind != "refuse":
@@ -120,6 +122,10 @@ def refused_in(package: str, version: str, settings: Settings) -> list[Refused]:
                 keys = _keys(condition.condition, reading, world, settings)
                 found.append(Refused(condition, world, keys, truth is CRASH))
     return found
+
+
+def _refused_at_all(package: str, version: str, settings: Settings) -> list[Refused]:
+    return [*refused_in(package, version, settings), *refused_in(package, version, settings, is_read=False)]
 
 
 def _of_other_type(condition: Condition, block: Block, world: BlockWorld) -> Iterator[Refused]:
@@ -183,12 +189,12 @@ def broken(
     settings = settings_in(newest)
     if settings is None:
         return
-    refused: dict[str, list[Refused] | None] = {newest: refused_in(package, newest, settings)}
+    refused: dict[str, list[Refused] | None] = {newest: _refused_at_all(package, newest, settings)}
 
     def known(version: str) -> list[Refused] | None:
         if version not in refused:
             found = settings_in(version)
-            refused[version] = None if found is None else refused_in(package, version, found)
+            refused[version] = None if found is None else _refused_at_all(package, version, found)
         return refused[version]
 
     given = frozenset(written)

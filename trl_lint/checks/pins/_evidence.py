@@ -33,7 +33,7 @@ def _search(advisory: Advisory, view: View) -> ConditionsMet | None:
     if not (advisory.uses or advisory.switches or advisory.patched or advisory.documents):
         return ConditionsMet()
     files = list(governed_files(view.manifest, advisory.packages, view.project))
-    if advisory.patched and find_use(advisory.patched, _PYTHON, advisory, files, view.project) is not None:
+    if advisory.patched and find_use(advisory.patched, _CODE, advisory, files, view.project) is not None:
         return None
     if advisory.documents:
         found = next(_runs(advisory, files, view.project), None)
