@@ -199,6 +199,22 @@ class Index(NamedTuple):
     defaults: Mapping[str, str] = {}
 
 
+class DataList(NamedTuple):
+    """The `columns` that are read of every row of the data sets in a `list`, whose entries name a file (`path`) and one
+    of these `types`, with these `methods`; not with a key of `unless`. `named`: the key by which a column is named.
+    """
+
+    list: str
+    path: str
+    type: str
+    types: tuple[str, ...]
+    methods: tuple[str, ...]
+    releases: str
+    columns: tuple[str, ...]
+    named: Mapping[str, str] = {}
+    unless: tuple[str, ...] = ()
+
+
 class Arguments(NamedTuple):
     """Whose history in `rules/api` says which keys the commands of a family take (`command NAME` there).
 
@@ -246,7 +262,7 @@ class DocumentKind(NamedTuple):
     `read_by`  the packages whose releases decide what is read
     `recipe`   whether a run takes its arguments from it; without it, it configures a launcher or an engine
     `command`  the subcommand that reads it where no launch says which one does
-    `data_index`  where the data sets are listed that it may name
+    `data_index`, `data_list`  where the data sets are listed that it may name, and what is read of those it lists
     """
 
     kind: str
@@ -260,6 +276,7 @@ class DocumentKind(NamedTuple):
     method: Method | None = None
     holds: Holds = Holds()
     data_index: Index | None = None
+    data_list: tuple[DataList, ...] = ()
 
     def fault(self) -> str:
         """What is wrong with a kind of document, "" if nothing is."""

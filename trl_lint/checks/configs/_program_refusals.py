@@ -15,7 +15,6 @@ from trl_lint.knowledge.condition_language import CRASH, UNKNOWN, Block, parse, 
 from trl_lint.knowledge.condition_names import deciding
 from trl_lint.knowledge.conditions import Condition, conditions_of
 from trl_lint.knowledge.histories import releases
-from trl_lint.knowledge.later_refusals import later_conditions
 from trl_lint.knowledge.value_types import fits, shown
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
@@ -108,6 +107,8 @@ class Broken(NamedTuple):
 
 def refused_in(package: str, version: str, settings: Settings, is_read: bool = True) -> list[Refused]:
     """Every statement of a release that refuses the settings, while it reads them (`is_read`) or later."""
+    from trl_lint.knowledge.later_refusals import later_conditions
+
     found: list[Refused] = []
     stated = conditions_of if is_read else later_conditions
     for reading in settings.readings:

@@ -36,11 +36,13 @@ class ValueNotAllowed(Rule):
         if document.definition.command:
             from trl_lint.checks.configs._command_refusals import refused_in_document
             from trl_lint.checks.configs._data_index import wrong_data_sets
+            from trl_lint.checks.configs._data_rows import unfit_rows
             from trl_lint.checks.configs._template_names import unknown_template
 
             for one in (
                 *refused_in_document(document, self, project),
                 *wrong_data_sets(document, self, project),
+                *unfit_rows(document, self, project),
                 *unknown_template(document, self, project),
             ):
                 yield self.finding(one.location, one.message, severity=one.severity, related=one.related)

@@ -79,4 +79,4 @@ def _of_json(text: str) -> Rows | None:
             if number < _MOST_ROWS and not certain.get(key):
                 certain[key] = kind_of_value(value)
             certain.setdefault(key, "")
-    return Rows(certain) if certain else None
+    return Rows(certain) if rows else None
