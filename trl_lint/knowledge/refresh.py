@@ -44,6 +44,7 @@ PACKAGES = (
     "pydantic",
     "ray",
     "torch",
+    "torchtune",
     "transformers",
     "trl",
     "unsloth",

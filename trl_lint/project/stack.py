@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PACKAGES = ("trl", "transformers", "accelerate", "peft", "deepspeed", "vllm", "openrlhf", "verl")
+PACKAGES = ("trl", "transformers", "accelerate", "peft", "deepspeed", "vllm", "openrlhf", "verl", "torchtune")
 
 
 class Choice(NamedTuple):

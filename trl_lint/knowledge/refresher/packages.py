@@ -200,5 +200,14 @@ PACKAGES = {
             messages="$^",
             only_fields=True,
         ),
+        Package(
+            "torchtune",
+            "0.1",
+            r"torchtune/.*\.py",
+            unlisted=("torchtune._cli",),
+            tables=r"torchtune(\.(data|datasets|training|utils|modules|config|rlhf|generation))?",
+            defined="$^",
+            messages="$^",
+        ),
     )
 }
