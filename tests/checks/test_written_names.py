@@ -64,9 +64,20 @@ REWRITTEN = {
         'from trl import clone_chat_template\nm, t = clone_chat_template(m, t(1), "Qwen/Qwen3-0.6B")[:2]\n'
     ),
 }
+REWRITTEN["from trl import setup_chat_format\nsetup_chat_format(m, t, format='chatml')\n"] = (
+    'from trl import clone_chat_template\nclone_chat_template(m, t, "Qwen/Qwen3-0.6B")[:2]\n'
+)
+REWRITTEN["import trl\nx = trl.ORPOConfig, trl.ORPOConfig\n"] = (
+    "import trl\nimport trl.experimental.orpo\nx = trl.experimental.orpo.ORPOConfig, trl.experimental.orpo.ORPOConfig\n"
+)
 KEPT = (
+    "import trl as t\nt.ORPOConfig\n",
+    "import os, trl\ntrl.ORPOConfig\n",
+    "def f():\n    import trl\n    return trl.ORPOConfig\n",
+    "import trl; x = 1\ntrl.ORPOConfig\n",
+    "import trl\ntrl = x\ntrl.ORPOConfig\n",
     ASKS,
-    ASKS.replace(" as f", "") + "setup_chat_format(m, t, 'chatml')\n",
+    ASKS.replace(" as f", "") + "setup_chat_format(m, t, resize_to_multiple_of=64)\n",
     ASKS.replace(" as f", "") + "setup_chat_format(*both)\n",
     ASKS.replace(" as f", "") + "setup_chat_format(m, tokenizer=t, **more)\n",
     ASKS.replace(" as f", "") + "f = setup_chat_format\n",

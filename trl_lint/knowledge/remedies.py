@@ -34,6 +34,7 @@ class Remedy(NamedTuple):
     dropped: str = ""
     written: str = ""
     call: str = ""
+    understood: tuple[str, ...] = ()
 
     def fault(self) -> str:
         """What is wrong with the row as a whole, "" if nothing is."""

@@ -18,6 +18,34 @@ from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
 
 
+def edit_attribute(node: ast.AST, dotted: str, chosen: Choice, module: PythonModule) -> Fix | None:
+    """Read a name that has gone from where it is now wherever the module reads it from the package (`trl.ORPOConfig`),
+    and import that place behind the package. Proof and safety are those of an import.
+
+    Withheld where the package is imported below the top of the module, under another name, or with others.
+    """
+    home, _, name = dotted.rpartition(".")
+    found = _home_of_gone(home, name, chosen)
+    imports = [each for each in module.tree.body if isinstance(each, ast.Import)]
+    package = next((each for each in imports if [(a.name, a.asname) for a in each.names] == [(home, None)]), None)
+    if not isinstance(node, ast.Attribute) or found is None or found.name != name or package is None:
+        return None
+    reads = [
+        each
+        for each in module.of(ast.Attribute)
+        if each.attr == name and module.segment(each) == dotted and module.names.origins(each) == {dotted}
+    ]
+    _, end = module.span(package)
+    line_end = module.text.find("\n", end)
+    if node not in reads or line_end < 0 or module.text[end:line_end].strip():
+        return None
+    edits = [module.source.edit(*module.span(each), f"{found.module}.{name}") for each in reads]
+    if all([(a.name, a.asname) for a in each.names] != [(found.module, None)] for each in imports):
+        edits.append(module.source.edit(end, end, f"\nimport {found.module}"))
+    is_safe = chosen.complete and not chosen.assumed and found.is_proved
+    return Fix(f"Read `{name}` from `{found.module}`", "safe" if is_safe else "unsafe", tuple(edits))
+
+
 class Home(NamedTuple):
     """The module that has something now, and its name there. `is_proved`: a release said so, or had it in both."""
 

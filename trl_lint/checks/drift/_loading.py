@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from trl_lint.checks.drift._calls import Argument, arguments, is_unsloth
+from trl_lint.checks.drift._unpacked import is_dict, unpacked
 from trl_lint.checks.drift._wording import sentence
 from trl_lint.checks.drift.model_dtype_not_read import is_model
 from trl_lint.checks.rule import Rule
@@ -20,9 +21,8 @@ from trl_lint.memos import per_module
 from trl_lint.project import Project
 from trl_lint.project.packages import Package
 from trl_lint.project.stack import environment_at
-from trl_lint.python.guards import key_of, last_name
+from trl_lint.python.guards import last_name
 from trl_lint.python.module import PythonModule
-from trl_lint.python.scopes import scopes
 from trl_lint.python.version_guards import is_guarded
 from trl_lint.records import NamedTuple
 
@@ -105,7 +105,7 @@ def _read(rows: list[Keyword], module: PythonModule) -> Iterator[Passed]:
             if sites:
                 names = [one.name for one in (*direct, *held)]
                 # A dict that is not understood may hold the new name.
-                unread = [k for k in call.keywords if k.arg is None and not _is_dict(k.value)]
+                unread = [k for k in call.keywords if k.arg is None and not is_dict(k.value)]
                 yield Passed(row, call, sites, row.new not in names and len(unread) == len(dicts))
 
 
@@ -123,51 +123,13 @@ def _is_one_of(row: Keyword, origin: str) -> bool:
 
 
 def _dict_of(value: ast.expr, rows: list[Keyword], module: PythonModule) -> list[Argument] | None:
-    """What a dict with a name holds, where nothing but calls of these functions, which unpack it, and assignments of
-    its items use the name; None where that is not certain.
+    """What a dict with a name holds, where nothing but calls of these functions unpacks it; None where that is not
+    certain.
     """
-    if not isinstance(value, ast.Name):
+    found = unpacked(value, module)
+    if found is None or not all(_is_of(row, call, module) for call in found.readers for row in rows):
         return None
-    bound = scopes(module).binding(value)
-    assign = module.parents.get(bound) if bound is not None else None
-    if not isinstance(assign, ast.Assign) or len(assign.targets) != 1 or not _is_dict(assign.value):
-        return None
-    found = list(_entries(assign.value))
-    for use in module.named(value.id):
-        if use is bound:
-            continue
-        parent = module.parents[use]
-        if scopes(module).binding(use) is not bound:
-            return None
-        if isinstance(parent, ast.Subscript) and parent.value is use and isinstance(parent.slice, ast.Constant):
-            found.append(Argument(str(parent.slice.value), parent.slice))
-        elif not isinstance(parent, ast.keyword) or parent.arg is not None or not _is_unpacked(parent, rows, module):
-            return None
-    return found
-
-
-def _is_unpacked(keyword: ast.keyword, rows: list[Keyword], module: PythonModule) -> bool:
-    call = module.parents[keyword]
-    return isinstance(call, ast.Call) and all(_is_of(row, call, module) for row in rows)
-
-
-def _is_dict(value: ast.expr) -> bool:
-    if isinstance(value, ast.Dict):
-        return None not in value.keys
-    if not isinstance(value, ast.Call) or key_of(value.func) != "dict" or value.args:
-        return False
-    return all(keyword.arg is not None for keyword in value.keywords)
-
-
-def _entries(value: ast.expr) -> Iterator[Argument]:
-    if isinstance(value, ast.Dict):
-        for key in value.keys:
-            if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                yield Argument(key.value, key)
-    elif isinstance(value, ast.Call):
-        for keyword in value.keywords:
-            if keyword.arg is not None:
-                yield Argument(keyword.arg, keyword)
+    return [*found.made, *found.later]
 
 
 def edit_keyword(found: Told, module: PythonModule) -> Fix | None:

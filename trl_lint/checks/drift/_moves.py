@@ -8,6 +8,7 @@ from trl_lint.checks.drift._calls import Argument, accepts
 from trl_lint.checks.drift._classes import Callee, root_of
 from trl_lint.checks.drift._objects import construction, object_of
 from trl_lint.checks.drift._past import Past
+from trl_lint.checks.drift._unpacked import may_pass, spelled
 from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import intervals, points_of_parameter
@@ -75,7 +76,7 @@ def edit_rename(
 
     Safe where that release is known to have taken the value over unchanged (`rules/compat/renames.toml`) and the pins
     are settled; what is announced as a new name is sometimes a near relative. Withheld where the call passes the new
-    name already, or may pass it in `**kwargs`, where the name stands in a dict (it may be used for something else), and
+    name already, or may pass it in `**kwargs`, where the name stands in a dict that may be used for something else, and
     where some of the allowed releases do not take the new name.
 
     A class that stood elsewhere before announced what it renamed there: `trl.experimental.cpo` never saw `tokenizer`.
@@ -91,16 +92,22 @@ def edit_rename(
         package = past.elsewhere.package
     else:
         return None
-    if not isinstance(argument.node, ast.keyword) or argument.node not in call.keywords:
+    sites = spelled(call, argument, module)
+    if not sites or may_pass(call, new, module) or not takes_over(dotted, argument.name, new, known):
         return None
-    if any(keyword.arg in (None, new) for keyword in call.keywords):
+    edits = [_edit_name(site, argument.name, new, module) for site in sites]
+    if not all(edits):
         return None
-    if not takes_over(dotted, argument.name, new, known):
-        return None
-    start, _ = module.span(argument.node)
-    edit = module.source.edit(start, start + len(argument.name), new)
     is_safe = is_same and is_settled(dotted, new, package, known)
-    return Fix(f"Rename `{argument.name}` to `{new}`", "safe" if is_safe else "unsafe", (edit,))
+    title = f"Rename `{argument.name}` to `{new}`"
+    return Fix(title, "safe" if is_safe else "unsafe", tuple(edit for edit in edits if edit is not None))
+
+
+def _edit_name(site: ast.keyword | ast.expr, old: str, new: str, module: PythonModule) -> Edit | None:
+    start, end = module.span(site)
+    at = start if isinstance(site, ast.keyword) else start + 1
+    is_plain = module.text[at : at + len(old)] == old and (isinstance(site, ast.keyword) or end == at + len(old) + 1)
+    return module.source.edit(at, at + len(old), new) if is_plain else None
 
 
 def is_everywhere(dotted: str, name: str, known: Choices) -> bool:

@@ -80,8 +80,8 @@ def _rename(source: Source, start: int, old: str, new: str, is_safe: bool) -> Fi
 
 
 def _new_name(old: str, readers: Sequence[Reader], project: Project) -> _NewName | None:
-    """What all parsers that may read a name take in its place."""
-    found = {_new_name_of(old, reader, project) for reader in readers}
+    """What all parsers that may read a name take in its place; one that never had it is none of those who do."""
+    found = {_new_name_of(old, reader, project) for reader in readers if reader.past is not None}
     names = {one.name if one is not None else "" for one in found}
     if len(names) != 1 or "" in names:
         return None

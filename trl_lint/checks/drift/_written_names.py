@@ -11,7 +11,7 @@ from trl_lint.checks.drift._import_edits import edit_unimport
 from trl_lint.checks.drift._renamed_names import edit_uses, is_handed_on, is_looked_up
 from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.api import resolve
-from trl_lint.knowledge.remedies import row_of_name
+from trl_lint.knowledge.remedies import Remedy, row_of_name
 from trl_lint.project import Project
 from trl_lint.project.stack import Choice
 from trl_lint.python.module import PythonModule
@@ -36,7 +36,7 @@ def edit_written(node: ast.AST, dotted: str, chosen: Choice, module: PythonModul
     if alias is None or alias.asname is not None or sites != [node] or node not in module.tree.body:
         return None
     if row.call:
-        edits = _edit_calls(node, name, row.call, chosen, module, project)
+        edits = _edit_calls(node, name, row, chosen, module, project)
         return Fix(f"Call `{row.call.partition('(')[0]}`", "unsafe", edits) if edits else None
     edits = _edit_binding(node, alias, row.written, module)
     is_value = not row.written.startswith(("from ", "import "))
@@ -63,10 +63,10 @@ def _edit_binding(node: ast.ImportFrom, alias: ast.alias, written: str, module: 
 
 
 def _edit_calls(
-    node: ast.ImportFrom, name: str, call: str, chosen: Choice, module: PythonModule, project: Project
+    node: ast.ImportFrom, name: str, row: Remedy, chosen: Choice, module: PythonModule, project: Project
 ) -> tuple[Edit, ...]:
     """Import another function from the same place, and call it by a template wherever the old one is called."""
-    new = call.partition("(")[0]
+    new = row.call.partition("(")[0]
     if not all(resolve(f"{node.module}.{new}", {chosen.package.name: version}) for version in chosen.releases):
         return ()
     if is_looked_up(name, module) or is_handed_on(name, module, project):
@@ -78,22 +78,21 @@ def _edit_calls(
     start, _ = module.span(alias)
     edits = [module.source.edit(start, start + len(name), new)]
     for use in module.named(name):
-        edit = _edit_call(use, call, module)
+        edit = _edit_call(use, row, module)
         if edit is None:
             return ()
         edits.append(edit)
     return tuple(edits)
 
 
-def _edit_call(use: ast.Name, call: str, module: PythonModule) -> Edit | None:
+def _edit_call(use: ast.Name, row: Remedy, module: PythonModule) -> Edit | None:
     made = module.parents[use]
     if not isinstance(made, ast.Call) or made.func is not use or "#" in module.segment(made):
         return None
-    slots = [match[1] for match in _SLOT.finditer(call)]
-    given = dict(zip(slots, made.args, strict=False)) | {
-        keyword.arg or "**": keyword.value for keyword in made.keywords
-    }
-    count = len(made.args) + len(made.keywords)
+    slots = [match[1] for match in _SLOT.finditer(row.call)]
+    keywords = [keyword for keyword in made.keywords if ast.unparse(keyword) not in row.understood]
+    given = dict(zip(slots, made.args, strict=False)) | {keyword.arg or "**": keyword.value for keyword in keywords}
+    count = len(made.args) + len(keywords)
     if set(given) != set(slots) or count != len(slots) or any(isinstance(each, ast.Starred) for each in made.args):
         return None
-    return module.source.edit(*module.span(made), _SLOT.sub(lambda match: module.segment(given[match[1]]), call))
+    return module.source.edit(*module.span(made), _SLOT.sub(lambda match: module.segment(given[match[1]]), row.call))

@@ -18,6 +18,7 @@ from trl_lint.checks.drift._calls import (
 )
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.drift._past import Elsewhere, Past
+from trl_lint.checks.drift._unpacked import held_arguments
 from trl_lint.checks.drift._wording import sentence
 from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.checks.rule import Rule
@@ -80,7 +81,7 @@ class DeprecatedInRelease(Rule):
 
             yield from findings(self, module, project, is_gone=False)
         for call, callee, known in judged_calls(module, project):
-            for argument in arguments(call):
+            for argument in (*arguments(call), *held_arguments(call, module)):
                 if argument.name in callee.own or is_nothing(argument):
                     continue
                 if callee.package in known:

@@ -91,7 +91,7 @@ class NameNotInRelease(Rule):
         if is_assigned(module, use.dotted) or is_shadowed(known[package], module.path, project, gone[1]):
             return None
         from trl_lint.checks.drift._dropped_names import edit_dropped
-        from trl_lint.checks.drift._imports import edit_import, target_of
+        from trl_lint.checks.drift._imports import edit_attribute, edit_import, target_of
         from trl_lint.checks.drift._renamed_names import edit_renamed
         from trl_lint.checks.drift._written_names import edit_written
 
@@ -101,6 +101,7 @@ class NameNotInRelease(Rule):
         chosen = known[package]
         fix = (
             edit_import(use.node, use.dotted, chosen, module, project)
+            or edit_attribute(use.node, use.dotted, chosen, module)
             or edit_renamed(use.node, use.dotted, chosen, module, project)
             or edit_dropped(use.node, use.dotted, chosen, module, project)
             or edit_written(use.node, use.dotted, chosen, module, project)
