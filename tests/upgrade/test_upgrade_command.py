@@ -194,3 +194,25 @@ def test_the_project_itself_is_no_release_that_has_to_fit(sh: Shell):
     run = sh("upgrade", "--to", "transformers==4.46.0")
     assert "openrlhf" not in run.err
     assert "+from transformers.integrations import HfDeepSpeedConfig" in run.out.splitlines()
+
+
+def test_a_bound_elsewhere_that_lets_in_older_releases_is_told(sh: Shell):
+    (sh.folder / ".git").mkdir()
+    sh.write("requirements.txt", "trl>=0.15\n")
+    sh.write("train.py", "from trl import ORPOTrainer\n")
+    told = "`trl>=0.15` lets in releases before trl 1.16.0: raise it, or guard the imports that moved"
+    run = sh("upgrade", "--to", "trl==1.16.0", "train.py")
+    assert told in run.err
+    assert told not in sh("upgrade", "--to", "trl==1.16.0").err
+    sh.write("train.py", "import trl\n")
+    assert told not in sh("upgrade", "--to", "trl==1.16.0", "train.py").err, "nothing was rewritten"
+
+
+def test_a_guarded_import_is_left(sh: Shell):
+    (sh.folder / ".git").mkdir()
+    sh.write("requirements.txt", "trl==0.15.2\n")
+    guarded = (
+        "try:\n    from trl.experimental.orpo import A\nexcept ImportError:\n    from trl import ORPOTrainer as A\n"
+    )
+    sh.write("train.py", guarded)
+    assert "train.py" not in sh("upgrade", "--to", "trl==1.16.0").out

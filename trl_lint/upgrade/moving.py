@@ -25,7 +25,7 @@ from trl_lint.upgrade.decision import KINDS, Decision
 from trl_lint.upgrade.defaults import Change, changes, decisions_on_defaults, findings_of_defaults
 from trl_lint.upgrade.fitting import Fit, Used, find_fit
 from trl_lint.upgrade.goals import Goal
-from trl_lint.upgrade.pins import OUTSIDE, decisions_on_pins, edits_of_pins
+from trl_lint.upgrade.pins import OUTSIDE, decisions_on_bounds, decisions_on_pins, edits_of_pins
 
 # What these rules find is about releases; of what others find, only that is ours which the move brings.
 _ABOUT_RELEASES = "TRL3"
@@ -158,6 +158,8 @@ def move(
     decisions = [*_on_code(left), *decisions_on_defaults(changed(done.result)), *refused]
     for project in done.result.projects:
         decisions += decisions_on_pins(project, asked, releases)
+        if done.changed:
+            decisions += decisions_on_bounds(project, asked, releases)
     decisions.sort(key=lambda decision: KINDS.index(decision.kind))
     files = {**pins, **done.changed}
     return Moved(

@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from trl_lint.finding import Edit, Location
 from trl_lint.knowledge.ranges import holds
-from trl_lint.knowledge.releases import parse_specifier, parse_version
+from trl_lint.knowledge.releases import installable, parse_specifier, parse_version
 from trl_lint.knowledge.requirements import requirement
 from trl_lint.project import Project
 from trl_lint.project.pins import Manifest, Pin
@@ -55,6 +55,23 @@ def decisions_on_pins(project: Project, asked: Iterable[str], releases: Mapping[
             elif not _allows(pin, releases[pin.package]) and pin.kind not in OUTSIDE:
                 yield Decision("pin", f"`{pin.text}` does not allow {wanted}", (pin.location,), package=pin.package)
         yield from _on_python(manifest, releases)
+
+
+def decisions_on_bounds(project: Project, asked: Iterable[str], releases: Mapping[str, Version]) -> Iterator[Decision]:
+    """The pins in files that are not asked about which let in releases that the upgraded code does not run with."""
+    mine = set(asked)
+    for manifest in project.manifests:
+        if manifest.path in mine or manifest.is_lock:
+            continue
+        for pin in manifest.pins:
+            version = releases.get(pin.package)
+            known = installable(pin.package) if version is not None else ()
+            older = [other for other in known if version is not None and other < version]
+            if version is None or pin.package == manifest.project or not any(_allows(pin, other) for other in older):
+                continue
+            older_ones = f"releases before {pin.package} {version}"
+            text = f"`{pin.text}` lets in {older_ones}: raise it, or guard the imports that moved"
+            yield Decision("pin", text, (pin.location,), package=pin.package)
 
 
 def _manifests(project: Project, asked: Iterable[str]) -> Iterator[Manifest]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from trl_lint.checks.drift._classes import Callee, base_of, constructed, imported, may_name_known, own_class
+from trl_lint.checks.drift._classes import Argument, Callee, base_of, constructed, imported, may_name_known, own_class
 from trl_lint.checks.drift._objects import builds_objects, may_hold_object, object_of, stored
 from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.signatures import Parameter, Signature
@@ -16,17 +16,9 @@ from trl_lint.project import Project
 from trl_lint.project.stack import Choices, choices_at
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
-from trl_lint.records import NamedTuple
 
 # The old names of `rules/compat/loading.toml`, which is read for files alone that have one.
 HANDED_ON = ("torch_dtype", "use_auth_token", "use_flash_attention_2")
-
-
-class Argument(NamedTuple):
-    """A keyword that a call passes: its name, and the node that spells it (a keyword, or the key of a `**{…}`)."""
-
-    name: str
-    node: ast.keyword | ast.expr
 
 
 @per_module
@@ -111,6 +103,15 @@ def arguments(call: ast.Call) -> Iterator[Argument]:
             for inner in value.keywords:
                 if inner.arg is not None:
                     yield Argument(inner.arg, inner)
+
+
+def all_arguments(call: ast.Call, module: PythonModule) -> Iterator[Argument]:
+    """These, and those that come out of dicts with a name, where all that is done with them is seen."""
+    yield from arguments(call)
+    if any(keyword.arg is None for keyword in call.keywords):
+        from trl_lint.checks.drift._unpacked import held_arguments
+
+        yield from held_arguments(call, module)
 
 
 def may_hand_on(module: PythonModule) -> bool:

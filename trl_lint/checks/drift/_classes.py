@@ -18,6 +18,13 @@ _OPEN = frozenset(
 )
 
 
+class Argument(NamedTuple):
+    """A keyword that a call passes: its name, and the node that spells it (a keyword, or the key of a `**{…}`)."""
+
+    name: str
+    node: ast.keyword | ast.expr
+
+
 class Callee(NamedTuple):
     """What a call reaches: a dotted public name, and the keywords that a class of the file adds to it."""
 

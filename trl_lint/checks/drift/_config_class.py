@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from trl_lint.checks.drift._calls import Argument
-from trl_lint.checks.drift._classes import Callee, imported
+from trl_lint.checks.drift._classes import Argument, Callee, imported
 from trl_lint.checks.drift._import_edits import edit_unimport
 from trl_lint.checks.drift._moves import edit_insertion, edit_removal, is_everywhere, is_known_at, is_settled
 from trl_lint.checks.drift._objects import class_named, construction

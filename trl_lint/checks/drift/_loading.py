@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trl_lint.checks.drift._calls import Argument, arguments, is_unsloth
+from trl_lint.checks.drift._calls import arguments, is_unsloth
+from trl_lint.checks.drift._classes import Argument
 from trl_lint.checks.drift._unpacked import is_dict, unpacked
 from trl_lint.checks.drift._wording import sentence
 from trl_lint.checks.drift.model_dtype_not_read import is_model
@@ -149,11 +150,22 @@ def edit_keyword(found: Told, module: PythonModule) -> Fix | None:
     return Fix(title, "safe" if is_safe else "unsafe", tuple(edit for edit in edits if edit is not None))
 
 
+def _value_of(value: ast.expr, row: Keyword, module: PythonModule) -> str:
+    """What the new name is given; "" where that is not certain. Off was never more than left out."""
+    if ast.unparse(value) == row.value:
+        return row.becomes
+    test: ast.expr | None = value if isinstance(value, (ast.Name, ast.Attribute)) else None
+    if isinstance(value, ast.IfExp) and ast.unparse(value.body) == row.value:
+        test = value.test if ast.unparse(value.orelse) in ("False", "None") else None
+    shown = module.segment(test) if test is not None else ""
+    return f"{row.becomes} if {shown} else None" if shown and "\n" not in shown and "#" not in shown else ""
+
+
 def _edit(site: ast.keyword | ast.expr, row: Keyword, module: PythonModule) -> Edit | None:
     start, end = module.span(site)
     if row.value:
-        is_written = isinstance(site, ast.keyword) and ast.unparse(site.value) == row.value
-        return module.source.edit(start, end, f"{row.new}={row.becomes}") if is_written else None
+        shown = _value_of(site.value, row, module) if isinstance(site, ast.keyword) else ""
+        return module.source.edit(start, end, f"{row.new}={shown}") if shown else None
     at = module.text.find(row.old, start, end)
     if at < 0 or at - start > 1:
         return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from trl_lint.checks.drift._calls import Argument, accepts
-from trl_lint.checks.drift._classes import Callee, root_of
+from trl_lint.checks.drift._calls import accepts
+from trl_lint.checks.drift._classes import Argument, Callee, root_of
 from trl_lint.checks.drift._objects import construction, object_of
 from trl_lint.checks.drift._past import Past
 from trl_lint.checks.drift._unpacked import may_pass, spelled

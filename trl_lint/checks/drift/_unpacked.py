@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trl_lint.checks.drift._calls import Argument
+from trl_lint.checks.drift._classes import Argument
 from trl_lint.memos import per_module
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule

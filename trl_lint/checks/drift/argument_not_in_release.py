@@ -8,10 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._arity import misfit
-from trl_lint.checks.drift._calls import Argument, accepts, arguments, judged_calls, may_hand_on, signature_of
-from trl_lint.checks.drift._classes import Callee
+from trl_lint.checks.drift._calls import accepts, all_arguments, judged_calls, may_hand_on, signature_of
+from trl_lint.checks.drift._classes import Argument, Callee
 from trl_lint.checks.drift._past import Past, read_past
-from trl_lint.checks.drift._unpacked import held_arguments
 from trl_lint.checks.drift._wording import did_you_mean, word_gone
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
@@ -53,7 +52,7 @@ class ArgumentNotInRelease(Rule):
         for call, callee, known in judged_calls(module, project):
             found = [
                 finding
-                for argument in (*arguments(call), *held_arguments(call, module))
+                for argument in all_arguments(call, module)
                 if argument.name not in callee.own
                 and (finding := self._judge(call, callee, argument, known, module, project, told)) is not None
             ]

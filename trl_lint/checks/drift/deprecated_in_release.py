@@ -7,18 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from trl_lint.checks.drift._calls import (
-    Argument,
-    accepts,
-    arguments,
-    judged_calls,
-    may_hand_on,
-    parameter,
-    signature_of,
-)
-from trl_lint.checks.drift._classes import Callee
+from trl_lint.checks.drift._calls import accepts, all_arguments, judged_calls, may_hand_on, parameter, signature_of
+from trl_lint.checks.drift._classes import Argument, Callee
 from trl_lint.checks.drift._past import Elsewhere, Past
-from trl_lint.checks.drift._unpacked import held_arguments
 from trl_lint.checks.drift._wording import sentence
 from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.checks.rule import Rule
@@ -81,7 +72,7 @@ class DeprecatedInRelease(Rule):
 
             yield from findings(self, module, project, is_gone=False)
         for call, callee, known in judged_calls(module, project):
-            for argument in (*arguments(call), *held_arguments(call, module)):
+            for argument in all_arguments(call, module):
                 if argument.name in callee.own or is_nothing(argument):
                     continue
                 if callee.package in known:
