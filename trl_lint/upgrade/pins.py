@@ -14,6 +14,7 @@ from trl_lint.knowledge.requirements import requirement
 from trl_lint.project import Project
 from trl_lint.project.pins import Manifest, Pin
 from trl_lint.project.repositories import origin_of, own_revision
+from trl_lint.project.stack import PACKAGES
 from trl_lint.regexes import regex
 from trl_lint.upgrade.decision import Decision
 
@@ -64,7 +65,7 @@ def decisions_on_bounds(project: Project, asked: Iterable[str], releases: Mappin
         if manifest.path in mine or manifest.is_lock:
             continue
         for pin in manifest.pins:
-            version = releases.get(pin.package)
+            version = releases.get(pin.package) if pin.specifier and pin.package in PACKAGES else None
             known = installable(pin.package) if version is not None else ()
             older = [other for other in known if version is not None and other < version]
             if version is None or pin.package == manifest.project or not any(_allows(pin, other) for other in older):
