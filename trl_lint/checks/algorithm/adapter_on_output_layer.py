@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
 from trl_lint.checks.algorithm._reward_models import adapter_config, is_left_out
 from trl_lint.checks.drift._calls import is_unsloth
-from trl_lint.checks.verdict import Level, judge_pins
+from trl_lint.checks.verdict import Level, Verdict, judge_pins, judge_releases, level_in
 from trl_lint.finding import Finding
 from trl_lint.knowledge.architectures import always_adapted
 from trl_lint.knowledge.models import family_of
+from trl_lint.knowledge.ranges import holds
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import Line, TrainerCall
+from trl_lint.project.trainercall.configs import field_in
 from trl_lint.project.trainercall.made import Made
 from trl_lint.project.trainercall.models import checkpoint, loader, only, possible_lines
 from trl_lint.project.trainercall.running import value_in
@@ -20,6 +22,10 @@ from trl_lint.project.trainercall.running import value_in
 # Each of them raises a ValueError: read in 1.14.2, where none does without Liger, 1.15.0 and 1.16.0.
 _TRAINERS = frozenset({"trl.SFTTrainer", "trl.DPOTrainer", "trl.GRPOTrainer", "trl.KTOTrainer", "trl.RLOOTrainer"})
 _REFUSES = ">=1.15.0"
+# Before, those that multiply by the weights of the layer themselves, with Liger or in chunks, refuse an adapter on it.
+# Read in 1.6.0, 1.7.0, 1.8.0, 1.9.0, 1.10.0 and 1.14.0; the loss in chunks is the default from 1.7.0 on.
+_WITH_LIGER = {"trl.GRPOTrainer": ">=1.7.0", "trl.DPOTrainer": ">=1.8.0", "trl.KTOTrainer": ">=1.8.0"}
+_IN_CHUNKS = ">=1.7.0"
 _OUTPUT = "lm_head"
 # Layers beside which the output layer may have another name, in models of which the id tells nothing.
 _OF_OTHERS = frozenset({"query_key_value", "embed_out", "output_layer"})
@@ -45,16 +51,35 @@ class AdapterOnOutputLayer(TrainerRule):
         target = targets[0] if targets and None not in targets else None
         if target is None:
             return None
-        verdict = judge_pins(call.environment, {"trl": _REFUSES}, Level(self))
+        verdict = judge_pins(call.environment, {"trl": _REFUSES}, Level(self)) or self._before(call, run)
         if verdict is None:
             return None
         message = (
             f"this {call.name} reads the weights of the output layer past any adapter and refuses one on it "
-            '(ValueError: Applying a PEFT adapter to `lm_head` is not supported): leave "lm_head" out, or train all '
-            f'of it with `modules_to_save=["lm_head"]` ({verdict.scope})'
+            '(ValueError): leave "lm_head" out, or train all of it with `modules_to_save=["lm_head"]` '
+            f"({verdict.scope})"
         )
         related = (*seen_at(call, target, "the adapter"), *verdict.related)
         return self.finding(place_for(call, target), message, severity=verdict.severity, related=related)
+
+    def _before(self, call: TrainerCall, run: Run | None) -> Verdict | None:
+        """What releases say that refuse it for some losses only."""
+        choices = call.environment.choices
+        if "trl" not in choices:
+            return None
+        others = choices.newest(("trl", "transformers"))
+        return judge_releases(
+            choices["trl"], lambda release: _refuses(call, run, {**others, "trl": release}), level_in(self, run)
+        )
+
+
+def _refuses(call: TrainerCall, run: Run | None, versions: dict[str, str]) -> bool:
+    """Whether a release before 1.15.0 refuses the adapter for the loss that a trainer certainly computes."""
+    liger = field_in(call, "use_liger_kernel", run, versions)
+    if call.trainer == "trl.SFTTrainer":
+        is_in_chunks = liger is False and field_in(call, "loss_type", run, versions) in (None, "chunked_nll")
+        return is_in_chunks and holds(_IN_CHUNKS, versions["trl"])
+    return liger is True and call.trainer in _WITH_LIGER and holds(_WITH_LIGER[call.trainer], versions["trl"])
 
 
 def _may_be_named_otherwise(line: Line, call: TrainerCall, run: Run | None) -> bool:
