@@ -56,14 +56,18 @@ class _Asked(NamedTuple):
         return lambda version: self.takes(key, version, is_flag)
 
     def history(self, key: str, version: str) -> str:
-        """Since when, or until when, releases have a key that this one lacks; "" if none has it."""
-        known = releases(self.arguments.package)
-        having = [one for one in known if self.takes(key, one)]
-        at = known.index(version)
-        before = [one for one in having if known.index(one) < at]
-        if before:
-            return f", gone since {self.arguments.shown} {known[known.index(before[-1]) + 1]}"
-        return f", there since {self.arguments.shown} {having[0]}" if having else ""
+        return is_there_since(self.arguments.package, self.arguments.shown, self.is_fine(key), version)
+
+
+def is_there_since(package: str, shown: str, takes: Callable[[str], bool | None], version: str) -> str:
+    """Since when, or until when, releases have what this one lacks; "" if none has it."""
+    known = releases(package)
+    having = [one for one in known if takes(one)]
+    at = known.index(version)
+    before = [one for one in having if known.index(one) < at]
+    if before:
+        return f", gone since {shown} {known[known.index(before[-1]) + 1]}"
+    return f", there since {shown} {having[0]}" if having else ""
 
 
 def unknown_keys(document: Document, rule: Rule, project: Project) -> Iterator[Finding]:

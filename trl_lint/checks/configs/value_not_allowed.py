@@ -88,6 +88,7 @@ class ValueNotAllowed(Rule):
             _openrlhf_refusals,
             _verl_asserts,
             _verl_validation,
+            _vllm_serve,
         )
 
         for wrong in (
@@ -97,6 +98,7 @@ class ValueNotAllowed(Rule):
             *_command_values.refused_values(launch, self, project),
             *_command_flags.wrong_types(launch, self, project),
             *_command_flags.refused_flags(launch, self, project),
+            *_vllm_serve.wrong_values(launch, self, project),
         ):
             yield self.finding(wrong.location, wrong.message, severity=wrong.severity, related=wrong.related)
 

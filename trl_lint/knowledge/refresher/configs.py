@@ -11,6 +11,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from trl_lint.knowledge.refresher.serve_flags import serve_flags
 from trl_lint.knowledge.refresher.trees import tree_of
 from trl_lint.python.default_text import encode, encode_node, read_string
 from trl_lint.python.flags import read_flags
@@ -63,6 +64,8 @@ def config_facts(package: str, contents: Contents, modules: Mapping[str, Module]
         return _deepspeed(contents, modules)
     if package == "openrlhf":
         return _openrlhf(contents)
+    if package == "vllm":
+        return serve_flags(contents)
     return _verl(contents) if package == "verl" else {}
 
 
