@@ -155,6 +155,7 @@ def test_nothing_goes_around_the_record() -> None:
 # read counts as used by every file.
 NARROW = {
     "checks/configs/_data_entries.py": "a data file is read for the index that names it",
+    "checks/configs/_data_rows.py": "a data file is read for the config that lists it",
     "checks/configs/_deepspeed_match.py": "a script that names a config is judged with that config alone",
     "checks/distribution/_callers.py": "what a module is asked for stays with the module that asks",
     "checks/distribution/_device_imports.py": "what a module imports stays with that module",

@@ -23,6 +23,7 @@ _OTHERS = (
 )  # fmt: skip
 _CLASSES = ("EngineArgs", "AsyncEngineArgs", "BaseFrontendArgs", "FrontendArgs")
 _FLAG = regex(r"--[a-zA-Z][\w-]*\Z")
+_CHOICE = regex(r"[\w.-]+")
 # Plugins of platforms add to the choices of these ("may add a new kind of quantization method", arg_utils.py).
 _EXTENDED = ("--quantization", "--device")
 
@@ -89,7 +90,7 @@ def _texts(node: ast.expr) -> tuple[str, ...]:
     """The texts of a list or tuple of nothing else, sorted; none for other expressions."""
     items = node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
     texts = [item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)]
-    return tuple(sorted(texts)) if len(texts) == len(items) and all(regex(r"[\w.-]+\Z").match(t) for t in texts) else ()
+    return tuple(sorted(texts)) if len(texts) == len(items) and all(map(_CHOICE.fullmatch, texts)) else ()
 
 
 def _typed(engine: ast.Module, contents: Contents) -> _Choices:
