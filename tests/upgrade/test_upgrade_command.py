@@ -216,3 +216,12 @@ def test_a_guarded_import_is_left(sh: Shell):
     )
     sh.write("train.py", guarded)
     assert "train.py" not in sh("upgrade", "--to", "trl==1.16.0").out
+
+
+def test_a_conflict_of_pins_that_the_move_gives_another_reason_is_repaired_at_once(sh: Shell):
+    """trl 0.29.1 supports vllm below 0.13, and trl 1.16.0 other releases: `pip install -U` takes neither."""
+    (sh.folder / ".git").mkdir()
+    sh.write("install.sh", 'pip install "vllm>=0.5.1" -U\npip install "transformers<5.17" "trl<1.0" -U\n')
+    sh("upgrade", *TO, "--write")
+    assert "vllm>=0.22.0" in (sh.folder / "install.sh").read_text()
+    assert sh("upgrade", *TO).out == ""

@@ -29,6 +29,7 @@ from trl_lint.upgrade.pins import OUTSIDE, decisions_on_bounds, decisions_on_pin
 
 # What these rules find is about releases; of what others find, only that is ours which the move brings.
 _ABOUT_RELEASES = "TRL3"
+_ABOUT_PINS = "TRL2"
 _GENERAL = ("TRL001", "TRL002", "TRL003", "TRL004")
 
 
@@ -205,13 +206,17 @@ def _keys(findings: Iterable[Finding], files: Files) -> set[object]:
 
 
 def _key(finding: Finding, files: Files) -> object:
-    """What makes a finding the same before and after the move, though its line may stand elsewhere."""
+    """What makes a finding the same before and after the move, though its line may stand elsewhere.
+
+    Pins that do not fit together any more may not have done so before, but then for another reason.
+    """
     path = finding.location.path
+    said = finding.message if finding.code.startswith(_ABOUT_PINS) else ""
     try:
         lines = files.own(path).lines
     except (OSError, SourceError):
-        return finding.code, path, ""
-    return finding.code, path, lines.line_text(lines.position(finding.location.start).line).strip()
+        return finding.code, path, said, ""
+    return finding.code, path, said, lines.line_text(lines.position(finding.location.start).line).strip()
 
 
 def _count_runs(result: Result) -> int:
