@@ -120,17 +120,9 @@ def quantised_on_hub(document: Document, whole: Block, project: Project) -> obje
     if not isinstance(named, str):
         return UNKNOWN
     method = quantised_as(named)
-    if not method or _is_folder(os.path.join(project.root, named)):
+    if not method or tracked.is_folder(os.path.join(project.root, named)):
         return UNKNOWN  # a folder of that name would be taken
     return method
-
-
-def _is_folder(path: str) -> bool:
-    try:
-        tracked.names(path)
-    except OSError:
-        return False
-    return True
 
 
 def is_zero3(document: Document, whole: Block, launches: Sequence[Launch], project: Project) -> object:

@@ -10,10 +10,8 @@ from trl_lint import tracked
 from trl_lint.knowledge.families import Index, arguments_of_kind
 from trl_lint.knowledge.ranges import holds
 from trl_lint.project import Project
-from trl_lint.project.columns.files import read_rows
+from trl_lint.project.columns.files import JSON, read_rows
 from trl_lint.project.documents import Document
-
-_JSON = (".json", ".jsonl")
 
 
 def unfit(document: Document, name: str, table: Mapping[str, Any], path: str, project: Project) -> str:
@@ -53,7 +51,7 @@ def _of_file(index: Index, entry: Mapping[str, Any], listed: str, path: str, pro
     """A column that no row of a local file has."""
     name = entry.get(index.local)
     others = [source for source in index.sources if source != index.local]
-    if not isinstance(name, str) or not name.endswith(_JSON) or not entry.keys().isdisjoint(others):
+    if not isinstance(name, str) or not name.endswith(JSON) or not entry.keys().isdisjoint(others):
         return ""
     file = os.path.normpath(os.path.join(os.path.dirname(path), name))
     if not tracked.is_file(file):

@@ -14,14 +14,13 @@ from trl_lint.checks.verdict import Level
 from trl_lint.finding import Location
 from trl_lint.knowledge.families import DataList, arguments_of_kind
 from trl_lint.knowledge.ranges import holds
+from trl_lint.memos import per_project
 from trl_lint.project import Project
-from trl_lint.project.columns.files import read_rows
+from trl_lint.project.columns.files import JSON, read_rows
 from trl_lint.project.documents import Document
 from trl_lint.project.links import linked_files
 from trl_lint.records import NamedTuple
 from trl_lint.sources.nodes import Entry, Mapping, Scalar, Sequence
-
-_JSON = (".json", ".jsonl")
 
 
 class _Lacking(NamedTuple):
@@ -79,11 +78,11 @@ def _lacking(item: Mapping, kind: str, listed: DataList, document: Document, pro
     """The first column that no row has; None where all are there, or nobody knows."""
     path, entry = item.get(listed.path), item.entry(listed.type)
     name = path.value if isinstance(path, Scalar) else None
-    if entry is None or not isinstance(name, str) or not name.endswith(_JSON) or os.path.isabs(name):
+    if entry is None or not isinstance(name, str) or not name.endswith(JSON) or os.path.isabs(name):
         return None
     files = linked_files(name, document.source, "")
     own = f"{kind.partition('.')[0]}.py"
-    if len(files) != 1 or any(os.path.basename(each) == own for each in project.paths):
+    if len(files) != 1 or own in _file_names(project):
         return None  # a module of the project is asked before those of the framework
     tracked.note_use(files[0])
     rows = read_rows("json", files[0], project)
@@ -93,3 +92,8 @@ def _lacking(item: Mapping, kind: str, listed: DataList, document: Document, pro
         if rows is not None and isinstance(written, str) and written not in rows.certain:
             return _Lacking(entry, kind, written, files[0])
     return None
+
+
+@per_project
+def _file_names(project: Project) -> frozenset[str]:
+    return frozenset(map(os.path.basename, project.paths))

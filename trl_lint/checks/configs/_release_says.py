@@ -98,12 +98,25 @@ def said_of(run: Run) -> list[Said]:
     return _said(run, run.project)
 
 
-@lru_cache(maxsize=1)
 def said_of_configs(run: Run) -> list[tuple[ConfigRun, list[Said]]]:
     """The same of each config that the script of a run builds besides; for the rules that look at one run in turn.
 
     Of several commands that start the script alike, the first one has them.
     """
+    last = _last_asked(run.project)
+    if run not in last:
+        last.clear()
+        last[run] = _of_configs(run)
+    return last[run]
+
+
+@per_project
+def _last_asked(project: Project) -> dict[Run, list[tuple[ConfigRun, list[Said]]]]:
+    """The run that was asked about last: those of all runs together would be too many to keep."""
+    return {}
+
+
+def _of_configs(run: Run) -> list[tuple[ConfigRun, list[Said]]]:
     if run.origin is not None:
         return []
     world = world_of(run, Speaker(run.config), run.choices.newest(PACKAGES))
@@ -189,9 +202,7 @@ def _of_package(run: Run, speaker: Speaker, asked: str) -> Iterator[ByRelease]:
     if chosen.is_tip:
         return  # the main branch may have changed its mind
     others = run.choices.newest(PACKAGES)
-    trainer = speaker.given.trainer if speaker.given is not None else ""
-    kind = _Kind(speaker.dotted, speaker.is_trainer, run.config if speaker.is_trainer else speaker.dotted, trainer)
-    alike = _alike(kind, asked, tuple(others.items()), tuple(chosen.releases))
+    alike = alike_for(run, speaker, asked)
     about = Asked(asked, _Concerning(run, speaker).__getitem__, Answers(_common_answers(run.project)))
     values: Values = {}
     true: dict[str, list[Statement]] = {}
@@ -249,6 +260,13 @@ class _Kind(NamedTuple):
     is_trainer: bool
     config: str
     trainer: str
+
+
+def alike_for(run: Run, speaker: Speaker, asked: str) -> dict[str, str]:
+    """By release of a package that the run may use, the first one that says the same of it; see `_alike`."""
+    trainer = speaker.given.trainer if speaker.given is not None else ""
+    kind = _Kind(speaker.dotted, speaker.is_trainer, run.config if speaker.is_trainer else speaker.dotted, trainer)
+    return _alike(kind, asked, tuple(run.choices.newest(PACKAGES).items()), tuple(run.choices[asked].releases))
 
 
 @lru_cache(maxsize=256)

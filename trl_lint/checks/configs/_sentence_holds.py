@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from trl_lint.checks.configs._deciding import deciding_values
-from trl_lint.checks.configs._release_says import speakers, statements_of, world_of
+from trl_lint.checks.configs._release_says import alike_for, speakers, statements_of, world_of
 from trl_lint.checks.configs._trainers_of_run import PACKAGES
 from trl_lint.finding import Location
 from trl_lint.knowledge.condition_language import truth_of
@@ -45,7 +45,7 @@ def _answers(run: Run, package: str, sentence: str) -> Iterator[Holding]:
         return
     others = run.choices.newest(PACKAGES)
     for speaker in speakers(run):
-        for version in chosen.releases:
+        for version in dict.fromkeys(alike_for(run, speaker, package).values()):
             world = world_of(run, speaker, {**others, package: version})
             for statement in statements_of(run, speaker, world):
                 if statement.condition.sentence != sentence:

@@ -43,8 +43,9 @@ class ContradictionBetweenFiles(Rule):
                 severity=Level(self, found.is_shown).severity,
                 related=(found.place, *(() if found.used is None else (found.used,))),
             )
-        for one in () if unfilled else _deepspeed_optimizer.without_optimizer(site):
-            yield self.finding(site.module.location(site.call.func), one.message, related=(one.stage,))
+        if not unfilled:
+            for one in _deepspeed_optimizer.without_optimizer(site):
+                yield self.finding(site.module.location(site.call.func), one.message, related=(one.stage,))
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         from trl_lint.checks.configs._release_refusals import refusals_in

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import lru_cache
 
 from trl_lint.checks.distribution._device import edit_device, read_conflict
 from trl_lint.checks.distribution._device_imports import imported_conflicts
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Severity
+from trl_lint.memos import per_project
 from trl_lint.paths import is_test_file
 from trl_lint.project import Project
 from trl_lint.python.dataflow.torch_facts import (
@@ -68,7 +68,7 @@ class CpuTensorInCollective(Rule):
             )
 
 
-@lru_cache(maxsize=8)
+@per_project
 def has_cpu_backend(project: Project) -> bool:
     """Whether any code of the project may start a process group whose backend takes CPU tensors.
 

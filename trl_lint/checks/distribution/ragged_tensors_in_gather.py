@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from trl_lint.checks.distribution._accelerators import constructor_of, parameters, stores
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding
+from trl_lint.memos import per_module
 from trl_lint.python.guards import bindings, functions_named, key_of, last_name
 from trl_lint.python.module import PythonModule, mentions
 from trl_lint.regexes import regex
@@ -55,7 +56,7 @@ class RaggedTensorsInGather(Rule):
     def check_call(self, site: Site) -> Iterator[Finding]:
         module = site.module
         for value in _gathered(module, site.call):
-            made = _generated(module, value, site.call, set())
+            made = _generated(module, value, site.call, {})
             if made is None or not _has_own_lengths(module, made):
                 continue
             yield self.finding(
@@ -102,13 +103,23 @@ def _has_own_shape(module: PythonModule, call: ast.Call) -> bool:
     return isinstance(sent, ast.Name) and isinstance(made.args[0], ast.Name) and made.args[0].id == sent.id
 
 
-def _generated(module: PythonModule, node: ast.expr, before: ast.AST, seen: set[str]) -> ast.Call | None:
-    """The call of `generate` of which a tensor is all rows or a rest of the columns; None where it may be another."""
+def _generated(
+    module: PythonModule, node: ast.expr, before: ast.AST, known: dict[str, ast.Call | None]
+) -> ast.Call | None:
+    """The call of `generate` of which a tensor is all rows or a rest of the columns; None where it may be another.
+
+    `known`: what names come from, each followed once, however many others are made of it.
+    """
     while (inner := _same_columns(node)) is not None:
         node = inner
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "generate":
         return node if _is_model(module, node.func.value) else None
-    return _of_name(module, node, before, seen) if isinstance(node, ast.Name) else None
+    if not isinstance(node, ast.Name):
+        return None
+    if node.id not in known:
+        known[node.id] = None  # of a name that is made of itself
+        known[node.id] = _of_name(module, node, before, known)
+    return known[node.id]
 
 
 def _same_columns(node: ast.expr) -> ast.expr | None:
@@ -120,11 +131,13 @@ def _same_columns(node: ast.expr) -> ast.expr | None:
     return node.value if isinstance(node, ast.Attribute) and node.attr == "sequences" else None
 
 
-def _of_name(module: PythonModule, name: ast.Name, before: ast.AST, seen: set[str]) -> ast.Call | None:
+def _of_name(
+    module: PythonModule, name: ast.Name, before: ast.AST, known: dict[str, ast.Call | None]
+) -> ast.Call | None:
     """What every assignment to a name above a place comes from, in the function of that place."""
     function = module.function(before)
     own = stores(module, name.id)
-    if name.id in seen or len(own) > _MOST_STORES or (function is not None and name.id in parameters(function)):
+    if len(own) > _MOST_STORES or (function is not None and name.id in parameters(function)):
         return None
     statement = module.statement(before)
     line = (statement or name).lineno
@@ -136,7 +149,7 @@ def _of_name(module: PythonModule, name: ast.Name, before: ast.AST, seen: set[st
             return None
         if _is_rest_of_itself(assignment.value, name.id):
             continue
-        made = _generated(module, assignment.value, before, seen | {name.id})
+        made = _generated(module, assignment.value, before, known)
         if made is None:
             return None
         found = made
@@ -173,8 +186,12 @@ def _is_model(module: PythonModule, node: ast.expr) -> bool:
             node = node.value
     if _MODEL.search(last_name(node)) is None or functions_named(module, "generate"):
         return False
-    made = bindings(module).get(key_of(node), [])
-    return mentions(module, _ABOUT_MODELS) and all(_gives_model(module, value) for value in made)
+    return mentions(module, _ABOUT_MODELS) and _is_bound_to_models(key_of(node), module)
+
+
+@per_module
+def _is_bound_to_models(key: str, module: PythonModule) -> bool:
+    return all(_gives_model(module, value) for value in bindings(module).get(key, []))
 
 
 def _gives_model(module: PythonModule, value: ast.expr) -> bool:
@@ -195,7 +212,7 @@ def _has_own_lengths(module: PythonModule, call: ast.Call) -> bool:
 def _is_harmless(module: PythonModule, keyword: ast.keyword) -> bool:
     value = keyword.value
     if keyword.arg is None:
-        return isinstance(value, ast.Name) and _BATCH.search(value.id) is not None and not _is_dict(module, value.id)
+        return isinstance(value, ast.Name) and _BATCH.search(value.id) is not None and not _is_dict(value.id, module)
     if keyword.arg == "eos_token_id":
         return isinstance(value, ast.Attribute) and value.attr == "eos_token_id"
     if keyword.arg == "generation_config":
@@ -213,7 +230,8 @@ def _is_plain(module: PythonModule, keyword: ast.keyword) -> bool:
     return keyword.arg in _HARMLESS and not (keyword.arg in ("max_new_tokens", "max_length") and is_one)
 
 
-def _is_dict(module: PythonModule, name: str) -> bool:
+@per_module
+def _is_dict(name: str, module: PythonModule) -> bool:
     made = bindings(module).get(name, [])
     return any(isinstance(value, (ast.Dict, ast.DictComp)) or last_name(value) == "dict" for value in made)
 

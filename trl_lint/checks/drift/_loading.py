@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from trl_lint.checks.drift._calls import arguments, is_unsloth
 from trl_lint.checks.drift._classes import Argument
-from trl_lint.checks.drift._unpacked import is_dict, unpacked
+from trl_lint.checks.drift._moves import edit_spelling
+from trl_lint.checks.drift._unpacked import dict_bound_by, is_dict, unpacked
 from trl_lint.checks.drift._wording import sentence
 from trl_lint.checks.drift.model_dtype_not_read import is_model
 from trl_lint.checks.rule import Rule
@@ -128,9 +129,16 @@ def _dict_of(value: ast.expr, rows: list[Keyword], module: PythonModule) -> list
     certain.
     """
     found = unpacked(value, module)
-    if found is None or not all(_is_of(row, call, module) for call in found.readers for row in rows):
+    if found is None or not all(_are_all_of(row, found.bound, module) for row in rows):
         return None
     return [*found.made, *found.later]
+
+
+@per_module
+def _are_all_of(row: Keyword, bound: ast.Name, module: PythonModule) -> bool:
+    """Whether a row is about all the calls that unpack a dict."""
+    found = dict_bound_by(bound, module)
+    return found is not None and all(_is_of(row, call, module) for call in found.readers)
 
 
 def edit_keyword(found: Told, module: PythonModule) -> Fix | None:
@@ -166,7 +174,4 @@ def _edit(site: ast.keyword | ast.expr, row: Keyword, module: PythonModule) -> E
     if row.value:
         shown = _value_of(site.value, row, module) if isinstance(site, ast.keyword) else ""
         return module.source.edit(start, end, f"{row.new}={shown}") if shown else None
-    at = module.text.find(row.old, start, end)
-    if at < 0 or at - start > 1:
-        return None
-    return module.source.edit(at, at + len(row.old), row.new)
+    return edit_spelling(site, row.old, row.new, module)

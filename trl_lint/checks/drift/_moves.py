@@ -95,7 +95,7 @@ def edit_rename(
     sites = spelled(call, argument, module)
     if not sites or may_pass(call, new, module) or not takes_over(dotted, argument.name, new, known):
         return None
-    edits = [_edit_name(site, argument.name, new, module) for site in sites]
+    edits = [edit_spelling(site, argument.name, new, module) for site in sites]
     if not all(edits):
         return None
     is_safe = is_same and is_settled(dotted, new, package, known)
@@ -103,7 +103,8 @@ def edit_rename(
     return Fix(title, "safe" if is_safe else "unsafe", tuple(edit for edit in edits if edit is not None))
 
 
-def _edit_name(site: ast.keyword | ast.expr, old: str, new: str, module: PythonModule) -> Edit | None:
+def edit_spelling(site: ast.keyword | ast.expr, old: str, new: str, module: PythonModule) -> Edit | None:
+    """Rename a keyword, or a key in quotes; None for a key that is written in another way."""
     start, end = module.span(site)
     at = start if isinstance(site, ast.keyword) else start + 1
     is_plain = module.text[at : at + len(old)] == old and (isinstance(site, ast.keyword) or end == at + len(old) + 1)

@@ -15,19 +15,13 @@ from trl_lint.records import NamedTuple
 
 class Unpacked(NamedTuple):
     """A dict of which all uses are seen: what is put into it where it is made, then what is assigned or read by key,
-    and the calls that unpack it.
+    and the calls that unpack it. `bound`: the name where it is made.
     """
 
+    bound: ast.Name
     made: tuple[Argument, ...]
     later: tuple[Argument, ...]
     readers: tuple[ast.Call, ...]
-
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset(each.name for each in (*self.made, *self.later))
-
-    def sites(self, name: str) -> tuple[ast.keyword | ast.expr, ...]:
-        return tuple(each.node for each in (*self.made, *self.later) if each.name == name)
 
 
 def unpacked(value: ast.expr, module: PythonModule) -> Unpacked | None:
@@ -35,11 +29,12 @@ def unpacked(value: ast.expr, module: PythonModule) -> Unpacked | None:
     but calls that unpack it and keys that are written out; None where that is not certain.
     """
     bound = scopes(module).binding(value) if isinstance(value, ast.Name) else None
-    return _dict_of(bound, module) if isinstance(bound, ast.Name) else None
+    return dict_bound_by(bound, module) if isinstance(bound, ast.Name) else None
 
 
 @per_module
-def _dict_of(bound: ast.Name, module: PythonModule) -> Unpacked | None:
+def dict_bound_by(bound: ast.Name, module: PythonModule) -> Unpacked | None:
+    """As `unpacked`, for the place that binds the name."""
     assign = module.parents.get(bound)
     if not isinstance(assign, ast.Assign) or len(assign.targets) != 1 or not is_dict(assign.value):
         return None
@@ -57,7 +52,17 @@ def _dict_of(bound: ast.Name, module: PythonModule) -> Unpacked | None:
         else:
             return None
     calls = tuple(call for call in readers if isinstance(call, ast.Call))
-    return Unpacked(tuple(_entries(assign.value)), tuple(later), calls)
+    return Unpacked(bound, tuple(_entries(assign.value)), tuple(later), calls)
+
+
+@per_module
+def _sites(bound: ast.Name, module: PythonModule) -> dict[str, tuple[ast.keyword | ast.expr, ...]]:
+    """The nodes that spell each key of a dict."""
+    found = dict_bound_by(bound, module)
+    sites: dict[str, list[ast.keyword | ast.expr]] = {}
+    for each in (*found.made, *found.later) if found is not None else ():
+        sites.setdefault(each.name, []).append(each.node)
+    return {name: tuple(nodes) for name, nodes in sites.items()}
 
 
 def held_arguments(call: ast.Call, module: PythonModule) -> Iterator[Argument]:
@@ -67,7 +72,7 @@ def held_arguments(call: ast.Call, module: PythonModule) -> Iterator[Argument]:
     """
     for keyword in call.keywords:
         found = unpacked(keyword.value, module) if keyword.arg is None else None
-        if found is not None and found.readers[0] is call and _are_alike(found.readers, module):
+        if found is not None and found.readers[0] is call and _are_alike(found.bound, module):
             deleted = {each.name for each in found.later if _is_deleted(each, module)}
             yield from (each for each in found.made if each.name not in deleted)
 
@@ -82,8 +87,8 @@ def spelled(call: ast.Call, argument: Argument, module: PythonModule) -> tuple[a
         return (argument.node,)
     for keyword in call.keywords:
         found = unpacked(keyword.value, module) if keyword.arg is None else None
-        if found is not None and argument.node in (sites := found.sites(argument.name)):
-            return sites if _are_alike(found.readers, module) else ()
+        if found is not None and argument.node in (sites := _sites(found.bound, module).get(argument.name, ())):
+            return sites if _are_alike(found.bound, module) else ()
     return ()
 
 
@@ -94,13 +99,16 @@ def may_pass(call: ast.Call, name: str, module: PythonModule) -> bool:
             return True
         if keyword.arg is None:
             found = unpacked(keyword.value, module)
-            if found is None or name in found.names:
+            if found is None or name in _sites(found.bound, module):
                 return True
     return False
 
 
-def _are_alike(readers: tuple[ast.Call, ...], module: PythonModule) -> bool:
-    """Whether calls are all of the same class or function."""
+@per_module
+def _are_alike(bound: ast.Name, module: PythonModule) -> bool:
+    """Whether the calls that unpack a dict are all of the same class or function."""
+    found = dict_bound_by(bound, module)
+    readers = found.readers if found is not None else ()
     origins = {module.names.origins(call.func) for call in readers}
     return len(origins) == 1 and all(map(module.names.is_certain, (call.func for call in readers)))
 

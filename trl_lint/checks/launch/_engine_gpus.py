@@ -7,11 +7,11 @@ Where fewer are visible, vLLM stops ("World size (4) is larger than the number o
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from contextlib import suppress
 
 from trl_lint.checks.inference._vllm import is_engine, is_made
 from trl_lint.finding import Location
+from trl_lint.memos import per_module
 from trl_lint.project.runs import Run
 from trl_lint.python.guards import never_runs
 from trl_lint.python.module import PythonModule
@@ -22,7 +22,7 @@ _ENGINE = (b"tensor_parallel_size",)
 _ELSEWHERE = (b"VISIBLE_DEVICES", b"ray", b"device_count")  # the script may choose GPUs itself, or have others
 
 
-def ranks_of_engine(run: Run, spread: Iterable[str]) -> tuple[int, Location] | None:
+def ranks_of_engine(run: Run, spread: tuple[str, ...]) -> tuple[int, Location] | None:
     """The GPUs that an engine of the script certainly needs on this machine, and where that is written; None if none
     does. `spread`: keywords with which it may have ranks elsewhere.
     """
@@ -33,12 +33,17 @@ def ranks_of_engine(run: Run, spread: Iterable[str]) -> tuple[int, Location] | N
         files = run.project.files
         if files.holds(path, *_ENGINE) and not files.holds(path, *_ELSEWHERE):
             module = run.project.module_in(path)
-            found = (_ranks(call, module, spread) for call in module.calls if is_engine(call, module))
-            return max((one for one in found if one is not None), key=lambda one: one[0], default=None)
+            return _most_ranks(spread, module)
     return None
 
 
-def _ranks(call: ast.Call, module: PythonModule, spread: Iterable[str]) -> tuple[int, Location] | None:
+@per_module
+def _most_ranks(spread: tuple[str, ...], module: PythonModule) -> tuple[int, Location] | None:
+    found = (_ranks(call, module, spread) for call in module.calls if is_engine(call, module))
+    return max((one for one in found if one is not None), key=lambda one: one[0], default=None)
+
+
+def _ranks(call: ast.Call, module: PythonModule, spread: tuple[str, ...]) -> tuple[int, Location] | None:
     if is_made(call) or not module.names.is_certain(call.func) or never_runs(module, call):
         return None
     if any(keyword.arg is None or keyword.arg in spread for keyword in call.keywords):

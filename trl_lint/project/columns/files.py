@@ -13,6 +13,7 @@ from trl_lint.project.links import bases
 from trl_lint.python.module import PythonModule
 
 MOST_BYTES = 1_000_000
+JSON = (".json", ".jsonl")
 _MOST_ROWS = 200
 
 
