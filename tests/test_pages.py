@@ -24,7 +24,7 @@ WITH_EXAMPLES = [pytest.param(page, id=page.code) for page in all_pages() if pag
 
 def test_every_file_in_the_folder_is_a_page():
     folder = Path(rules_dir(), "pages")
-    assert sorted(map(str, folder.iterdir())) == sorted(page_files().values())
+    assert sorted(f"pages/{path.name}" for path in folder.iterdir()) == sorted(page_files().values())
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -12,6 +12,7 @@ from new_rule import to_fill_in
 
 from trl_lint.checks.registry import all_rules, declarations_text, rule_modules
 from trl_lint.checks.rule import Rule
+from trl_lint.knowledge import read_text
 from trl_lint.knowledge.pages import all_pages, page_files
 
 RULES = [pytest.param(rule, id=rule.code) for rule in all_rules()]
@@ -53,7 +54,7 @@ def test_more_fixtures_are_fine_than_bad(rule: Rule):
 @pytest.mark.parametrize("rule", RULES)
 def test_symptoms_are_stated(rule: Rule):
     """`symptoms = "none"` is an answer; leaving the key out is not."""
-    front_matter = Path(page_files()[rule.code]).read_text("utf-8").split("+++\n")[1]
+    front_matter = read_text(page_files()[rule.code]).split("+++\n")[1]
     assert re.search(r'^(symptoms = "none"|\[\[symptoms\]\])$', front_matter, re.MULTILINE)
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from documents import ROOT, tool_folder
 
+from trl_lint.knowledge import PACKED, unpacked
+
 SKIPPED = ("__pycache__", ".pyc", ".trl_lint_cache")  # `make demo` leaves a cache
 
 
@@ -45,9 +47,21 @@ def checkout_files(*folders: str) -> set[str]:
 
 def test_wheel_holds_the_package_and_the_rules_and_nothing_else(wheel: Path):
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    rules = {f"trl_lint/{name}" for name in checkout_files("rules") if not name.startswith("rules/coverage/")}
+    alone = {name for name in checkout_files("rules") if name.split("/")[1] not in (*PACKED, "coverage")}
+    rules = {f"trl_lint/{name}" for name in alone | {f"rules/{name}.txt" for name in PACKED}}
     package = {name for name in checkout_files("trl_lint") if not name.startswith("trl_lint/knowledge/refresh")}
     assert names == package | rules
+
+
+def test_wheel_holds_every_packed_text_as_it_is(wheel: Path):
+    archive = zipfile.ZipFile(wheel)
+    for name in PACKED:
+        texts = unpacked(archive.read(f"trl_lint/rules/{name}.txt").decode())
+        assert texts == {path.name: path.read_bytes().decode() for path in (ROOT / "rules" / name).iterdir()}
+
+
+def test_wheel_is_small(wheel: Path):
+    assert wheel.stat().st_size <= 2_000_000
 
 
 def test_wheel_says_what_it_is(wheel: Path):

@@ -57,9 +57,10 @@ def off_by_default(code: str) -> bool:
     path = page_files().get(code)
     if path is None:
         return False
-    with open(path, "rb") as stream:  # no TOML parser at start-up for one line
-        head = stream.read(4096).partition(b"\n+++")[0]
-    return re.search(rb"^default\s*=\s*false\b", head, re.MULTILINE) is not None
+    from trl_lint.knowledge import read_text
+
+    head = read_text(path).partition("\n+++")[0]  # no TOML parser at start-up for one line
+    return re.search(r"^default\s*=\s*false\b", head, re.MULTILINE) is not None
 
 
 def read_selectors(values: Iterable[str]) -> tuple[str, ...]:

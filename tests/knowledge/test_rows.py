@@ -13,6 +13,7 @@ import pytest
 import tomli
 from documents import ROOT
 
+from trl_lint import knowledge
 from trl_lint.knowledge import (
     KnowledgeError,
     arithmetic,
@@ -31,7 +32,6 @@ from trl_lint.knowledge import (
     remedies,
     renames,
     rewards,
-    rows,
     rules_dir,
     symptoms,
     told_elsewhere,
@@ -125,7 +125,7 @@ class Table(NamedTuple):
 
 @pytest.fixture
 def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Table]:
-    monkeypatch.setattr(rows, "rules_dir", lambda: str(tmp_path))
+    monkeypatch.setattr(knowledge, "rules_dir", lambda: str(tmp_path))
 
     def read(text: str) -> Table:
         (tmp_path / "table.toml").write_text(text, "utf-8")
@@ -198,7 +198,7 @@ def test_what_is_no_toml_is_told(read: Callable[[str], Table]):
 
 
 def test_a_table_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(rows, "rules_dir", lambda: str(tmp_path))
+    monkeypatch.setattr(knowledge, "rules_dir", lambda: str(tmp_path))
     with pytest.raises(KnowledgeError, match=r"rules/none\.toml: "):
         read_rows("none.toml", Table)
 
@@ -223,7 +223,8 @@ def test_an_advisory_says_what_it_needs():
 
 
 BROKEN = (
-    "import sys; import trl_lint.knowledge.rows as rows; rows.rules_dir = lambda: sys.argv[1]\n"
+    "import sys; import trl_lint.knowledge.rows as rows\n"
+    "rows.read_text = lambda path: open(f'{sys.argv[1]}/{path}', encoding='utf-8').read()\n"
     "from trl_lint.cli import main; sys.exit(main(['--no-cache', '--isolated', 'requirements.txt']))"
 )
 

@@ -1,9 +1,16 @@
-"""Reading `rules/`: the rule pages, known releases, compatibility tables, advisories. Facts live there, not here."""
+"""Reading `rules/`: the rule pages, known releases, compatibility tables, advisories. Facts live there, not here.
+
+A zip archive compresses each file by itself, and has a name and a hash for each. So the build of a wheel
+(`hatch_build.py`) writes each folder of PACKED, with many texts that say much alike, as one file: `rules/pages.txt`.
+"""
 
 from __future__ import annotations
 
 import os
 from functools import cache
+
+PACKED = ("compat", "pages", "releases", "semantics", "symptoms")
+_HEAD = "===== "  # and the name of the text that follows
 
 
 class KnowledgeError(Exception):
@@ -19,3 +26,50 @@ def rules_dir() -> str:
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     packaged = os.path.join(here, "rules")
     return packaged if os.path.isdir(packaged) else os.path.join(os.path.dirname(here), "rules")
+
+
+def read_text(path: str) -> str:
+    """A text by its path in `rules/`, its line ends as they are. Raises OSError."""
+    folder, _, name = path.partition("/")
+    if folder in PACKED and (packed := _pack(folder)) is not None:
+        if name not in packed:
+            raise FileNotFoundError(f"no {path}")
+        return packed[name]
+    with open(os.path.join(rules_dir(), path), encoding="utf-8", newline="") as stream:
+        return stream.read()
+
+
+def text_names(folder: str) -> list[str]:
+    """The names of the texts in a folder of `rules/`, sorted. Raises OSError."""
+    packed = _pack(folder) if folder in PACKED else None
+    return sorted(os.listdir(os.path.join(rules_dir(), folder)) if packed is None else packed)
+
+
+def packed(folder: str) -> str:
+    """The texts of a folder as one. Raises KnowledgeError for a text that cannot be told from its neighbours."""
+    parts = []
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="utf-8", newline="") as stream:
+            text = stream.read()
+        if not text.endswith("\n") or f"\n{_HEAD}" in f"\n{text}":
+            raise KnowledgeError(f"{name}: has to end with a line end and may have no line that begins with `{_HEAD}`")
+        parts.append(f"{_HEAD}{name}\n{text}")
+    return "".join(parts)
+
+
+def unpacked(text: str) -> dict[str, str]:
+    """What `packed` was given, by name."""
+    found = {}
+    for part in f"\n{text}"[:-1].split(f"\n{_HEAD}")[1:]:
+        name, _, content = part.partition("\n")
+        found[name] = content + "\n"
+    return found
+
+
+@cache
+def _pack(folder: str) -> dict[str, str] | None:
+    """The texts of a folder by name, where `rules/` holds them as one file; None in a checkout."""
+    if os.path.isdir(os.path.join(rules_dir(), folder)):
+        return None
+    with open(os.path.join(rules_dir(), f"{folder}.txt"), encoding="utf-8", newline="") as stream:
+        return unpacked(stream.read())

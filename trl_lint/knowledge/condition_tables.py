@@ -86,7 +86,7 @@ def with_table(text: str) -> str:
 def main(argv: Sequence[str]) -> int:
     stale = False
     for code in CODES:
-        path = os.path.join(rules_dir(), "pages", page_files()[code])
+        path = os.path.join(rules_dir(), page_files()[code])
         with open(path, encoding="utf-8") as stream:
             text = stream.read()
         new = with_table(text)

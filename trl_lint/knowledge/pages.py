@@ -11,7 +11,7 @@ from functools import cache
 from typing import Literal, get_args
 
 from trl_lint.finding import Severity
-from trl_lint.knowledge import KnowledgeError, rules_dir
+from trl_lint.knowledge import KnowledgeError, read_text, text_names
 from trl_lint.knowledge.compat import Impact
 from trl_lint.knowledge.rows import read_record
 from trl_lint.knowledge.symptoms import Symptom
@@ -65,13 +65,8 @@ class Page(NamedTuple):
 
 @cache
 def page_files() -> dict[str, str]:
-    """Path of the page of every code, in the order of the codes."""
-    folder = os.path.join(rules_dir(), "pages")
-    found = {}
-    for name in sorted(os.listdir(folder)):
-        if match := _FILE_NAME.match(name):
-            found[match[1]] = os.path.join(folder, name)
-    return found
+    """Path in `rules/` of the page of every code, in the order of the codes."""
+    return {match[1]: f"pages/{name}" for name in text_names("pages") if (match := _FILE_NAME.match(name))}
 
 
 @cache
@@ -82,8 +77,7 @@ def page(code: str) -> Page:
         raise KnowledgeError(
             f"{code} has no page: write rules/pages/{code}-<name>.md, named after the module of the rule"
         )
-    with open(path, encoding="utf-8") as stream:
-        return read_page(stream.read(), path)
+    return read_page(read_text(path), path)
 
 
 def read_page(text: str, path: str) -> Page:

@@ -6,11 +6,10 @@ the index does not tell it. Thousands of lines are read as text; only what a que
 
 from __future__ import annotations
 
-import os
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge import read_text, text_names
 from trl_lint.knowledge.specifiers import FinalSpecifiers, read_final
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -34,15 +33,13 @@ class Release(NamedTuple):
 
 def known_packages() -> list[str]:
     """Packages with a list of releases."""
-    return sorted(name[:-4] for name in os.listdir(os.path.join(rules_dir(), "releases")) if name.endswith(".txt"))
+    return [name[:-4] for name in text_names("releases") if name.endswith(".txt")]
 
 
 @cache
 def _lines(package: str) -> tuple[str, ...]:
-    path = os.path.join(rules_dir(), "releases", f"{package}.txt")
     try:
-        with open(path, encoding="utf-8") as stream:
-            lines = stream.read().splitlines()
+        lines = read_text(f"releases/{package}.txt").splitlines()
     except OSError:
         return ()
     return tuple(line for line in lines if line and not line.startswith("#"))

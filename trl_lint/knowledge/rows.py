@@ -10,14 +10,13 @@ say, the method `fault` of a record does.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from trl_lint.knowledge import KnowledgeError, rules_dir
+from trl_lint.knowledge import KnowledgeError, read_text, text_names
 from trl_lint.knowledge.ranges import holds
 
 # A specifier (PEP 440) that allows a known release, a known release, and specifiers by package. Where the key does not
@@ -56,8 +55,7 @@ def read_rows(path: str, record: type[R], package: str = "") -> R:
     import tomli
 
     try:
-        with open(os.path.join(rules_dir(), path), encoding="utf-8", newline="") as stream:
-            text = stream.read()
+        text = read_text(path)
         return read_record(tomli.loads(text), record, f"rules/{path}", text, package=package)
     except (OSError, ValueError) as error:
         raise KnowledgeError(f"rules/{path}: {error}") from None
@@ -65,8 +63,7 @@ def read_rows(path: str, record: type[R], package: str = "") -> R:
 
 def table_paths(folder: str) -> list[str]:
     """The paths, for `read_rows`, of the tables in a folder of `rules/`."""
-    names = sorted(os.listdir(os.path.join(rules_dir(), folder)))
-    return [f"{folder}/{name}" for name in names if name.endswith(".toml")]
+    return [f"{folder}/{name}" for name in text_names(folder) if name.endswith(".toml")]
 
 
 def read_record(values: dict[str, Any], record: type[R], file: str, text: str, above: int = 0, package: str = "") -> R:

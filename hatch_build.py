@@ -1,0 +1,28 @@
+"""What the build of a wheel does besides copying: it puts the texts of some folders of `rules/` into one file each."""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class PackTexts(BuildHookInterface[Any]):
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Name the packed files in what is built. An editable installation reads the folders of the checkout."""
+        if version == "editable":
+            return
+        sys.path.insert(0, self.root)
+        from trl_lint.knowledge import PACKED, packed
+
+        self.folder = tempfile.TemporaryDirectory()
+        for name in PACKED:
+            written = Path(self.folder.name, f"{name}.txt")
+            written.write_bytes(packed(str(Path(self.root, "rules", name))).encode())
+            build_data["force_include"][str(written)] = f"trl_lint/rules/{name}.txt"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove the files that were written for the build."""
+        if version != "editable":
+            self.folder.cleanup()
