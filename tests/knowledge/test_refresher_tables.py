@@ -14,6 +14,7 @@ from trl_lint.knowledge.refresher import index, tables, trees
 from trl_lint.knowledge.refresher.index import Archive, Contents
 from trl_lint.knowledge.refresher.models import model_facts
 from trl_lint.knowledge.refresher.tables import read_releases, read_table, write_tables
+from trl_lint.knowledge.refresher.variables_build import render as render_variables
 
 VERSIONS = ("0.9.6", "1.0.0", "1.1.0")
 
@@ -114,3 +115,16 @@ def test_facts_of_models_have_one_order():
     modeling = f"class TForCausalLM:\n    def __init__(self):\n{layers}".encode()
     facts = model_facts("transformers", {"transformers/models/t/modeling_t.py": (0, modeling)}, {})
     assert [name for name in facts["family t"] if name != "+"] == sorted(names)
+
+
+def test_variables_that_a_release_stopped_reading():
+    """Not what comes back, nor what another file of the newest release names."""
+    found = [
+        ("1", {"X_A", "X_B", "X_C", "X_D"}),
+        ("2", {"X_A", "X_C", "X_D"}),
+        ("3", {"X_A", "X_B", "X_D"}),
+        ("4", {"X_A", "X_B"}),
+    ]
+    text = render_variables("x", "X_", found, {"X_A", "X_B"})
+    assert text.splitlines()[1:] == ["X_", "3 C", "4 D"]
+    assert render_variables("x", "X_", found, {"X_C"}).splitlines()[1:] == ["X_", "4 D"]

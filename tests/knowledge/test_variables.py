@@ -9,7 +9,15 @@ import pytest
 from trl_lint.checks.launch.stale_environment_variable import rule
 from trl_lint.finding import SEVERITIES
 from trl_lint.knowledge.releases import known_packages, parse_specifier
-from trl_lint.knowledge.variables import distance, entries, misspelt, spellings, variables
+from trl_lint.knowledge.variables import (
+    LISTED_PREFIXES,
+    distance,
+    entries,
+    misspelt,
+    no_longer_read,
+    spellings,
+    variables,
+)
 
 ENTRIES = [pytest.param(entry, id=f"{entry.name}-{entry.packages}-{entry.values}") for entry in variables()]
 
@@ -28,7 +36,7 @@ def test_entries(entry):
 
 def test_python_files_are_chosen_by_every_name():
     """A file that sets one of the variables, or misspells one, holds one of the rule's needles."""
-    names = {entry.name for entry in variables()}
+    names = {entry.name for entry in variables()} | set(no_longer_read())
     assert all(any(needle in name.encode() for needle in rule.needles) for name in names)
     for spelling in spellings():
         assert any(needle in spelling.name.encode() for needle in rule.needles)
@@ -61,6 +69,18 @@ def test_real_names(name):
 )
 def test_distance(first, second, expected):
     assert distance(first, second, 2) == distance(second, first, 2) == expected
+
+
+@pytest.mark.parametrize("name", ["VLLM_ATTENTION_BACKEND", "VLLM_USE_V1"])
+def test_what_is_written_by_hand_is_what_the_list_says(name):
+    """The newest entry of a variable of vLLM begins with the release that the list names."""
+    assert no_longer_read()[name].packages in [entry.packages for entry in variables() if entry.name == name]
+
+
+def test_lists():
+    assert len(no_longer_read()) >= 119 and all(name.startswith(LISTED_PREFIXES) for name in no_longer_read())
+    assert entries("VLLM_FLASH_ATTN_VERSION")[0].packages == {"vllm": ">=0.15.0"}
+    assert not entries("VLLM_LOGGING_LEVEL") and not entries("VLLM_MY_OWN")
 
 
 def test_the_page_lists_every_variable():

@@ -1,9 +1,10 @@
-"""Bring `rules/releases`, `rules/api`, `rules/conditions`, `rules/values` and `rules/models` up to date:
-`python -m trl_lint.knowledge.refresh all|releases|api|conditions|values|models [PACKAGE…]`.
+"""Bring what `rules` tells of releases up to date (releases, api, conditions, values, models, environment):
+`python -m trl_lint.knowledge.refresh all|releases|api|conditions|values|models|environment [PACKAGE…]`.
 
 `releases` lists what the index has, `api` reads the archives and writes the API histories, `api --verify` checks them
 (`trl_lint.knowledge.refresher`), `conditions` adds what new releases refuse and warn about, `values` reads which texts
-their trainers know of a field, `models` what they state about models, and `all` does all of it for the packages.
+their trainers know of a field, `models` what they state about models, `environment` which variables they stopped
+reading, and `all` does all of it for the packages.
 
 `changes PACKAGE [OLD NEW]` prints what a release refuses and warns about since an older one: the newest two.
 
@@ -20,7 +21,7 @@ from functools import partial
 
 from packaging.version import Version
 
-from trl_lint.knowledge.refresher import build, choices_build, conditions_build, models_build
+from trl_lint.knowledge.refresher import build, choices_build, conditions_build, models_build, variables_build
 from trl_lint.knowledge.refresher.listing import IndexFile, fetch, index_url, version_of
 from trl_lint.knowledge.refresher.packages import PACKAGES as RECORDED
 from trl_lint.knowledge.refresher.tables import write_tables
@@ -98,6 +99,7 @@ TABLES = {
         Table("conditions", "what the releases refuse", conditions_build.RECORDED, conditions_build.build),
         Table("values", "which texts the releases know of a field", choices_build.SINCE, choices_build.build),
         Table("models", "what the releases state about models", models_build.SINCE, models_build.build),
+        Table("environment", "which variables they stopped reading", variables_build.SINCE, variables_build.build),
     )
 }
 

@@ -1,17 +1,23 @@
-"""Environment variables that releases ignore, rename or choke on, from `rules/environment/*.toml`.
+"""Environment variables that releases ignore, rename or choke on, from `rules/environment`.
 
-The fields are explained at the head of `variables.toml`.
+The fields are explained at the head of `variables.toml`. The `.txt` files beside it list, by package, what each release
+stopped reading; `knowledge/refresher` writes them.
 """
 
 from __future__ import annotations
 
+import os
 from functools import cache
+from typing import Literal
 
 from trl_lint.finding import Severity
+from trl_lint.knowledge import rules_dir
 from trl_lint.knowledge.rows import Ranges, read_rows, table_paths
 from trl_lint.records import NamedTuple
 
 _TYPING_ERRORS = 2
+LISTED_PREFIXES = ("VLLM_",)
+_LISTS = {"vllm": "https://github.com/vllm-project/vllm/blob/v{}/vllm/envs.py"}
 
 
 class Variable(NamedTuple):
@@ -27,6 +33,8 @@ class Variable(NamedTuple):
     contains: str = ""
     when: tuple[tuple[str, ...], ...] = ()
     rename: str = ""
+    rename_safety: Literal["safe", "unsafe"] = "safe"
+    is_listed: bool = False  # in a `.txt` file: nothing but the release that stopped reading it is known
 
     def fits(self, value: str) -> bool:
         """Whether the entry is about this value of the variable."""
@@ -63,9 +71,38 @@ def spellings() -> tuple[Spelling, ...]:
 
 
 @cache
+def no_longer_read() -> dict[str, Variable]:
+    """By name: the variables of which nothing but the release that stopped reading them is known."""
+    folder = os.path.join(rules_dir(), "environment")
+    found: dict[str, Variable] = {}
+    for file in sorted(name for name in os.listdir(folder) if name.endswith(".txt")):
+        with open(os.path.join(folder, file), encoding="utf-8") as stream:
+            _, prefix, *lines = stream.read().splitlines()
+        for version, *names in map(str.split, lines):
+            for name in names:
+                found[prefix + name] = _listed(prefix + name, file.removesuffix(".txt"), version)
+    return found
+
+
+def _listed(name: str, package: str, version: str) -> Variable:
+    return Variable(
+        name=name,
+        packages={package: f">={version}"},
+        severity="info",
+        effect=f"is no longer read since {package} {version}",
+        instead="remove it, or set the option that took its place",
+        evidence=(_LISTS[package].format(version),),
+        is_listed=True,
+    )
+
+
+@cache
 def entries(name: str) -> tuple[Variable, ...]:
-    """The entries about a variable, in the order of the table."""
-    return tuple(entry for entry in variables() if entry.name == name)
+    """The entries about a variable, in the order of the table; where there are none, what a list has of it."""
+    found = tuple(entry for entry in variables() if entry.name == name)
+    if found or not name.startswith(LISTED_PREFIXES) or name not in no_longer_read():
+        return found
+    return (no_longer_read()[name],)
 
 
 def is_known(name: str) -> bool:

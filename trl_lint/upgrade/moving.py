@@ -30,6 +30,8 @@ from trl_lint.upgrade.pins import OUTSIDE, decisions_on_bounds, decisions_on_pin
 # What these rules find is about releases; of what others find, only that is ours which the move brings.
 _ABOUT_RELEASES = "TRL3"
 _ABOUT_PINS = "TRL2"
+# Hints that somebody who moves has to know of: a variable that the wanted releases do not read.
+_TOLD_HINTS = ("TRL506",)
 _GENERAL = ("TRL001", "TRL002", "TRL003", "TRL004")
 
 
@@ -155,7 +157,7 @@ def move(
         return found + (list(findings_of_defaults(changed(result))) if keep else [])
 
     done = repair(checked, wanted, unsafe)
-    left = [f for f in done.result.findings if f.severity != "info" and _is_ours(f, known, done.result.files)]
+    left = [f for f in done.result.findings if _is_to_decide(f) and _is_ours(f, known, done.result.files)]
     decisions = [*_on_code(left), *decisions_on_defaults(changed(done.result)), *refused]
     for project in done.result.projects:
         decisions += decisions_on_pins(project, asked, releases)
@@ -192,6 +194,10 @@ def _moved_pins(
             places = tuple(Location(path, edit.start, edit.end) for edit in mine)
             refused.append(Decision("pin", f"the pins here were not moved: {reason}", places))
     return contents, moved, refused
+
+
+def _is_to_decide(finding: Finding) -> bool:
+    return finding.severity != "info" or finding.code in _TOLD_HINTS
 
 
 def _is_ours(finding: Finding, known: set[object], files: Files) -> bool:

@@ -83,18 +83,19 @@ def recipe_settings(document: Document) -> Iterator[Setting]:
 
 
 def python_settings(module: PythonModule) -> Iterator[Setting]:
-    """`os.environ["X"] = …`, `os.environ.setdefault("X", …)`, `os.putenv("X", …)` of a Python file."""
+    """What a Python file sets: `os.environ["X"] = …`, `os.environ.setdefault("X", …)`, `os.putenv("X", …)`, and
+    `{"env_vars": {"X": …}}`, as Ray has it.
+    """
     from trl_lint.python.version_guards import is_guarded
 
     uses: dict[str, int] = {}
     for constant in module.of(ast.Constant):
         if isinstance(constant.value, str):
             uses[constant.value] = uses.get(constant.value, 0) + 1
-    for node in ast.walk(module.tree):
-        key, value = _assigned(node, module)
-        if key is None or not isinstance(key.value, str) or is_guarded(module, node):
+    for node, key, value in _all_assigned(module):
+        if not isinstance(key.value, str) or is_guarded(module, node):
             continue
-        found = module.value(value) if value is not None else None
+        found = module.value(value)
         start, end = module.span(key)
         quote = module.source.text[start]
         plain = module.source.text[start:end] == f"{quote}{key.value}{quote}" and uses[key.value] == 1
@@ -107,16 +108,31 @@ def python_settings(module: PythonModule) -> Iterator[Setting]:
         )
 
 
-def _assigned(node: ast.AST, module: PythonModule) -> tuple[ast.Constant | None, ast.expr | None]:
-    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
-        target = node.targets[0]
-        if "os.environ" in module.names.origins(target.value) and isinstance(target.slice, ast.Constant):
-            return target.slice, node.value
-        return None, None
-    if not isinstance(node, ast.Call) or len(node.args) != 2 or not isinstance(node.args[0], ast.Constant):
-        return None, None
-    called = module.names.origins(node.func) & {"os.environ.setdefault", "os.putenv"}
-    return (node.args[0], node.args[1]) if called else (None, None)
+def _all_assigned(module: PythonModule) -> Iterator[tuple[ast.AST, ast.Constant, ast.expr]]:
+    """Where a variable is set, its name and its value."""
+    for node in ast.walk(module.tree):
+        key: ast.expr | None = None
+        value: ast.expr
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
+            target = node.targets[0]
+            if "os.environ" in module.names.origins(target.value):
+                key, value = target.slice, node.value
+        elif isinstance(node, ast.Call) and len(node.args) == 2:
+            if module.names.origins(node.func) & {"os.environ.setdefault", "os.putenv"}:
+                key, value = node.args
+        elif isinstance(node, ast.Dict):
+            for name, one in _ray_variables(node):
+                yield name, name, one
+        if isinstance(key, ast.Constant):
+            yield node, key, value
+
+
+def _ray_variables(node: ast.Dict) -> Iterator[tuple[ast.Constant, ast.expr]]:
+    for key, held in zip(node.keys, node.values, strict=True):
+        if isinstance(key, ast.Constant) and key.value == "env_vars" and isinstance(held, ast.Dict):
+            for name, value in zip(held.keys, held.values, strict=True):
+                if isinstance(name, ast.Constant):
+                    yield name, value
 
 
 def is_dockerfile(path: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from trl_lint.checks.launch._variables import (
     Setting,
@@ -34,11 +35,11 @@ class StaleEnvironmentVariable(Rule):
     launches = True
     manifests = True
     holding = ("environment",)
-    imports = ("os",)
+    imports = ("os", "ray")
     # The names of rules/environment, so that no Python file is parsed in vain; a test compares the two.
     needles = (
         b"CUDA_VIS", b"NCCL_ASYNC_ERROR_HANDLING", b"NCCL_BLOCKING_WAIT", b"PYTORCH_CUDA_A", b"TRANSFORMERS_CACHE",
-        b"VLLM_ATTENTION_BACKEND", b"VLLM_USE_V1",
+        b"VLLM_", b"HF_HUB_ENABLE_HF_TRANSFER", b"HF_HUB_LOCAL_DIR_AUTO_SYMLINK_THRESHOLD",
     )  # fmt: skip
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
@@ -46,12 +47,14 @@ class StaleEnvironmentVariable(Rule):
             return
         environment = project.environment(launch.script_path or launch.source.path)
         for setting in launch_settings(launch):
+            is_own = partial(_is_own, launch=launch, project=project)
             finding = self.judged(
                 setting,
                 environment,
                 lambda package: uses(package, launch),
                 lambda text: has_argument(launch, text, project),
-            ) or self.misspelt(setting, lambda name: _is_own(name, launch, project))
+                is_own,
+            ) or self.misspelt(setting, is_own)
             if finding is None:
                 continue
             if launch.is_documentation:
@@ -78,7 +81,7 @@ class StaleEnvironmentVariable(Rule):
             yield from self.found(setting, project.environment(module.path), lambda name: text.count(name) > 1)
 
     def found(self, setting: Setting, environment: Environment, is_own: Callable[[str], bool]) -> Iterator[Finding]:
-        finding = self.judged(setting, environment, lambda package: False, lambda text: False)
+        finding = self.judged(setting, environment, lambda package: False, lambda text: False, is_own)
         finding = finding or self.misspelt(setting, is_own)
         if finding is not None:
             yield finding
@@ -89,6 +92,7 @@ class StaleEnvironmentVariable(Rule):
         environment: Environment,
         uses: Callable[[str], bool],
         has_argument: Callable[[str], bool],
+        is_own: Callable[[str], bool],
     ) -> Finding | None:
         """What the releases make of the variable; None where nothing is wrong with it."""
         from trl_lint.checks.verdict import judge_pins
@@ -97,12 +101,18 @@ class StaleEnvironmentVariable(Rule):
         for entry in entries(setting.name):
             if setting.value is None or not entry.fits(setting.value) or entry.rename in setting.beside:
                 continue
+            if entry.is_listed and is_own(setting.name):
+                continue
             if entry.when and not any(all(map(has_argument, group)) for group in entry.when):
                 continue
             packages = [environment.package(name) for name in entry.packages]
             if any(package.is_own for package in packages):
                 continue
             if any(not package.pins and package.source == "assumed" and not uses(package.name) for package in packages):
+                continue
+            holds_for_all = all(package.holds(entry.packages[package.name]) == "all" for package in packages)
+            # A name that some allowed release still reads is no mistake where nothing but a hint is said of it.
+            if not holds_for_all and (entry.is_listed or entry.rename) and entry.severity == "info":
                 continue
             verdict = judge_pins(environment, entry.packages, entry.severity)
             if verdict is None:
@@ -112,9 +122,7 @@ class StaleEnvironmentVariable(Rule):
                 f"`{setting.name}` {entry.effect}; {entry.instead} ({verdict.scope})",
                 severity=verdict.severity,
                 related=verdict.related,
-                fix=edit_name(
-                    setting, entry, all(package.holds(entry.packages[package.name]) == "all" for package in packages)
-                ),
+                fix=edit_name(setting, entry),
             )
         return None
 
@@ -170,11 +178,11 @@ def _is_own(name: str, launch: Launch, project: Project) -> bool:
         return True
 
 
-def edit_name(setting: Setting, entry: Variable, holds_for_all: bool) -> Fix | None:
-    """Give the variable its new name. Safe where every allowed release knows it; withheld where one may not."""
-    if not entry.rename or setting.rename is None or not holds_for_all:
+def edit_name(setting: Setting, entry: Variable) -> Fix | None:
+    """Give the variable the name that every allowed release knows."""
+    if not entry.rename or setting.rename is None:
         return None
-    return Fix(f"call it `{entry.rename}`", "safe", (setting.rename(entry.rename),))
+    return Fix(f"call it `{entry.rename}`", entry.rename_safety, (setting.rename(entry.rename),))
 
 
 rule = StaleEnvironmentVariable()
