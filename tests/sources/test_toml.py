@@ -81,8 +81,8 @@ def test_arrays_of_tables_are_sequences_of_mappings() -> None:
     ("text", "message", "place"),
     [
         ("a = \n", "invalid value", 4),
-        ("# é\na = 1\na = 2\n", "cannot overwrite a value", 15),
-        ("[a\n", "expected ']'", 2),
+        ("# é\na = 1\na = 2\n", "overwrite a value", 15),
+        ("[a\n", "at the end of a table", 2),
         ('a = "open', "unterminated string", 9),
         ("a = [1\n", "unclosed array", 7),
         ("a = 1 b = 2\n", "expected newline", 6),
