@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -94,6 +95,14 @@ def test_version(sh: Shell):
     for option in ("--version", "-V"):
         done = process([option], sh.folder)
         assert (done.returncode, done.stdout.decode().split()) == (0, ["trl-lint", __version__])
+
+
+def test_a_verbose_version_has_what_a_report_of_a_fault_needs(sh: Shell):
+    for option in ("-v", "--verbose"):
+        first, python, *others = process(["--version", option], sh.folder).stdout.decode().splitlines()
+        assert first == f"trl-lint {__version__}" and python.startswith("python 3.")
+        assert any(line.startswith("libcst ") for line in others)
+        assert re.search(r"trl to \d+\.\d+", others[-1])
 
 
 def test_help_names_every_option(sh: Shell, capsys: pytest.CaptureFixture[str]):

@@ -12,11 +12,17 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    if sys.argv[1:] in (["--version"], ["-V"]):  # asked often, by tools that wait: nothing else is loaded for it
+    # The version is asked often, by tools that wait: nothing else is loaded for it.
+    if sys.argv[1:2] in (["--version"], ["-V"]) and sys.argv[2:] in ([], ["-v"], ["--verbose"]):
         from trl_lint import __version__
 
+        said = [f"trl-lint {__version__}"]
+        if len(sys.argv) > 2:
+            from trl_lint.commands.version import lines
+
+            said = lines()
         try:
-            print(f"trl-lint {__version__}", flush=True)
+            print("\n".join(said), flush=True)
         except OSError as error:
             from trl_lint.streams import end_after
 
