@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli
 import yaml
 
 from trl_lint.knowledge import refresh
@@ -52,6 +53,37 @@ def test_only_the_proposing_job_may_write_and_it_runs_nothing_foreign():
     }
     assert not re.search(r"pip|python|make", "".join(step.get("run", "") for step in jobs["propose"]["steps"]))
     assert jobs["propose"]["if"] == "needs.refresh.outputs.changed == 'yes'"
+
+
+def test_a_release_is_published_by_jobs_that_build_nothing():
+    workflow = read("release.yml")
+    jobs = workflow["jobs"]
+    assert workflow["permissions"] == {}
+    assert {name: job["permissions"] for name, job in jobs.items()} == {
+        "build": {"contents": "read"},
+        "attest": {"attestations": "write", "id-token": "write"},
+        "index": {"id-token": "write"},
+        "github": {"contents": "write"},
+    }
+    assert jobs["attest"]["needs"] == "build" and jobs["attest"]["if"] == "github.ref_type == 'tag'"
+    assert (jobs["index"]["needs"], jobs["github"]["needs"]) == ("attest", "index")
+    for name in ("attest", "index", "github"):
+        text = "".join(step.get("run", "") for step in jobs[name]["steps"])
+        assert not re.search(r"pip|python|make|\.ci/", text), name
+
+
+def test_a_release_needs_a_tag_and_a_change_log_of_its_version(tmp_path: Path):
+    """Nothing is built before both are right: the script ends at the first that is not."""
+    for tag, message in (("v9.9.9", "the tag is v9.9.9"), ("v0.1.0", "CHANGELOG.md has no heading `## 0.1.0 (DATE)`")):
+        script = [str(ROOT / ".ci" / "package"), str(tmp_path), tag]
+        done = subprocess.run(script, capture_output=True, text=True)
+        assert done.returncode == 1 and message in done.stderr
+
+
+def test_lowest_bounds_are_those_of_the_project():
+    listed = tomli.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    done = subprocess.run([str(ROOT / ".ci" / "lowest-bounds")], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [text.replace(">=", "==") for text in listed]
 
 
 def test_it_runs_weekly_and_by_hand():
