@@ -45,7 +45,7 @@ def test_make_demo(tmp_path: Path):
     before = snapshot(DEMO)
     folder = tool_folder(tmp_path / "bin")
     done = subprocess.run(
-        ["make", "--no-print-directory", "-o", ".venv/.installed", "demo", f"BIN={folder}"],
+        ["make", "--no-print-directory", "-o", ".venv-demo/.installed", "demo", f"DEMO_LINT={folder}/trl-lint"],
         cwd=ROOT,
         capture_output=True,
         encoding="utf-8",
