@@ -122,6 +122,26 @@ def with_settings(text: str) -> str:
     return text[: block.start] + settings_example() + text[block.end :]
 
 
+def with_known(text: str) -> str:
+    """README.md with the frameworks and releases that the tables hold today."""
+    from textwrap import fill
+
+    from trl_lint.knowledge.pages import page_files
+    from trl_lint.knowledge.releases import newest
+
+    known = ", ".join(f"{name} to {newest(package)}" for package, name in _SHOWN_PACKAGES.items())
+    said = fill(f"{len(page_files())} rules, and the releases of {known}, and more beside them.", 118)
+    head, start, rest = text.partition("writes this -->\n")
+    return f"{head}{start}{said}\n{rest[rest.index('<!-- end -->') :]}"
+
+
+_SHOWN_PACKAGES = {
+    "trl": "TRL", "verl": "verl", "axolotl": "axolotl", "llamafactory": "LLaMA-Factory", "ms-swift": "ms-swift",
+    "openrlhf": "OpenRLHF", "unsloth": "Unsloth", "torchtune": "torchtune", "transformers": "transformers",
+    "accelerate": "accelerate", "deepspeed": "DeepSpeed", "peft": "PEFT", "torch": "torch", "vllm": "vLLM",
+}  # fmt: skip
+
+
 def tool_folder(folder: Path) -> Path:
     """A folder with commands that run this checkout as an installed one would; `trl-lint` does so installed or not."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -166,6 +186,9 @@ def _transcript(content: str, folder: Path, path: str) -> Iterator[str]:
         yield from (f"{line.rstrip()}\n" for line in done.stdout.splitlines())
 
 
+_GENERATED = {"settings.md": with_settings, "README.md": with_known}
+
+
 def main() -> int:
     """Rewrite the pages whose transcripts or settings are others today: all of them, or none where the tool fails."""
     texts = {page: page.read_text("utf-8") for page in pages()}
@@ -175,7 +198,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     for page, text in found.items():
-        new = with_settings(text) if page.name == "settings.md" else text
+        new = _GENERATED.get(page.name, str)(text)
         if new != texts[page]:
             page.write_text(new, "utf-8")
             print(f"rewrote {page.relative_to(ROOT)}")

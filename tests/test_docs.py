@@ -8,9 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import documents
+import picture
 import pytest
 import tomli
-from documents import ROOT, blocks, executed, headings, pages, with_settings
+from documents import ROOT, blocks, executed, headings, pages, with_known, with_settings
 
 from trl_lint import settings
 from trl_lint.knowledge.conditions import recorded_releases
@@ -81,6 +82,14 @@ def test_settings_page_names_every_setting_and_no_other(tmp_path: Path):
     (tmp_path / "pyproject.toml").write_text(example.content, "utf-8")
     settings.load(str(tmp_path / "pyproject.toml"))
     assert set(tomli.loads(example.content)["tool"]["trl-lint"]) == set(SETTINGS)
+
+
+def test_readme_names_the_releases_that_are_known():
+    """`make docs` rewrites it; README.md stays a page of two screens, with its picture."""
+    page = (ROOT / "README.md").read_text("utf-8")
+    assert with_known(page) == page
+    assert len(page.split()) < 500
+    assert picture.drawn(picture.printed()) == picture.PICTURE.read_text("utf-8"), "`make docs` draws it"
 
 
 def test_rule_tables_are_fresh():
