@@ -163,3 +163,20 @@ def trainers_with_collators(count: int) -> Files:
         count, lambda i: f"Trainer(model, data_collator=DataCollatorForLanguageModeling(tokenizer, False, {i}))"
     )
     return {"train.py": head + made, "requirements.txt": _PINS}
+
+
+@law(400)
+def gathered_objects_in_a_function(count: int) -> Files:
+    """TRL125 follows what each call received, past the uses of all the others."""
+    head = (
+        "import torch\nimport torch.distributed as dist\n\n\ndef evaluate(rank, out):\n"
+        '    t = torch.zeros(4, device=f"cuda:{rank}")\n'
+    )
+    calls = lines(
+        count,
+        lambda i: (
+            f"    got{i} = list(out)\n    dist.all_gather_object(got{i}, t)\n"
+            f"    part{i} = [one[0] for one in got{i}]\n    torch.cat(part{i})\n    print(got0)"
+        ),
+    )
+    return {"train.py": head + calls, "run.sh": "torchrun --nproc_per_node 4 train.py\n", "requirements.txt": _PINS}

@@ -197,7 +197,7 @@ class _Callers:
         if caller is None:
             yield "unknown", at
             return
-        runs = _passed_in(other, caller, self.project).get(site, [])
+        runs = passed_by(other, caller, self.project).get(site, [])
         if not runs:
             yield "unknown", at
         is_method = isinstance(module.parents.get(function), ast.ClassDef) and isinstance(site.func, ast.Attribute)
@@ -225,7 +225,7 @@ class _Callers:
 
 
 @per_module
-def _passed_in(module: PythonModule, caller: FunctionNode, project: Project) -> Passed:
+def passed_by(module: PythonModule, caller: FunctionNode, project: Project) -> Passed:
     """What each call in a function is given."""
     from trl_lint.python.dataflow.device import passed_in
 
