@@ -82,6 +82,7 @@ docs: $(INSTALLED)
 	$(BIN)/python -m trl_lint.knowledge.condition_tables --write
 	$(BIN)/python tests/documents.py
 	$(BIN)/python tests/picture.py
+	$(BIN)/python tests/settings_schema.py
 
 # Releases of every package are put into ORACLE_FOLDER and asked what they refuse (PACKAGE: of some packages only; CONFIGS:
 # how many of a class). MIRROR holds clones as owner+name, for precision; ORACLE_PYTHON is an interpreter beside which TRL is

@@ -126,11 +126,10 @@ def with_known(text: str) -> str:
     """README.md with the frameworks and releases that the tables hold today."""
     from textwrap import fill
 
-    from trl_lint.knowledge.pages import page_files
     from trl_lint.knowledge.releases import newest
 
     known = ", ".join(f"{name} to {newest(package)}" for package, name in _SHOWN_PACKAGES.items())
-    said = fill(f"{len(page_files())} rules, and the releases of {known}, and more beside them.", 118)
+    said = fill(f"Rules and release histories for {known}, and others beside them.", 118)
     head, start, rest = text.partition("writes this -->\n")
     return f"{head}{start}{said}\n{rest[rest.index('<!-- end -->') :]}"
 

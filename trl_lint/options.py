@@ -14,7 +14,9 @@ from trl_lint.records import NamedTuple
 # "switch": on where it is given; "either": with a `--no-NAME` as well; "value": the last one counts; "values": all do.
 Kind = Literal["switch", "either", "value", "values"]
 # What its value in a settings file is; "" for an option of the command line alone.
-Setting = Literal["", "boolean", "string", "strings", "rules", "rules by pattern", "releases", "format", "level"]
+Setting = Literal[
+    "", "boolean", "string", "file", "strings", "rules", "rules by pattern", "releases", "format", "level"
+]  # fmt: skip
 
 
 class Option(NamedTuple):
@@ -99,6 +101,7 @@ OPTIONS = (
         "respect-gitignore", "files", "either", "leave out what git ignores (default)",
         setting="boolean", otherwise=True, example="true  # leave out what git ignores",
     ),
+    Option("show-files", "files", "switch", "list the files that would be checked, and check nothing"),
     Option("stdin-filename", "files", "value", "the name of the file that comes from standard input", "NAME"),
     Option(
         "jobs", "files", "value", "processes to use; `auto` (default) takes more than one where it pays", "N",
@@ -143,14 +146,21 @@ OPTIONS = (
     Option("verbose", "output", "switch", "show every place of a cause, and say more about the run", letter="v"),
     Option("config", "settings", "value", "read settings from this pyproject.toml or trl-lint.toml", "FILE"),
     Option("isolated", "settings", "switch", "read no settings"),
+    Option("show-settings", "settings", "switch", "show the settings with where each comes from, and check nothing"),
     Option(
         "cache-dir", "settings", "value", "keep reports of earlier runs here", "FOLDER",
         setting="string", example='".cache/trl-lint"  # instead of .trl_lint_cache',
     ),
     Option("no-cache", "settings", "switch", "neither use nor keep reports of earlier runs", letter="n"),
 )  # fmt: skip
-# The options that a settings file may hold, by key.
-SETTINGS = {option.name: option for option in OPTIONS if option.setting}
+_OF_FILES_ALONE = (
+    Option(
+        "extend", "settings", "value", "settings that these come on top of",
+        setting="file", example='"team/trl-lint.toml"  # settings of another file, which these come on top of',
+    ),
+)  # fmt: skip
+# What a settings file may hold, by key.
+SETTINGS = {option.name: option for option in (*_OF_FILES_ALONE, *OPTIONS) if option.setting}
 
 
 def option(name: str) -> Option:

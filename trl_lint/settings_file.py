@@ -59,19 +59,31 @@ class _WrongError(Exception):
     """What is wrong with one value; the reader adds file, line and key."""
 
 
-class Reader:
-    """One configuration file on its way to checked values."""
+_MOST_EXTENDED = 8
+# What files add to each other; any other setting of a file replaces that of the file it extends.
+_ADDED = ("extend-select", "extend-exclude")
+_MERGED = ("per-file-ignores", "target")
+_PATHS = ("baseline", "cache-dir")
 
-    def __init__(self, path: str) -> None:
+
+class Reader:
+    """One configuration file on its way to checked values. `above` are the files that extend it, the first first.
+
+    `origins` tells of each setting that was read in which file it stands.
+    """
+
+    def __init__(self, path: str, above: tuple[str, ...] = ()) -> None:
         self.path = path
+        self.above = above
+        self.origins: dict[str, str] = {}
         try:
             self.data = tracked.read(path)
         except OSError as error:
             raise SettingsError(unreadable(path, error)) from None
 
     def read(self) -> dict[str, Any]:
-        """Every setting of the file, checked. Raises SettingsError at the first that is wrong."""
-        found = {}
+        """Every setting of the file and of those it extends, checked. Raises SettingsError at the first wrong one."""
+        found: dict[str, Any] = {}
         for key, value in (own_table(self.path, self.data) or {}).items():
             if key not in SETTINGS:
                 guess = nearest(key.replace("_", "-"), SETTINGS)
@@ -81,7 +93,37 @@ class Reader:
                 found[key] = _READERS[SETTINGS[key].setting](value)
             except (_WrongError, SelectorError) as error:
                 raise SettingsError(f"{self._place(key)}: `{key}`: {error}") from None
-        return found
+        extended = found.pop("extend", None)
+        below = {} if extended is None else self._extended(extended)
+        self.origins.update(dict.fromkeys(found, self.path))
+        for key in _ADDED:
+            if key in found and key in below:
+                found[key] = (*below[key], *found[key])
+        for key in _MERGED:
+            if key in found and key in below:
+                found[key] = {**below[key], **found[key]}
+        return {**below, **found}
+
+    def _extended(self, name: str) -> dict[str, Any]:
+        """The settings of the file that this one extends. Patterns in it count from here, paths of files from there."""
+        path = os.path.normpath(os.path.join(os.path.dirname(self.path), name))
+        above = (*self.above, self.path)
+        wrong = ""
+        if path in above:
+            wrong = "it extends itself"
+        elif len(above) > _MOST_EXTENDED:
+            wrong = f"more than {_MOST_EXTENDED} files extend each other"
+        elif not tracked.is_file(path):
+            wrong = f"no such file: {shown(path)}"
+        if wrong:
+            raise SettingsError(f"{self._place('extend')}: `extend`: {wrong}")
+        reader = Reader(path, above)
+        if own_table(path, reader.data) is None:
+            raise SettingsError(f"{self._place('extend')}: `extend`: {shown(path)} has no `[tool.trl-lint]`")
+        found = reader.read()
+        self.origins = reader.origins
+        folder = os.path.dirname(path)
+        return {key: os.path.join(folder, value) if key in _PATHS else value for key, value in found.items()}
 
     def _place(self, key: str) -> str:
         """File and line of a key; found by its text, because the TOML reader keeps no places."""
@@ -168,6 +210,7 @@ def _kind(value: object) -> str:
 
 _READERS: dict[Setting, Callable[[object], Any]] = {
     "boolean": _boolean,
+    "file": _string,
     "format": _output_format,
     "level": _level,
     "releases": _targets,

@@ -86,6 +86,11 @@ class CheckRun:
             raise UsageError(str(error)) from None
 
     def run(self) -> int:
+        if self.args.show_settings or self.args.show_files:
+            from trl_lint.commands.show import show_files, show_settings
+
+            show = show_settings if self.args.show_settings else show_files
+            return show(self.groups, self.args)
         for hint in unread(self.paths):
             self.output.say(hint)
         if self.args.write_baseline or self.args.add_noqa is not None:

@@ -22,6 +22,8 @@ _EXCLUSIVE = (
     ("config", ("isolated",)),
     ("add_noqa", ("diff", "fix", "write_baseline")),
     ("write_baseline", ("diff", "fix")),
+    ("show_files", ("add_noqa", "diff", "fix", "show_settings", "write_baseline")),
+    ("show_settings", ("add_noqa", "diff", "fix", "write_baseline")),
 )
 
 
@@ -29,7 +31,7 @@ def read_options(args: argparse.Namespace) -> Said:
     """What the command line says, by the names of options. Raises UsageError."""
     for first, others in _EXCLUSIVE:
         for other in others:
-            if getattr(args, first) not in (None, False) and getattr(args, other):
+            if getattr(args, first) not in (None, False) and getattr(args, other) not in (None, False):
                 raise UsageError(f"`--{first.replace('_', '-')}` and `--{other.replace('_', '-')}` exclude each other")
     if args.output_format is not None and args.output_format not in FORMATS:
         guess = nearest(args.output_format, FORMATS)
