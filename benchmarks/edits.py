@@ -69,13 +69,13 @@ def drop_device(lines: Lines, chance: random.Random) -> None:
         lines[number] = re.sub(rb",?\s*device=[\w.]+", b"", lines[number])
 
 
-_EDITS: tuple[Callable[[Lines, random.Random], None], ...] = (
+EDITS: tuple[Callable[[Lines, random.Random], None], ...] = (
     delete_line, repeat_line, type_line, type_line, rename_word, rename_word, drop_device, drop_device,
 )  # fmt: skip
 
 
 def edit_python(files: Sequence[str], chance: random.Random) -> str:
-    path, edit = chance.choice(files), chance.choice(_EDITS)
+    path, edit = chance.choice(files), chance.choice(EDITS)
     with open(path, "rb") as stream:
         lines = stream.read().splitlines(keepends=True) or [b"\n"]
     edit(lines, chance)

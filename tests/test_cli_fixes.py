@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from command_line import FIXED, FOUND, SCRIPT, Shell
 
-from trl_lint.cache.parts import Parts
 from trl_lint.checker import Checker
 
 
@@ -46,7 +45,7 @@ def test_what_rests_on_no_repaired_file_is_checked_once(sh: Shell, monkeypatch: 
 
 def test_what_takes_something_from_a_repaired_file_is_checked_with_it(sh: Shell, monkeypatch: pytest.MonkeyPatch):
     sh.write("user.py", "import torch\n\nfrom train import mask\n\nmask(torch.arange(3)).sum()\n")
-    monkeypatch.setattr(Parts, "resting_on", lambda self, changed: {*changed, str(sh.folder / "user.py")})
+    monkeypatch.setattr("trl_lint.workspace.resting_on", lambda changed, _: {*changed, str(sh.folder / "user.py")})
     names = checked_files(sh, monkeypatch)
     assert names.count("train.py") == names.count("user.py") == 2
 

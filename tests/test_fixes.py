@@ -258,7 +258,7 @@ Judge = Callable[[SourceFile], list[Finding]]
 
 
 def run(path: Path, judge: Judge, unsafe: bool = False) -> tuple[str, Repair]:
-    def check(contents: dict[str, bytes], earlier: object) -> FakeResult:
+    def check(contents: dict[str, bytes]) -> FakeResult:
         files = Files(contents)
         return FakeResult(judge(files.get(str(path))), files)
 
@@ -359,7 +359,7 @@ def test_what_is_at_fault_in_one_file_does_not_hold_up_the_others(tmp_path: Path
         Path(path).write_bytes(b"bad one\n")
     checks = 0
 
-    def check(contents: dict[str, bytes], earlier: object) -> FakeResult:
+    def check(contents: dict[str, bytes]) -> FakeResult:
         nonlocal checks
         checks += 1
         files, found = Files(contents), list[Finding]()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Collection, Iterable, Mapping
 
-from trl_lint.stamps import digest_of, kind_of_entry, stamp_of
+from trl_lint.stamps import CACHES, QUESTIONS, digest_of, kind_of_entry, lasting, opened, stamp_of
+
+Asked = tuple[str, str, bool]  # a question, its argument, the answer
 
 
 class Record:
@@ -70,6 +73,62 @@ class Record:
         self.is_inconsistent = self.is_inconsistent or other.is_inconsistent
         self.is_bound = self.is_bound or other.is_bound
 
+    def forget_files(self, paths: Iterable[str]) -> None:
+        """Files may hold something else: what was noted of their contents is noted anew when they are read again."""
+        for path in paths:
+            self.files.pop(path, None)
+
+    def forget_uses(self) -> None:
+        """Nothing rests on any file any more, until it is used again."""
+        self.contents, self.needed, self.used = {}, {}, set()
+
+    def renew(self) -> tuple[set[str], bool]:
+        """Look at everything again, and note how it is now.
+
+        The files that hold something else, and whether any path has come, gone or changed its kind, or a variable.
+        """
+        changed = {path for path in list(self.files) if self._is_renewed(path)}
+        moved = self.is_inconsistent or not changed <= self.files.keys()
+        for path, (stamp, listed) in list(self.folders.items()):
+            try:
+                now = stamp_of(os.stat(path))
+                if now == lasting(stamp, self.began):
+                    continue
+                with os.scandir(path) as listing:
+                    found = {entry.name: kind_of_entry(entry) for entry in listing if entry.name not in CACHES}
+            except OSError:
+                del self.folders[path]
+                moved = True
+                continue
+            self.folders[path] = now, found
+            moved = moved or found != listed
+        for (question, path), before in list(self.answers.items()):
+            answer = QUESTIONS[question](path)
+            self.answers[question, path] = answer
+            moved = moved or answer != before
+        for name, value in list(self.variables.items()):
+            self.variables[name] = os.environ.get(name)
+            moved = moved or self.variables[name] != value
+        self.is_inconsistent = False
+        return changed, moved
+
+    def _is_renewed(self, path: str) -> bool:
+        """Whether a file holds something else than what was noted; what it holds now is noted."""
+        stamp, digest = self.files[path]
+        try:
+            status = os.stat(path)
+            if stamp_of(status) == lasting(stamp, self.began):
+                return False
+            now = ""
+            if digest:
+                with opened(path) as stream:
+                    status, now = os.fstat(stream.fileno()), digest_of(stream.read())
+        except OSError:
+            del self.files[path]
+            return True
+        self.files[path] = stamp_of(status), now
+        return now != digest or (not digest and stamp.partition(" ")[0] != str(status.st_size))
+
     def note_parts(
         self, contents: dict[tuple[str, str], dict[str, bool]], needed: dict[str, set[str]], used: set[str]
     ) -> None:
@@ -79,6 +138,26 @@ class Record:
         for path, others in needed.items():
             self.needed.setdefault(path, set()).update(others)
         self.used |= used
+
+
+def questions_about(path: str, contents: Mapping[tuple[str, str], Mapping[str, bool]]) -> list[Asked]:
+    """What was asked about a file, with the answers; `contents` as in a record."""
+    return [(*question, answers[path]) for question, answers in contents.items() if path in answers]
+
+
+def resting_on(changed: Collection[str], needed: Mapping[str, Collection[str]]) -> set[str]:
+    """The changed files themselves, and those that took something from them, directly or through others."""
+    takers: dict[str, list[str]] = {}
+    for path, others in needed.items():
+        for each in others:
+            takers.setdefault(each, []).append(path)
+    found, waiting = set(changed), list(changed)
+    while waiting:
+        for path in takers.get(waiting.pop(), ()):
+            if path not in found:
+                found.add(path)
+                waiting.append(path)
+    return found
 
 
 def full(path: str) -> str:

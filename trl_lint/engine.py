@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from trl_lint.sources import Files, SourceError, SourceFile
 from trl_lint.workers import jobs_for, spread
 
 if TYPE_CHECKING:
-    from trl_lint.cache.parts import Earlier, Parts
+    from trl_lint.cache.parts import Known, Parts
 
 _MADE_READY = 32  # files that one process checks before it shares out the others
 Found = tuple[str, bool]  # a path, and whether it was named on the command line
@@ -33,8 +33,8 @@ Found = tuple[str, bool]  # a path, and whether it was named on the command line
 class Result(NamedTuple):
     """What a run came to.
 
-    `parts` is the same in parts, where looks were recorded. `again` are the files that were checked, if an earlier run
-    spared the others.
+    `parts` is the same in parts, where looks were recorded. `again` are the files that were checked, if the others were
+    known.
     """
 
     findings: list[Finding]
@@ -45,13 +45,6 @@ class Result(NamedTuple):
     checked: int
     parts: Parts | None = None
     again: frozenset[str] | None = None
-
-
-class Shared(NamedTuple):
-    """What runs over one state of the files on disk have in common: what was read, and what it means together."""
-
-    files: Files
-    projects: dict[str, Project]
 
 
 class Share(NamedTuple):
@@ -71,29 +64,36 @@ class Share(NamedTuple):
 def check(
     paths: Sequence[str],
     settings: Settings,
-    overlays: dict[str, bytes] | None = None,
-    shared: Shared | None = None,
+    overlays: Mapping[str, bytes] | None = None,
     jobs: int | None = 1,
-    earlier: Earlier | None = None,
 ) -> Result:
-    """Check files and folders. `overlays` maps absolute paths to unsaved contents.
+    """Check files and folders once. `overlays` maps absolute paths to unsaved contents.
 
-    `jobs` is how many processes work on it, None for as many as pay; the result does not depend on it.
+    `jobs` is how many processes work on it, None for as many as pay; the result does not depend on it. Whoever checks
+    again after a change keeps a `Workspace`.
+    """
+    return check_state(paths, settings, Files(overlays), {}, jobs)
 
-    `shared` is kept by a caller that checks file after file under the same settings. It may not be combined with
-    overlays, and the caller has to drop it as soon as a file has changed.
 
-    With what an `earlier` run of the same kind came to, only files that rest on what has changed are checked again; the
-    result does not depend on that either.
+def check_state(
+    paths: Sequence[str],
+    settings: Settings,
+    files: Files,
+    projects: dict[str, Project],
+    jobs: int | None = 1,
+    known: Known | None = None,
+) -> Result:
+    """Check paths in one state of the files; `projects`, by root, are what was found out about that state so far.
+
+    What is `known` from a run over the same paths is not judged again.
     """
     enabled = gc.isenabled()
     gc.disable()  # trees die by reference counting; collecting while they are built only costs
     try:
         tracked.pop_unread()  # what nobody asked about before
-        files, projects = shared or Shared(Files(overlays), {})
-        found, missing = collect(paths, settings, overlays or {})
+        found, missing = collect(paths, settings, files.overlays)
         run = _Run(Checker(settings, files, projects), found)
-        return run.result([Problem(path, message) for path, message in missing], jobs, earlier)
+        return run.result([Problem(path, message) for path, message in missing], jobs, known)
     finally:
         if enabled:
             gc.enable()
@@ -106,12 +106,12 @@ class _Run:
         self.found = found
         checker.asked.update(path for path, _ in found)
 
-    def result(self, missing: list[Problem], jobs: int | None, earlier: Earlier | None) -> Result:
-        again = self._to_check_again(earlier) if earlier else None
+    def result(self, missing: list[Problem], jobs: int | None, known: Known | None) -> Result:
+        again = known.stale & self.checker.asked if known and self.checker.asked == set(known.parts.asked) else None
         self._check_found(self.found if again is None else [one for one in self.found if one[0] in again], jobs)
         parts = self._parts() if tracked.current() is not None else None
-        if earlier and parts and again is not None:
-            parts = earlier.parts.renewed(again, parts)
+        if known and parts and again is not None:
+            parts = known.parts.renewed(again, parts)
             self._take_over_parts(parts)
         findings, skipped = self._suppressed()
         notices = budget.merged(notice for there in self.checker.notices_in.values() for notice in there)
@@ -200,22 +200,7 @@ class _Run:
             with suppress(OSError, SourceError):  # said by the process that could not read it
                 self.files.own(path)
 
-    # -- after a change -------------------------------------------------------------------------------------------
-
-    def _to_check_again(self, earlier: Earlier) -> frozenset[str] | None:
-        """The files that rest on those that have changed; None if these were used for more than can be told."""
-        parts, changed = earlier
-        if self.checker.asked != set(parts.asked) or not changed <= self.checker.asked:
-            return None
-        if not parts.used.isdisjoint(changed):
-            return None
-        from trl_lint.project.questions import says_the_same
-
-        for path in changed:
-            project = self.checker.project(path)
-            if not path.endswith(".py") or not says_the_same(path, parts.questions_about(path), project):
-                return None
-        return frozenset(parts.resting_on(changed))
+    # -- in parts -------------------------------------------------------------------------------------------------
 
     def _parts(self) -> Parts:
         from trl_lint.cache.parts import Parts

@@ -11,6 +11,7 @@ from fixture_cases import FIXTURES
 from trl_lint import tracked
 from trl_lint.cache.parts import Parts, decoded, encoded
 from trl_lint.checker import Checker
+from trl_lint.dependency_record import resting_on
 from trl_lint.engine import check
 from trl_lint.finding import Edit, Finding, Fix, Location, Notice, OpenPin
 from trl_lint.settings import Settings
@@ -212,10 +213,9 @@ def test_anything_else_is_no_parts(text: str) -> None:
 
 def test_who_rests_on_what() -> None:
     taken = {"a": {"b"}, "b": {"c"}, "d": {"c"}, "c": {"a"}, "e": {"f"}}
-    parts = Parts([], {}, {}, [], [], {}, taken, set())
-    assert parts.resting_on({"c"}) == {"a", "b", "c", "d"}
-    assert parts.resting_on({"f"}) == {"e", "f"}
-    assert parts.resting_on({"e", "x"}) == {"e", "x"}
+    assert resting_on({"c"}, taken) == {"a", "b", "c", "d"}
+    assert resting_on({"f"}, taken) == {"e", "f"}
+    assert resting_on({"e", "x"}, taken) == {"e", "x"}
 
 
 # -- what is noted ----------------------------------------------------------------------------------------------------

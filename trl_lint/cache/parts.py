@@ -5,13 +5,11 @@ A report as a whole is the business of `entry`. Here it is in parts, for a run i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection
 from typing import Any
 
 from trl_lint.cache.entry import long, short
 from trl_lint.finding import Edit, Finding, Fix, Location, Notice, OpenPin
-from trl_lint.project.questions import Asked
 from trl_lint.records import NamedTuple
 from trl_lint.tracked import Record
 
@@ -33,24 +31,6 @@ class Parts(NamedTuple):
     needed: dict[str, set[str]]
     used: set[str]
 
-    def questions_about(self, path: str) -> list[Asked]:
-        """What was asked about a file, with the answers."""
-        return [(*question, answers[path]) for question, answers in self.contents.items() if path in answers]
-
-    def resting_on(self, changed: Collection[str]) -> set[str]:
-        """The files themselves, and those that took something from them, directly or through others."""
-        takers: dict[str, list[str]] = {}
-        for path, needed in self.needed.items():
-            for each in needed:
-                takers.setdefault(each, []).append(path)
-        found, waiting = set(changed), list(changed)
-        while waiting:
-            for path in takers.get(waiting.pop(), ()):
-                if path not in found:
-                    found.add(path)
-                    waiting.append(path)
-        return found
-
     def renewed(self, again: Collection[str], now: Parts) -> Parts:
         """These parts, with what is known now of the files that were checked again."""
         findings = {path: found for path, found in self.findings.items() if path not in again}
@@ -68,11 +48,11 @@ class Parts(NamedTuple):
         )
 
 
-class Earlier(NamedTuple):
-    """What an earlier run came to. Of all that it rests on, only the Python files `changed` are not as they were."""
+class Known(NamedTuple):
+    """What a run over the same files came to, of which all holds but what was found while a `stale` one was checked."""
 
     parts: Parts
-    changed: frozenset[str]
+    stale: frozenset[str] = frozenset()
 
 
 class _Paths:
@@ -87,6 +67,8 @@ class _Paths:
 
 def encoded(parts: Parts, base: str) -> str:
     """The parts as JSON; paths in the base of the run are written from there."""
+    import json
+
     number = _Paths()
     document = {
         "asked": list(map(number, parts.asked)),
@@ -132,6 +114,8 @@ def _written_place(location: Location, number: Callable[[str], int]) -> list[Any
 
 def decoded(text: str, base: str) -> Parts | None:
     """The parts that `encoded` has written, for a base that may be elsewhere now; None for anything else."""
+    import json
+
     try:
         return _decoded(json.loads(text), base)
     except (ValueError, TypeError, LookupError, RecursionError):

@@ -6,11 +6,19 @@ import time
 
 from trl_lint.cache.brought import brought_entries
 from trl_lint.cache.entry import CONTENTS, Entry
-from trl_lint.cache.parts import Earlier, decoded
+from trl_lint.cache.parts import Parts, decoded
 from trl_lint.cache.renewal import looked_again
 from trl_lint.cache.replay import restamped
 from trl_lint.cache.shelf import entry_path, own_entry, still_answered
+from trl_lint.records import NamedTuple
 from trl_lint.stamps import lasting
+
+
+class Earlier(NamedTuple):
+    """What an earlier run came to. Of all that it rests on, only the files `changed` hold something else now."""
+
+    parts: Parts
+    changed: frozenset[str]
 
 
 def earlier_run(folder: str, key: list[str], place: list[str]) -> tuple[Entry, Earlier] | None:

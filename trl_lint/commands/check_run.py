@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     import argparse
 
     from trl_lint.baseline import Baseline
-    from trl_lint.cache.parts import Earlier, Parts
+    from trl_lint.cache.parts import Parts
+    from trl_lint.cache.reuse import Earlier
     from trl_lint.cache.store import Memory
     from trl_lint.engine import Result
     from trl_lint.fixes.repair import Refusal
+    from trl_lint.workspace import Workspace
 
 _STDIN_NAME = "stdin.py"
 
@@ -49,8 +51,10 @@ class CheckRun:
         elif args.stdin_filename is not None:
             raise UsageError("`--stdin-filename` needs `-` as the path")
         self.settings, self.groups = self._groups()
+        self.is_fixing = self.settings.fix or self.args.diff
         self.problems: list[tuple[str, str]] = []
         self.earlier: Earlier | None = None
+        self._workspaces: dict[int, Workspace] = {}  # by the group
         self.parts: Parts | None = None
         self.is_part = False  # whether files were spared because of an earlier run
 
@@ -96,11 +100,10 @@ class CheckRun:
         if self.args.write_baseline or self.args.add_noqa is not None:
             return self._write_suppressions()
         start = time.perf_counter()
-        is_fixing = self.settings.fix or self.args.diff
         from trl_lint.commands.progress import progress
 
         with progress(quiet=self.args.quiet or self.args.silent):
-            outcome = self._repaired() if is_fixing else self._checked()
+            outcome = self._repaired() if self.is_fixing else self._checked()
         self.problems += outcome.problems
         if self.args.verbose:
             for group in self.groups:
@@ -124,17 +127,33 @@ class CheckRun:
 
     # -- running --------------------------------------------------------------------------------------------------
 
-    def _check_group(self, group: Group, contents: dict[str, bytes], earlier: Earlier | None) -> Result:
-        from trl_lint.engine import check
+    def _workspace(self, group: Group) -> Workspace:
+        found = self._workspaces.get(id(group))
+        if found is None:
+            from trl_lint.workspace import Workspace
 
+            record = tracked.Record() if self.is_fixing else tracked.current()
+            found = self._workspaces[id(group)] = Workspace(group.settings, self.overlays, record)
+            if self.earlier is not None:
+                found.take_up(group.paths, *self.earlier)
+        return found
+
+    def _check_group(self, group: Group, contents: dict[str, bytes]) -> Result:
         overlays = {**self.overlays, **contents}
-        result = check(group.paths, group.settings, overlays, jobs=self.args.jobs, earlier=earlier)
+        if self.is_fixing or self.earlier is not None:
+            workspace = self._workspace(group)
+            workspace.lay(overlays)
+            result = workspace.check(group.paths, self.args.jobs)
+        else:
+            from trl_lint.engine import check
+
+            result = check(group.paths, group.settings, overlays, self.args.jobs)
         if len(self.groups) == 1:
             self.parts, self.is_part = result.parts, result.again is not None
         return result
 
     def _checked(self, contents: dict[str, bytes] | None = None) -> Outcome:
-        results = [(group, self._check_group(group, contents or {}, self.earlier)) for group in self.groups]
+        results = [(group, self._check_group(group, contents or {})) for group in self.groups]
         self._results = results  # what was read ends with the process
         return self._outcome(results, contents or {}, {}, {}, [], [])
 
@@ -156,9 +175,7 @@ class CheckRun:
         results = []
         for group in self.groups:
             done = repair(
-                lambda new, earlier, group=group: self._check_group(  # type: ignore[misc]
-                    group, {**contents, **new}, earlier
-                ),
+                lambda new, group=group: self._check_group(group, {**contents, **new}),  # type: ignore[misc]
                 lambda result, group=group: [  # type: ignore[misc]
                     finding
                     for finding in shown(group, result)

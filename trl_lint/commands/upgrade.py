@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trl_lint import tracked
@@ -63,10 +63,22 @@ class _Work:
         except SettingsError as error:
             raise UsageError(str(error)) from None
 
-    def check(self, settings: Settings, paths: list[str], contents: dict[str, bytes], earlier: Any) -> Result:
+    def check(self, settings: Settings, paths: list[str]) -> Result:
         from trl_lint.engine import check
 
-        return check(paths, settings, contents, jobs=self.args.jobs, earlier=earlier)
+        return check(paths, settings, jobs=self.args.jobs)
+
+    def checker(self, settings: Settings, paths: list[str]) -> Callable[[dict[str, bytes]], Result]:
+        """A check of these paths with new contents of files, as often as it is asked for."""
+        from trl_lint.workspace import Workspace
+
+        workspace = Workspace(settings, record=tracked.Record())
+
+        def checked(contents: dict[str, bytes]) -> Result:
+            workspace.lay(contents)
+            return workspace.check(paths, self.args.jobs)
+
+        return checked
 
 
 class _Done:
@@ -126,7 +138,7 @@ def _moved(work: _Work) -> _Done:
     from trl_lint.upgrade.moving import move, settle, used_packages
 
     groups = work.settings(work.start)
-    befores = [work.check(settings, paths, {}, None) for settings, paths in groups]
+    befores = [work.check(settings, paths) for settings, paths in groups]
     asked = []
     for settings, paths in groups:
         found, missing = collect(paths, settings)
@@ -148,7 +160,7 @@ def _moved(work: _Work) -> _Done:
     done = _Done(fit, used, work)
     for (settings, paths), before, mine in zip(work.settings(done.new), befores, asked, strict=True):
         moved = move(
-            lambda contents, earlier, settings=settings, paths=paths: work.check(settings, paths, contents, earlier),
+            work.checker(settings, paths),
             before,
             fit.releases,
             mine,

@@ -26,7 +26,6 @@ from trl_lint.records import NamedTuple
 if TYPE_CHECKING:
     import argparse
 
-    from trl_lint.editors.context import Context
     from trl_lint.engine import Result
     from trl_lint.finding import Finding
     from trl_lint.sources import SourceFile
@@ -115,7 +114,8 @@ def findings(
     context = context_for(path, asked.ignore_noqa)
     file = _file_on_disk(path, text)
     if file is None:
-        result = _check_buffer(context, path, text)
+        # flake8 has decoded it already; with a byte order mark no encoding that the text declares is asked for again.
+        result = context.check_text(path, b"\xef\xbb\xbf" + text.encode("utf-8", "surrogatepass"))
     else:
         # Line ends are all that the two texts may differ in, and to a parser these are one: so are the two trees.
         file.tree = tree if isinstance(tree, ast.Module) else None
@@ -160,13 +160,6 @@ def _file_on_disk(path: str, text: str) -> SourceFile | None:
 
 def _with_plain_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-
-
-def _check_buffer(context: Context, path: str, text: str) -> Result:
-    from trl_lint.engine import check
-
-    # flake8 has decoded it already; with a byte order mark no encoding that the text declares is asked for again.
-    return check([path], context.settings, {path: b"\xef\xbb\xbf" + text.encode("utf-8", "surrogatepass")})
 
 
 def _entry(finding: Finding, result: Result) -> tuple[int, int, str]:

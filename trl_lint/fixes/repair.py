@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Sequence
 
-from trl_lint import tracked
-from trl_lint.cache.parts import Earlier
 from trl_lint.engine import Result
 from trl_lint.finding import Edit, Finding
 from trl_lint.fixes.apply import Moves, by_path, compatible, edited, is_sound, moves
@@ -21,7 +19,7 @@ _MAX_CHECKS = 200
 # Two are needed, to compare them. To look for cycles takes longer than the check of some files.
 _STATES_AT_ONCE = 2
 
-Check = Callable[[dict[str, bytes], "Earlier | None"], "Result"]
+Check = Callable[[dict[str, bytes]], Result]
 
 
 class Refusal(NamedTuple):
@@ -44,9 +42,9 @@ class Repair(NamedTuple):
 def repair(check: Check, wanted: Callable[[Result], Sequence[Finding]], unsafe: bool) -> Repair:
     """Repair everything that `wanted` chooses from a result and that has a fix; nothing is written to disk.
 
-    `check` runs the engine with new contents of files laid over those on disk; of an earlier run only what rests on a
-    file changed since is checked again. A fix is kept only if the texts pass `verify`, its finding is gone afterwards,
-    and no new finding of the level error has come that has no repair of its own.
+    `check` runs the engine with new contents of files laid over those on disk, and over no others. A fix is kept only
+    if the texts pass `verify`, its finding is gone afterwards, and no new finding of the level error has come that has
+    no repair of its own.
     """
     return _Loop(check, wanted, unsafe).run()
 
@@ -62,22 +60,13 @@ class _Loop:
         self.fixed: list[Finding] = []
         self.refused: dict[object, Refusal] = {}
         self._objections: dict[tuple[str, tuple[Edit, ...]], str | None] = {}  # of files as they are in the result
-        self.result = self._run_check({}, None)
+        self.result = self._run_check({})
 
-    def _run_check(self, contents: dict[str, bytes], earlier: Earlier | None) -> Result:
+    def _run_check(self, contents: dict[str, bytes]) -> Result:
         self._checks += 1
         if self._checks > _STATES_AT_ONCE:
             gc.collect()  # every check but the last one has left a state of the project behind
-        with tracked.recording(tracked.Record()):
-            return self._check(contents, earlier)
-
-    def _earlier(self, contents: dict[str, bytes]) -> Earlier | None:
-        """What is known already, for a run on other contents. A problem is told by a run that meets it, and by none
-        that spares its file."""
-        if self.result.parts is None or self.result.problems or _cut_short(self.result):
-            return None
-        changed = (path for path, data in contents.items() if data != self.contents.get(path))
-        return Earlier(self.result.parts, frozenset(changed))
+        return self._check(contents)
 
     def run(self) -> Repair:
         rounds = 0
@@ -170,7 +159,7 @@ class _Loop:
                 for path, edits in groups.items():
                     file = self.result.files.get(path)
                     contents[path] = file.encode(edited(file.text, edits))
-                after = self._run_check(contents, self._earlier(contents))
+                after = self._run_check(contents)
                 reason, at_fault = self._complaint(batch, groups, after)
                 if reason is None:
                     self._accept(batch, groups, contents, after)

@@ -185,6 +185,26 @@ class Project:
             return self.readings.read("parser", path, read) if path.endswith(".py") else None
         return None
 
+    def change(self, files: Files, changed: Iterable[str]) -> None:
+        """Go on with a later state of the files: those at the paths `changed` differ, and say the same to others."""
+        changed = list(changed)
+        self.files = files
+        self.memo.clear()
+        self.readings.change(files, changed)
+        for path in changed:
+            self._environments.pop(path, None)
+
+    def renewed(self, files: Files, is_moved: bool) -> Project:
+        """The project in a later state of the files, with what was read of single ones that are the same.
+
+        It was told what has changed by `change`. `is_moved`: files have come or gone.
+        """
+        later = Project(self.root, files, self.settings)
+        later.readings = self.readings.carried(files, is_moved)
+        if not is_moved and "paths" in vars(self):
+            later.paths = self.paths
+        return later
+
     def forget_worked_out(self) -> None:
         """Drop what rules have worked out: one of them was stopped in the midst of it."""
         self.memo.clear()

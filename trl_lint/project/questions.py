@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 
 from trl_lint import tracked
+from trl_lint.dependency_record import Asked
 from trl_lint.project import Project
 from trl_lint.python.definitions import defines, takes
 from trl_lint.sources import SourceError
 from trl_lint.sources.files import fits, holds
-
-Asked = tuple[str, str, bool]  # a question, its argument, the answer
 
 
 def says_the_same(path: str, asked: Iterable[Asked], project: Project) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar, cast
 
@@ -24,6 +24,8 @@ _READING = {
 }
 # A tree of syntax is ten times its text. Those beyond this number are parsed again where they are needed again.
 _MOST_MODULES = 100
+# What is read from the text of a file and nothing else.
+_OF_ONE_FILE = ("document", "module")
 
 
 class Readings:
@@ -85,6 +87,33 @@ class Readings:
         """Remember a module that was parsed elsewhere, so that it is not parsed again."""
         if ("module", module.path) not in self._known:
             self._remember("module", module.path, (module, None))
+
+    def change(self, files: Files, changed: Iterable[str]) -> None:
+        """Go on with a later state of the files, in which only those at the paths `changed` differ."""
+        self._files = files
+        gone = set(changed)
+        for kind, path in [key for key in self._known if key[1] in gone]:
+            self._drop(kind, path)
+        self.forget_worked_out()
+
+    def carried(self, files: Files, is_moved: bool) -> Readings:
+        """The readings of another project object over other files: those that rest on their own file alone.
+
+        `is_moved`: files have come or gone. Commands name files, and are read anew then.
+        """
+        later = Readings(files)
+        for (kind, path), known in self._known.items():
+            if kind in _OF_ONE_FILE or (kind == "launches" and not (known[0] and is_moved)):
+                later._remember(kind, path, known)
+        later.forget_worked_out()
+        return later
+
+    def _drop(self, kind: str, path: str) -> None:
+        dropped, _ = self._known.pop((kind, path))
+        if kind == "module":
+            self._modules.remove(path)
+            if dropped is not None:
+                cast("PythonModule", dropped).release()
 
     def forget_worked_out(self) -> None:
         """Drop what rules have worked out about the modules."""

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 from trl_lint import tracked
 from trl_lint.sources.text import SourceFile, refuse_large
@@ -41,8 +41,8 @@ def rarest_word(name: bytes) -> bytes:
 class Files:
     """The files of one run, each read once. `overlays` holds unsaved buffers (standard input, an editor)."""
 
-    def __init__(self, overlays: dict[str, bytes] | None = None) -> None:
-        self._overlays = overlays or {}
+    def __init__(self, overlays: Mapping[str, bytes] | None = None) -> None:
+        self.overlays = overlays or {}
         self._files: dict[str, SourceFile] = {}
         self._searched: dict[str, bytes] = {}
         self._room = _KEPT_BYTES
@@ -57,7 +57,7 @@ class Files:
         file = self._files.get(path)
         if file is None:
             with tracked.for_itself(path):
-                file = self._files[path] = open_file(path, self._overlays.get(path))
+                file = self._files[path] = open_file(path, self.overlays.get(path))
         return file
 
     def holds(self, path: str, *words: bytes) -> bool:
@@ -104,7 +104,16 @@ class Files:
         return self._files.setdefault(file.path, file)
 
     def exists(self, path: str) -> bool:
-        return path in self._files or path in self._overlays or tracked.is_file(path)
+        return path in self._files or path in self.overlays or tracked.is_file(path)
+
+    def changed(self, overlays: Mapping[str, bytes], changed: Iterable[str]) -> Files:
+        """The files of a later state, in which only those at the paths `changed` may differ; read ones are shared."""
+        later = Files(overlays)
+        later._files, later._searched, later._room = dict(self._files), dict(self._searched), self._room
+        for path in changed:
+            later.forget(path)
+            later._room += len(later._searched.pop(path, b""))
+        return later
 
     def forget(self, path: str) -> None:
         """Drop a file that holds nothing of interest, so a large tree does not stay in memory."""

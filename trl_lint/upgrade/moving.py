@@ -139,9 +139,9 @@ def move(
     pins, moved, refused = _moved_pins(before, releases, asked)
     runs: list[int] = []
 
-    def checked(contents: dict[str, bytes], former: object) -> Result:
+    def checked(contents: dict[str, bytes]) -> Result:
         # The pins have moved before anything is judged: what rests on them is then checked once.
-        result = check({**pins, **contents}, former)
+        result = check({**pins, **contents})
         if not runs:
             runs.append(_count_runs(result))
         return result

@@ -1,0 +1,149 @@
+"""A kept workspace says what a run that knows nothing says, and judges no more than has to be judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.histories import play, told
+from trl_lint import tracked
+from trl_lint.checker import Checker
+from trl_lint.engine import check
+from trl_lint.selection import Selection
+from trl_lint.settings import Settings
+from trl_lint.workspace import Workspace
+
+FILES = {
+    "requirements.txt": "trl==0.15.2\n",
+    "run.sh": "accelerate launch --num_processes 2 started.py --config recipe.yaml\n",
+    "recipe.yaml": "fp16: true\n",
+    "started.py": "from trl import GRPOConfig, TrlParser\n\nc = TrlParser((GRPOConfig,)).parse_args_and_config()\n",
+    "helpers.py": "import torch\n\n\ndef make(n):\n    return torch.zeros(n)\n",
+    "step.py": "import torch\nfrom helpers import make\n\n\ndef f(x: torch.Tensor):\n    return x.cuda() + make(3)\n",
+    "alone.py": "import torch\n\n\ndef f(x: torch.Tensor):\n    return x.cuda() + torch.zeros(3)\n",
+}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    (tmp_path / ".git").mkdir()
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    settings = Settings(str(tmp_path), layers=[Selection(("ALL",))])
+    return Workspace(settings, record=tracked.Record())
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are checked from now on."""
+    names: list[str] = []
+    plain = Checker.check_path
+
+    def watched(self: Checker, path: str, explicit: bool) -> None:
+        names.append(Path(path).name)
+        plain(self, path, explicit)
+
+    monkeypatch.setattr(Checker, "check_path", watched)
+    return names
+
+
+def agrees(workspace: Workspace, *names: str) -> list[str]:
+    """The codes that are found; a fresh run finds the same."""
+    paths = [str(Path(workspace.settings.root, name)) for name in names]
+    result = workspace.check(paths)
+    assert told(result) == told(check(paths, workspace.settings, dict(workspace.files.overlays)))
+    return [finding.code for finding in result.findings]
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_random_edits(number: int) -> None:
+    history = play(number, "short", 6)
+    assert history.checks and not history.wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(200))
+def test_more_random_edits(number: int) -> None:
+    history = play(number, "long", 12)
+    assert history.checks and not history.wrong
+
+
+def test_nothing_is_judged_twice(workspace: Workspace, checked: list[str]) -> None:
+    path = str(Path(workspace.settings.root, "alone.py"))
+    assert workspace.is_due([path])
+    first = workspace.check([path])
+    assert not workspace.is_due([path])
+    checked.clear()
+    assert told(workspace.check([path])) == told(first) and not checked
+
+
+@pytest.mark.parametrize(
+    ("name", "again"),
+    [
+        ("alone.py", {"alone.py"}),
+        ("helpers.py", {"helpers.py", "step.py"}),
+        ("requirements.txt", {"alone.py", "helpers.py", "step.py", "started.py", "recipe.yaml"}),
+        ("recipe.yaml", {"alone.py", "helpers.py", "step.py", "started.py", "recipe.yaml"}),
+    ],
+)
+def test_what_a_change_makes_due(name: str, again: set[str], workspace: Workspace) -> None:
+    root = Path(workspace.settings.root)
+    opened = [str(root / one) for one in ("alone.py", "helpers.py", "step.py", "started.py", "recipe.yaml")]
+    for path in opened:
+        workspace.check([path])
+    data = (root / name).read_bytes()
+    workspace.change({str(root / name): data + b"# a remark\n"})
+    assert {Path(path).name for path in opened if workspace.is_due([path])} == again
+    workspace.change({str(root / name): data})
+
+
+def test_text_that_is_typed_and_taken_back_makes_nothing_due(workspace: Workspace) -> None:
+    path = str(Path(workspace.settings.root, "recipe.yaml"))
+    workspace.check([path])
+    workspace.change({path: b"bf16: true\n"})
+    workspace.change({path: None})
+    assert not workspace.is_due([path])
+
+
+def test_an_unsaved_pin_counts_for_a_script(workspace: Workspace) -> None:
+    root = Path(workspace.settings.root)
+    pins, path = str(root / "requirements.txt"), str(root / "started.py")
+    workspace.change({path: b"from trl import GRPOConfig\n\nconfig = GRPOConfig(max_completion_len=8)\n"})
+    agrees(workspace, path)
+    for release in ("0.18.0", "0.17.0"):
+        workspace.change({pins: f"trl=={release}\n".encode()})
+        (finding,) = workspace.check([path]).findings
+        assert f"pinned: trl {release}" in finding.message
+        agrees(workspace, path)
+
+
+def test_what_happens_on_the_disk_is_seen(workspace: Workspace) -> None:
+    root = Path(workspace.settings.root)
+    before = agrees(workspace, "alone.py")
+    assert not workspace.look_again()
+    (root / "alone.py").write_text("x = 1\n")
+    assert workspace.look_again()
+    assert before and not agrees(workspace, "alone.py")
+    (root / "alone.py").unlink()
+    assert workspace.look_again()
+    agrees(workspace, "alone.py")
+
+
+def test_results_keep_the_files_that_they_are_about(workspace: Workspace) -> None:
+    path = str(Path(workspace.settings.root, "alone.py"))
+    before = workspace.check([path])
+    workspace.change({path: b"y = 2\n"})
+    workspace.check([path])
+    assert before.files.own(path).text == FILES["alone.py"]
+
+
+def test_without_a_record_everything_is_judged_anew(workspace: Workspace, checked: list[str]) -> None:
+    plain = Workspace(workspace.settings)
+    root = Path(workspace.settings.root)
+    paths = [str(root / "alone.py"), str(root / "helpers.py")]
+    plain.check(paths)
+    plain.change({paths[0]: b"x = 1\n"})
+    checked.clear()
+    assert told(plain.check(paths)) == told(check(paths, plain.settings, {paths[0]: b"x = 1\n"}))
+    assert checked[:2] == ["alone.py", "helpers.py"]

@@ -1,0 +1,189 @@
+"""What is kept of some files between two checks: what was read, what rests on what, and what was found.
+
+A change of one file costs what it may have changed. Most changes alter nothing that other files take from it: then the
+project stays, and the file is checked again with those that read it. Otherwise the project is put together again from
+what was read of every single file, and everything that is asked for is judged anew.
+
+The command line is one workspace and one check, a repair a change in a loop, the cache an earlier run that is taken up;
+editors keep one as long as they run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from trl_lint import tracked
+from trl_lint.cache.parts import Known, Parts
+from trl_lint.dependency_record import questions_about, resting_on
+from trl_lint.engine import Result, check_state
+from trl_lint.project import Project, find_root
+from trl_lint.project.pins import is_manifest
+from trl_lint.project.questions import says_the_same
+from trl_lint.settings import Settings
+from trl_lint.sources import Files, SourceError
+
+# Sets of paths whose last result is kept: as many as somebody has files open.
+_MOST_KNOWN = 64
+
+
+class Workspace:
+    """Files under one set of settings, from one check to the next.
+
+    `overlays` maps absolute paths to unsaved contents. What is looked at goes into `record`; without one nothing is
+    known of what a file rests on, and after a change everything is judged anew. `files` are those of the present state;
+    a `Result` has those of its own.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        overlays: Mapping[str, bytes] | None = None,
+        record: tracked.Record | None = None,
+    ) -> None:
+        self.settings = settings
+        self.files = Files(dict(overlays or {}))
+        self._record = record
+        self._rests: tracked.Record | Parts | None = record  # what is known of what rests on what
+        self._settled = self.files  # the state that projects and results are about
+        self._changed: set[str] = set()  # paths that may hold something else since then
+        self._differing: set[str] = set()  # paths that do
+        self._is_moved = False  # files have come or gone since then
+        self._projects: dict[str, Project] = {}
+        self._known: dict[tuple[str, ...], Known] = {}
+
+    # -- changes --------------------------------------------------------------------------------------------------
+
+    def change(self, contents: Mapping[str, bytes | None]) -> None:
+        """Lay unsaved contents over files, by absolute path; None: a file is again what the disk holds."""
+        overlays = {**self.files.overlays, **contents}
+        self.lay({path: data for path, data in overlays.items() if data is not None})
+
+    def lay(self, overlays: Mapping[str, bytes]) -> None:
+        """Lay these contents over the files, and no others."""
+        before = self.files.overlays
+        changed = {path for path in {*before, *overlays} if before.get(path) != overlays.get(path)}
+        if changed:
+            self._changed |= changed
+            self.files = self.files.changed(dict(overlays), changed)
+
+    def take_up(self, paths: Sequence[str], parts: Parts, changed: Iterable[str]) -> None:
+        """Begin where a run over these paths has ended, since when `changed` hold something else."""
+        self._known[tuple(paths)] = Known(parts)
+        self._rests = parts
+        self._differing = set(changed)
+
+    def look_again(self) -> bool:
+        """Look at the disk; whether anything that was looked at before has changed, come or gone."""
+        if self._record is None:
+            return False
+        tracked.forget()
+        changed, is_moved = self._record.renew()
+        changed -= self.files.overlays.keys()
+        if changed or is_moved:
+            self._differing |= changed
+            self._is_moved = self._is_moved or is_moved
+            self.files = self.files.changed(self.files.overlays, changed)
+        return bool(changed or is_moved)
+
+    # -- checks ---------------------------------------------------------------------------------------------------
+
+    def check(self, paths: Sequence[str], jobs: int | None = 1) -> Result:
+        """Check files and folders as they are now; arguments and result as of `engine.check`."""
+        with self._recording():
+            self._settle()
+            key = tuple(paths)
+            result = check_state(paths, self.settings, self.files, self._projects, jobs, self._known.pop(key, None))
+            # A problem is told by a run that meets it, and what was cut short may come to more another time.
+            is_whole = not result.problems and all(notice.kind != "budget" for notice in result.notices)
+            if result.parts is not None and self._rests is not self._record:
+                self._rests = result.parts  # those that were taken up, and what was used now
+            if result.parts is not None and is_whole:
+                self._known[key] = Known(result.parts)
+                while len(self._known) > _MOST_KNOWN:
+                    del self._known[next(iter(self._known))]
+            return result
+
+    def is_due(self, paths: Sequence[str]) -> bool:
+        """Whether a check of these paths would judge any file."""
+        with self._recording():
+            self._settle()
+        known = self._known.get(tuple(paths))
+        return known is None or not known.stale.isdisjoint(known.parts.asked)
+
+    def project(self, path: str) -> Project:
+        """The project that a file belongs to, as it is now."""
+        with self._recording():
+            self._settle()
+            root = find_root(os.path.dirname(path))
+            found = self._projects.get(root)
+            if found is None:
+                found = self._projects[root] = Project(root, self.files, self.settings)
+            return found
+
+    @contextmanager
+    def _recording(self) -> Iterator[None]:
+        if self._record is None or tracked.current() is self._record:
+            yield
+        else:
+            with tracked.recording(self._record):
+                yield
+
+    # -- after a change -------------------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        """Find out what the changes mean for what is known."""
+        before, self._settled = self._settled, self.files
+        if before is self.files and not self._differing:
+            return
+        differing = self._differing | {path for path in self._changed if _is_other(path, before, self.files)}
+        is_moved = self._is_moved or any(before.exists(path) != self.files.exists(path) for path in self._changed)
+        if self._record is not None:
+            self._record.forget_files(self._changed)
+        self._changed, self._differing, self._is_moved = set(), set(), False
+        for project in self._projects.values():
+            project.change(self.files, differing)
+        if not differing and not is_moved:
+            return
+        if is_moved or not self._say_the_same(differing):
+            self._renew(is_moved or any(map(is_manifest, differing)))
+            return
+        assert self._rests is not None
+        stale = resting_on(differing, self._rests.needed)
+        self._known = {key: Known(known.parts, known.stale | stale) for key, known in self._known.items()}
+
+    def _say_the_same(self, changed: Collection[str]) -> bool:
+        """Whether files give all answers that others rest on, and nothing else was taken from them."""
+        rests = self._rests
+        if rests is None or not rests.used.isdisjoint(changed):
+            return False
+        return all(path.endswith(".py") and self._says_the_same(path, rests) for path in changed)
+
+    def _says_the_same(self, path: str, rests: tracked.Record | Parts) -> bool:
+        asked = questions_about(path, rests.contents)
+        return not asked or says_the_same(path, asked, self.project(path))
+
+    def _renew(self, is_moved: bool) -> None:
+        """Put the projects together again; only what was read of single files stays."""
+        self._known.clear()
+        self._rests = self._record
+        if self._record is not None:
+            self._record.forget_uses()
+        self._projects = {
+            root: project.renewed(self.files, is_moved)
+            for root, project in self._projects.items()
+            if not is_moved or find_root(root) == root
+        }
+
+
+def _is_other(path: str, before: Files, now: Files) -> bool:
+    return _content(path, before) != _content(path, now)
+
+
+def _content(path: str, files: Files) -> bytes | None:
+    """What a file holds, None if it cannot be read."""
+    try:
+        return files.own(path).data
+    except (OSError, SourceError):
+        return None
