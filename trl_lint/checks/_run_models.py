@@ -1,4 +1,4 @@
-"""The model that a run trains, by its id."""
+"""The model that a run trains: its id, and whether all of it is trained."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from trl_lint.finding import Location
 from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall, trainer_calls
-from trl_lint.project.trainercall.models import checkpoint, has_own_layers, possible_lines
+from trl_lint.project.trainercall import TrainerCall, is_absent, trainer_calls
+from trl_lint.project.trainercall.models import checkpoint, has_adapter, has_own_layers, is_name, possible_lines
 from trl_lint.project.trainercall.running import value_in
 
 
@@ -38,3 +38,10 @@ def named_models(call: TrainerCall, run: Run | None) -> Iterator[tuple[str, Loca
         for made in (checkpoint(line, call, run) if is_sure else ()) or (None,):
             value = value_in(made, run) if made is not None else None
             yield (value, made.location) if made is not None and isinstance(value, str) else ("", None)
+
+
+def trains_all(call: TrainerCall, run: Run) -> bool:
+    """Whether a trainer certainly trains no adapter, but the weights of the model."""
+    lines = possible_lines(call.lines("model"), run)
+    is_whole = bool(lines) and all(is_name(line.made) or has_adapter(line) is False for line in lines)
+    return is_whole and is_absent(call.given("peft_config"))

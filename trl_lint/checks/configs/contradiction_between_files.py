@@ -55,6 +55,7 @@ class ContradictionBetweenFiles(Rule):
         for one in refusals_in(run, self):
             yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
         yield from self._deepspeed_alone(run)
+        yield from self._reference_model(run)
         if not is_compared(run):
             return
         chosen = run.choices[run.config.partition(".")[0]]
@@ -75,6 +76,15 @@ class ContradictionBetweenFiles(Rule):
                 severity=Level(self, run.launch.is_documentation).severity,
                 related=(*found.related, *_where(run)),
             )
+
+    def _reference_model(self, run: Run) -> Iterator[Finding]:
+        """A scheduler of the DeepSpeed config that the engine of the reference model takes as it stands."""
+        if run.deepspeed is None:
+            return
+        from trl_lint.checks.configs._deepspeed_reference import unscheduled
+
+        for one in unscheduled(run, self):
+            yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
 
     def _deepspeed_values(self, run: Run, chosen: Choice) -> Iterator[Finding]:
         """A value of the DeepSpeed config that is not the one of the training arguments."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall, is_absent
+from trl_lint.project.trainercall import TrainerCall
 from trl_lint.project.trainercall.facts import Thing, argument_of
-from trl_lint.project.trainercall.models import has_adapter, is_name, possible_lines
+from trl_lint.project.trainercall.models import has_adapter, possible_lines
 
 
 def saves_less(run: Run) -> bool:
@@ -30,10 +30,3 @@ def trains_adapter(call: TrainerCall, run: Run) -> bool:
         return True
     lines = possible_lines(call.lines("model"), run)
     return bool(lines) and all(has_adapter(line) is True for line in lines)
-
-
-def trains_all(call: TrainerCall, run: Run) -> bool:
-    """Whether a trainer certainly trains no adapter, but the weights of the model."""
-    lines = possible_lines(call.lines("model"), run)
-    is_whole = bool(lines) and all(is_name(line.made) or has_adapter(line) is False for line in lines)
-    return is_whole and is_absent(call.given("peft_config"))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trl_lint.checks._run_models import trains_all
 from trl_lint.checks._started import processes_of
 from trl_lint.checks.distribution._accelerators import backend_of
-from trl_lint.checks.distribution._checkpoints import saves_less, trains_all
+from trl_lint.checks.distribution._checkpoints import saves_less
 from trl_lint.checks.distribution._integer_weights import OTHER_BACKENDS, first_fsdp
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
