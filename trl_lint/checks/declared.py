@@ -5,7 +5,7 @@ from typing import Any
 
 DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.algorithm.adapter_of_another_task': (3007580878, ('trl_lint.regexes',), {'code': 'TRL729', 'needles': (b'ForSequenceClassification', b'RewardTrainer'), 'words': (b'LoraConfig',), 'skips_tests': True, 'imports': ('trl', 'transformers')}),
-    'trl_lint.checks.algorithm.adapter_on_output_layer': (643146896, (), {'code': 'TRL734', 'needles': (b'lm_head',), 'words': (b'LoraConfig',), 'skips_tests': True, 'imports': ('trl', 'transformers')}),
+    'trl_lint.checks.algorithm.adapter_on_output_layer': (930538175, (), {'code': 'TRL734', 'needles': (b'lm_head',), 'words': (b'LoraConfig',), 'skips_tests': True, 'imports': ('trl', 'transformers')}),
     'trl_lint.checks.algorithm.adapter_target_not_in_model': (2382743095, (), {'code': 'TRL722', 'words': (b'LoraConfig',), 'skips_tests': True, 'imports': ('peft',)}),
     'trl_lint.checks.algorithm.arguments_of_another_trainer': (1284947889, (), {'code': 'TRL737', 'needles': (b'TrainingArguments', b'SFTConfig'), 'words': (b'BCOTrainer', b'CPOTrainer', b'DPOTrainer', b'GRPOTrainer', b'KTOTrainer', b'ORPOTrainer', b'OnlineDPOTrainer', b'PRMTrainer', b'RLOOTrainer', b'RewardTrainer'), 'skips_tests': True, 'imports': ('trl', 'transformers')}),
     'trl_lint.checks.algorithm.batch_not_divisible_by_generations': (1682836203, (), {'code': 'TRL701', 'launches': True, 'runs': True}),

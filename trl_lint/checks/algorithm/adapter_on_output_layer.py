@@ -13,10 +13,10 @@ from trl_lint.knowledge.architectures import always_adapted
 from trl_lint.knowledge.models import family_of
 from trl_lint.knowledge.ranges import holds
 from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import Line, TrainerCall
+from trl_lint.project.trainercall import Line, TrainerCall, is_absent
 from trl_lint.project.trainercall.configs import field_in
 from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import checkpoint, loader, only, possible_lines
+from trl_lint.project.trainercall.models import checkpoint, has_own_layers, is_name, loader, only, possible_lines
 from trl_lint.project.trainercall.running import value_in
 
 # Each of them raises a ValueError: read in 1.14.2, where none does without Liger, 1.15.0 and 1.16.0.
@@ -26,6 +26,12 @@ _REFUSES = ">=1.15.0"
 # Read in 1.6.0, 1.7.0, 1.8.0, 1.9.0, 1.10.0 and 1.14.0; the loss in chunks is the default from 1.7.0 on.
 _WITH_LIGER = {"trl.GRPOTrainer": ">=1.7.0", "trl.DPOTrainer": ">=1.8.0", "trl.KTOTrainer": ">=1.8.0"}
 _IN_CHUNKS = ">=1.7.0"
+# With Liger the model itself multiplies by the weights past the adapter, and SFT of earlier releases trains on:
+# transformers patches a model with adapters, too, from 4.49.0 on (trainer.py of 4.48.3, 4.49.0 and 4.57.6,
+# integrations/liger.py of 5.23.0), and the models below read `self.lm_head.weight` in Liger 0.3.0 to 0.8.0, Qwen3 from
+# 0.5.10 on; of a layer with an adapter that is the base weight (peft 0.7.1 and 0.21.0, `BaseTunerLayer.weight`).
+_PATCHED = {"trl": "<1.15.0", "transformers": ">=4.49.0"}
+_OF_LIGER = {"gemma": "", "llama": "", "mistral": "", "mixtral": "", "phi3": "", "qwen2": "", "qwen3": ">=0.5.10"}
 _OUTPUT = "lm_head"
 # Layers beside which the output layer may have another name, in models of which the id tells nothing.
 _OF_OTHERS = frozenset({"query_key_value", "embed_out", "output_layer"})
@@ -52,12 +58,15 @@ class AdapterOnOutputLayer(TrainerRule):
         if target is None:
             return None
         verdict = judge_pins(call.environment, {"trl": _REFUSES}, Level(self)) or self._before(call, run)
+        does = "reads the weights of the output layer past any adapter and refuses one on it (ValueError)"
+        if verdict is None:
+            verdict = _untrained(call, run)
+            does = "computes its loss with Liger, past the adapter on the output layer, which is never trained"
         if verdict is None:
             return None
         message = (
-            f"this {call.name} reads the weights of the output layer past any adapter and refuses one on it "
-            '(ValueError): leave "lm_head" out, or train all of it with `modules_to_save=["lm_head"]` '
-            f"({verdict.scope})"
+            f'this {call.name} {does}: leave "lm_head" out, or train all of it with '
+            f'`modules_to_save=["lm_head"]` ({verdict.scope})'
         )
         related = (*seen_at(call, target, "the adapter"), *verdict.related)
         return self.finding(place_for(call, target), message, severity=verdict.severity, related=related)
@@ -71,6 +80,24 @@ class AdapterOnOutputLayer(TrainerRule):
         return judge_releases(
             choices["trl"], lambda release: _refuses(call, run, {**others, "trl": release}), level_in(self, run)
         )
+
+
+def _untrained(call: TrainerCall, run: Run | None) -> Verdict | None:
+    """What releases say that train on while Liger passes the adapter by."""
+    lines = possible_lines(call.lines("model"), run)
+    if not all(is_name(line.made) or has_own_layers(line) for line in lines):
+        return None
+    names = [value_in(made, run) for line in lines for made in checkpoint(line, call, run)]
+    families = [family_of(name) if isinstance(name, str) else None for name in names]
+    known = [_OF_LIGER.get(family.name) if family is not None else None for family in families]
+    is_given = not is_absent(call.field("liger_kernel_config"))
+    if call.trainer != "trl.SFTTrainer" or not known or None in known or is_given:
+        return None
+    versions = call.environment.choices.newest(("trl", "transformers"))
+    if field_in(call, "use_liger_kernel", run, versions) is not True:
+        return None
+    liger = {"liger-kernel": max(map(str, known))} if any(known) else {}
+    return judge_pins(call.environment, {**_PATCHED, **liger}, Level("warning"))
 
 
 def _refuses(call: TrainerCall, run: Run | None, versions: dict[str, str]) -> bool:
