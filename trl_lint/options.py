@@ -101,6 +101,7 @@ OPTIONS = (
         "respect-gitignore", "files", "either", "leave out what git ignores (default)",
         setting="boolean", otherwise=True, example="true  # leave out what git ignores",
     ),
+    Option("since", "files", "value", "show only what rests on lines changed since this commit of git", "REF"),
     Option("show-files", "files", "switch", "list the files that would be checked, and check nothing"),
     Option("stdin-filename", "files", "value", "the name of the file that comes from standard input", "NAME"),
     Option(

@@ -29,5 +29,5 @@ def run(args: argparse.Namespace) -> int:
 def _may_be_kept(args: argparse.Namespace) -> bool:
     """Whether the command line asks for a report that is the same as long as nothing changes, and for no more."""
     does_more = args.fix or args.diff or args.add_noqa is not None or args.write_baseline
-    does_more = does_more or args.show_files or args.show_settings
+    does_more = does_more or args.since is not None or args.show_files or args.show_settings
     return not (does_more or args.no_cache or is_off() or args.verbose or "-" in args.paths)

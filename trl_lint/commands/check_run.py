@@ -104,6 +104,13 @@ class CheckRun:
 
         with progress(quiet=self.args.quiet or self.args.silent):
             outcome = self._repaired() if self.is_fixing else self._checked()
+        if self.args.since is not None:
+            from trl_lint.commands.since import Changes, only_touched
+
+            changes = Changes(self.args.since, os.getcwd())
+            outcome = outcome._replace(
+                findings=only_touched(outcome.findings, changes, self._report_of(outcome, sys.stderr))
+            )
         self.problems += outcome.problems
         if self.args.verbose:
             for group in self.groups:

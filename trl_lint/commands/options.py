@@ -22,6 +22,7 @@ _EXCLUSIVE = (
     ("config", ("isolated",)),
     ("add_noqa", ("diff", "fix", "write_baseline")),
     ("write_baseline", ("diff", "fix")),
+    ("since", ("add_noqa", "diff", "fix", "write_baseline")),
     ("show_files", ("add_noqa", "diff", "fix", "show_settings", "write_baseline")),
     ("show_settings", ("add_noqa", "diff", "fix", "write_baseline")),
 )

@@ -15,7 +15,7 @@ from trl_lint.review.suggestion import Suggestion, suggest
 
 MAX_COMMENTS = 30
 # A file that cannot be parsed, and a rule that crashed on one.
-_ABOUT_A_FILE = frozenset({"TRL001", "TRL003"})
+ABOUT_A_FILE = frozenset({"TRL001", "TRL003"})
 
 
 class Draft(NamedTuple):
@@ -130,7 +130,7 @@ def is_touched(finding: Reported, state: State, reading: Reading) -> bool:
     """
     if not state.is_whole:
         return True
-    if finding.code in _ABOUT_A_FILE and finding.place.path in state.diff:
+    if finding.code in ABOUT_A_FILE and finding.place.path in state.diff:
         return True
     if any(path.rpartition("/")[2] in finding.message for path in state.gone):
         return True
