@@ -58,6 +58,16 @@ def test_steps_of_github_give_inputs_that_the_action_has():
         check_parser().parse_args(step.get("with", {}).get("args", "").splitlines())
 
 
+def test_the_component_of_gitlab_is_that_job_with_inputs():
+    spec, jobs = yaml.safe_load_all(block(CI, "templates/trl-lint.yml").content)
+    (command,) = jobs["trl-lint"]["script"]
+    used = set(re.findall(r"\$\[\[ inputs\.(\w+) \]\]", block(CI, "templates/trl-lint.yml").content))
+    assert used == set(spec["spec"]["inputs"]) and spec["spec"]["inputs"]["version"]["default"] == VERSION
+    check_parser().parse_args(shlex.split(command.replace("$[[ inputs.paths ]]", "."))[1:])
+    plain = yaml.safe_load(block(CI, ".gitlab-ci.yml").content)["trl-lint"]
+    assert command.replace(" $[[ inputs.paths ]]", "") == plain["script"][0]
+
+
 def test_the_job_of_gitlab_writes_what_it_hands_on(sh: Shell):
     job = yaml.safe_load(block(CI, ".gitlab-ci.yml").content)["trl-lint"]
     assert any(f"@v{VERSION}" in line for line in job["before_script"])
