@@ -16,7 +16,7 @@ from trl_lint.streams import end_after, is_of_a_stream, make_ready
 if TYPE_CHECKING:
     import argparse
 
-COMMANDS = ("check", "clean", "diagnose", "environment", "review", "rule", "runs", "upgrade")
+COMMANDS = ("check", "clean", "completion", "diagnose", "environment", "init", "review", "rule", "runs", "upgrade")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -132,6 +132,14 @@ def _run_other(command: str, arguments: list[str]) -> int:
         from trl_lint.commands.clean import run as run_clean
 
         return run_clean(parsers.clean_parser().parse_args(arguments))
+    if command == "completion":
+        from trl_lint.commands.completion import run as print_completion
+
+        return print_completion(parsers.completion_parser().parse_args(arguments))
+    if command == "init":
+        from trl_lint.commands.init import run as run_init
+
+        return run_init(parsers.init_parser().parse_args(arguments))
     if command == "diagnose":
         from trl_lint.commands.diagnose import run as run_diagnose
 

@@ -21,8 +21,10 @@ _EPILOG = """\
 commands:
   trl-lint [check] PATH...      check files and folders (the default; without PATH, the current folder)
   trl-lint clean [PATH]...      remove the cache folders of the current folder, or of PATH
+  trl-lint completion SHELL     print what bash, zsh or fish needs to complete commands and options
   trl-lint diagnose LOG         name the likely cause of a run that died, from its log
   trl-lint environment [PATH]   show which releases the files run with, and which pins conflict
+  trl-lint init [PATH]          add settings, a hook for pre-commit and a job for CI to a repository
   trl-lint review [PATH]...     post the findings as a review of a pull request on GitHub
   trl-lint rule [CODE]          explain a rule
   trl-lint runs [PATH]...       show what each launch command starts, and which file sets which value
@@ -67,6 +69,28 @@ def runs_parser() -> argparse.ArgumentParser:
     _add_format(parser, "text", "json")
     parser.add_argument("--html", metavar="FILE", help="write one page with a picture of the GPUs instead")
     _add(parser, "color")
+    return parser
+
+
+def init_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="trl-lint init",
+        description="Add settings, a hook for pre-commit and a job for CI to a repository that has none. What is there "
+        "stays as it is, but for lines that are added.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("path", nargs="?", default=".", metavar="PATH", help="a folder of the repository")
+    parser.add_argument("--dry-run", action="store_true", help="write nothing; print what would be written")
+    return parser
+
+
+def completion_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="trl-lint completion",
+        description="Print the script by which a shell completes commands, options and their values.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish")
     return parser
 
 
@@ -199,6 +223,12 @@ def check_parser() -> argparse.ArgumentParser:
     for title in dict.fromkeys(one.group for one in OPTIONS):
         _add_group(parser, title)
     return parser
+
+
+def all_parsers() -> dict[str, argparse.ArgumentParser]:
+    """The parser of each command, by its name."""
+    found = {name.removesuffix("_parser"): make for name, make in globals().items() if name.endswith("_parser")}
+    return {name: make() for name, make in sorted(found.items())}
 
 
 def _add_group(parser: argparse.ArgumentParser, title: str, *left_out: str) -> None:
