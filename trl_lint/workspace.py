@@ -19,7 +19,7 @@ from trl_lint.cache.parts import Known, Parts
 from trl_lint.dependency_record import questions_about, resting_on
 from trl_lint.engine import Result, check_state
 from trl_lint.project import Project, find_root
-from trl_lint.project.pins import is_manifest
+from trl_lint.project.pins import Manifest
 from trl_lint.project.questions import says_the_same
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, SourceError
@@ -142,12 +142,14 @@ class Workspace:
         if self._record is not None:
             self._record.forget_files(self._changed)
         self._changed, self._differing, self._is_moved = set(), set(), False
+        installed = [_installs(differing, project) for project in self._projects.values()]
         for project in self._projects.values():
             project.change(self.files, differing)
         if not differing and not is_moved:
             return
         if is_moved or not self._say_the_same(differing):
-            self._renew(is_moved or any(map(is_manifest, differing)))
+            now = [_reads(differing, project) for project in self._projects.values()]
+            self._renew(is_moved or now != installed)
             return
         assert self._rests is not None
         stale = resting_on(differing, self._rests.needed)
@@ -175,6 +177,20 @@ class Workspace:
             for root, project in self._projects.items()
             if not is_moved or find_root(root) == root
         }
+
+
+def _installs(paths: Iterable[str], project: Project) -> list[object]:
+    """What files were read to install from the disk."""
+    return [_links(project.readings.known("manifest", path)) for path in paths]
+
+
+def _reads(paths: Iterable[str], project: Project) -> list[object]:
+    """The same, in their present state."""
+    return [_links(project.manifest_around(path)) for path in paths]
+
+
+def _links(manifest: object) -> object:
+    return (manifest.project, manifest.links) if isinstance(manifest, Manifest) else ("", ())
 
 
 def _is_other(path: str, before: Files, now: Files) -> bool:

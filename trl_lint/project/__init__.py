@@ -197,7 +197,7 @@ class Project:
     def renewed(self, files: Files, is_moved: bool) -> Project:
         """The project in a later state of the files, with what was read of single ones that are the same.
 
-        It was told what has changed by `change`. `is_moved`: files have come or gone.
+        It was told what has changed by `change`. `is_moved`: files have come or gone, or are installed otherwise.
         """
         later = Project(self.root, files, self.settings)
         later.readings = self.readings.carried(files, is_moved)

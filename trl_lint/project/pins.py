@@ -207,6 +207,11 @@ def kind_of(path: str) -> str:
     return ""
 
 
+def reads_others(path: str) -> bool:
+    """Whether the pins of a file of this name may stand in others: in what it includes, in the code it packs."""
+    return kind_of(path) in ("requirements", "constraints", "setup.py", "pyproject", "setup.cfg")
+
+
 def is_manifest(path: str) -> bool:
     """Whether a file of this name may pin packages; `manifests.reader` answers None where it does not.
 

@@ -96,14 +96,21 @@ class Readings:
             self._drop(kind, path)
         self.forget_worked_out()
 
-    def carried(self, files: Files, is_moved: bool) -> Readings:
-        """The readings of another project object over other files: those that rest on their own file alone.
+    def known(self, kind: str, path: str) -> object:
+        """What a file was read as, if it was; None if not."""
+        return self._known.get((kind, path), (None, None))[0]
 
-        `is_moved`: files have come or gone. Commands name files, and are read anew then.
+    def carried(self, files: Files, is_moved: bool) -> Readings:
+        """The readings that hold in a later state of the project, in which these files are the same.
+
+        `is_moved`: files have come or gone, or are installed otherwise. Commands name files, and are read anew then.
         """
+        from trl_lint.project.pins import reads_others
+
         later = Readings(files)
         for (kind, path), known in self._known.items():
-            if kind in _OF_ONE_FILE or (kind == "launches" and not (known[0] and is_moved)):
+            is_command = kind == "launches" or (kind == "manifest" and not reads_others(path))
+            if kind in _OF_ONE_FILE or (is_command and not (known[0] and is_moved)):
                 later._remember(kind, path, known)
         later.forget_worked_out()
         return later
