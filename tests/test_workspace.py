@@ -147,3 +147,38 @@ def test_without_a_record_everything_is_judged_anew(workspace: Workspace, checke
     checked.clear()
     assert told(plain.check(paths)) == told(check(paths, plain.settings, {paths[0]: b"x = 1\n"}))
     assert checked[:2] == ["alone.py", "helpers.py"]
+
+
+LONG = "# a remark that fills the file\n" * 600
+
+
+def test_the_first_step_tells_what_the_slow_rules_found_last(workspace: Workspace) -> None:
+    path = str(Path(workspace.settings.root, "alone.py"))
+    text = LONG + FILES["alone.py"] + LONG + "\ny = torch.zeros(3).cuda() + torch.ones(3)\n"
+    workspace.change({path: text.encode()})
+    assert workspace.check_first(path) is None  # nothing is known yet
+    whole = [(finding.code, finding.message) for finding in workspace.check([path]).findings]
+    assert "TRL103" in {code for code, _ in whole}
+    typed = "import os\nfrom trl import GRPOConfig\n\nGRPOConfig(max_completion_len=1)\n" + text
+    workspace.change({path: typed.encode()})
+    first = workspace.check_first(path)
+    assert first is not None
+    assert [f._replace(fix=None, part_of=None) for f in workspace.check([path]).findings] == [
+        f._replace(fix=None, part_of=None) for f in first
+    ]
+    assert len(first) == len(whole) + 1
+
+
+def test_what_was_found_in_text_that_is_gone_is_not_told(workspace: Workspace) -> None:
+    path = str(Path(workspace.settings.root, "alone.py"))
+    workspace.change({path: (LONG + FILES["alone.py"]).encode()})
+    assert workspace.check([path]).findings
+    workspace.change({path: (LONG + FILES["alone.py"].replace("torch.zeros(3)", "3")).encode()})
+    assert workspace.check_first(path) == [] == workspace.check([path]).findings
+
+
+def test_a_small_file_is_checked_in_one_step(workspace: Workspace) -> None:
+    path = str(Path(workspace.settings.root, "alone.py"))
+    workspace.check([path])
+    workspace.change({path: b"x = 1\n"})
+    assert workspace.check_first(path) is None

@@ -46,11 +46,13 @@ class Problem(NamedTuple):
 class Checker:
     """Checks files under one set of settings. `asked` are all the files of the run, also those that others check.
 
-    `found_in` is what was found, before anything is suppressed, by the file that was checked then: in order, each once.
-    `notices_in` says likewise what was not judged.
+    Of the `rules` (none: all) those are asked that the settings select. `found_in` is what was found, before anything
+    is suppressed, by the file that was checked then: in order, each once; `notices_in` says what was not judged.
     """
 
-    def __init__(self, settings: Settings, files: Files, projects: dict[str, Project]) -> None:
+    def __init__(
+        self, settings: Settings, files: Files, projects: dict[str, Project], rules: Iterable[Rule] = ()
+    ) -> None:
         self.settings = settings
         self.files = files
         self.projects = projects
@@ -60,7 +62,7 @@ class Checker:
         self.notices_in: dict[str, dict[Notice, None]] = {}
         self._checking = ""
         self._module: PythonModule | None = None  # that is looked at
-        self._rules = [rule for rule in declared_rules() if settings.is_selected(rule.code)]
+        self._rules = [rule for rule in rules or declared_rules() if settings.is_selected(rule.code)]
         # Who asks for TRL001 alone wants every file parsed, though no rule looks for a word in it.
         self._parses_all = not self._rules and settings.is_selected("TRL001")
         self._triage = triage_of(tuple(self._rules))

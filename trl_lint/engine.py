@@ -25,6 +25,7 @@ from trl_lint.workers import jobs_for, spread
 
 if TYPE_CHECKING:
     from trl_lint.cache.parts import Known, Parts
+    from trl_lint.checks.rule import Rule
 
 _MADE_READY = 32  # files that one process checks before it shares out the others
 Found = tuple[str, bool]  # a path, and whether it was named on the command line
@@ -82,17 +83,18 @@ def check_state(
     projects: dict[str, Project],
     jobs: int | None = 1,
     known: Known | None = None,
+    rules: Sequence[Rule] = (),
 ) -> Result:
     """Check paths in one state of the files; `projects`, by root, are what was found out about that state so far.
 
-    What is `known` from a run over the same paths is not judged again.
+    What is `known` from a run over the same paths is not judged again. With some `rules`, no others are asked.
     """
     enabled = gc.isenabled()
     gc.disable()  # trees die by reference counting; collecting while they are built only costs
     try:
         tracked.pop_unread()  # what nobody asked about before
         found, missing = collect(paths, settings, files.overlays)
-        run = _Run(Checker(settings, files, projects), found)
+        run = _Run(Checker(settings, files, projects, rules), found)
         return run.result([Problem(path, message) for path, message in missing], jobs, known)
     finally:
         if enabled:

@@ -18,14 +18,27 @@ from trl_lint import tracked
 from trl_lint.cache.parts import Known, Parts
 from trl_lint.dependency_record import questions_about, resting_on
 from trl_lint.engine import Result, check_state
+from trl_lint.finding import Finding, Location
 from trl_lint.project import Project, find_root
 from trl_lint.project.pins import Manifest
 from trl_lint.project.questions import says_the_same
+from trl_lint.records import NamedTuple
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, SourceError
 
 # Sets of paths whose last result is kept: as many as somebody has files open.
 _MOST_KNOWN = 64
+# A file of so many bytes is checked in two steps: what follows values takes longer than all else together.
+_WORTH_TWO_STEPS = 16_000
+# Whether a suppression is needed is known when everything is.
+_UNNEEDED = "TRL002"
+
+
+class Before(NamedTuple):
+    """The text that a file had, and what was found in it then."""
+
+    text: str
+    findings: list[Finding]
 
 
 class Workspace:
@@ -52,6 +65,7 @@ class Workspace:
         self._is_moved = False  # files have come or gone since then
         self._projects: dict[str, Project] = {}
         self._known: dict[tuple[str, ...], Known] = {}
+        self._slow: dict[str, Before] = {}
 
     # -- changes --------------------------------------------------------------------------------------------------
 
@@ -103,7 +117,40 @@ class Workspace:
                 self._known[key] = Known(result.parts)
                 while len(self._known) > _MOST_KNOWN:
                     del self._known[next(iter(self._known))]
+            if len(paths) == 1 and self._record is not None:
+                self._remember_slow(paths[0], result)
             return result
+
+    def _remember_slow(self, path: str, result: Result) -> None:
+        """Keep what rules found that take long, for `check_first`."""
+        from trl_lint.checks.registry import declared_rules
+
+        data = _content(path, self.files)
+        if data is None or len(data) < _WORTH_TWO_STEPS:
+            return
+        codes = {rule.code for rule in declared_rules() if rule.is_slow} | {_UNNEEDED}
+        found = [finding for finding in result.findings if finding.code in codes and finding.location.path == path]
+        self._slow[path] = Before(self.files.own(path).text, found)
+        while len(self._slow) > _MOST_KNOWN:
+            del self._slow[next(iter(self._slow))]
+
+    def check_first(self, path: str) -> list[Finding] | None:
+        """What is found in a file, but for the rules that take long: of those, what they found last, where it is now.
+
+        None where a whole check is as quick.
+        """
+        from trl_lint.checks.registry import declared_rules
+
+        with self._recording():
+            self._settle()
+            before = self._slow.get(path)
+            data = _content(path, self.files)
+            if before is None or data is None or len(data) < _WORTH_TWO_STEPS:
+                return None
+            rules = [rule for rule in declared_rules() if not rule.is_slow]
+            result = check_state([path], self.settings, self.files, self._projects, rules=rules)
+            found = [finding for finding in result.findings if finding.code != _UNNEEDED]
+            return sorted([*found, *moved(before, self.files.own(path).text)], key=lambda finding: finding.sort_key)
 
     def is_due(self, paths: Sequence[str]) -> bool:
         """Whether a check of these paths would judge any file."""
@@ -177,6 +224,39 @@ class Workspace:
             for root, project in self._projects.items()
             if not is_moved or find_root(root) == root
         }
+
+
+def moved(before: Before, text: str) -> list[Finding]:
+    """Findings in the text that a file has now; those are left out that stand where it has changed.
+
+    A finding has no fix here: what it would edit may have changed.
+    """
+    old = before.text
+    start = _alike(old, text)
+    end = _alike(old[start:][::-1], text[start:][::-1])
+    shift = len(text) - len(old)
+
+    def place(location: Location, path: str) -> Location | None:
+        if location.path != path or location.end <= start:
+            return location
+        if location.start < len(old) - end:
+            return None
+        return location._replace(start=location.start + shift, end=location.end + shift)
+
+    found = []
+    for finding in before.findings:
+        path = finding.location.path
+        location = place(finding.location, path)
+        related = tuple(one for one in (place(each, path) for each in finding.related) if one is not None)
+        if location is not None:
+            found.append(finding._replace(location=location, related=related, fix=None, part_of=None))
+    return found
+
+
+def _alike(one: str, other: str) -> int:
+    """With how many characters both texts begin."""
+    shorter = min(len(one), len(other))
+    return next((at for at in range(shorter) if one[at] != other[at]), shorter)
 
 
 def _installs(paths: Iterable[str], project: Project) -> list[object]:

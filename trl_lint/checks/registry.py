@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _DECLARATIONS = (
     "code", "triggers", "needles", "words", "patterns", "skips_tests", "imports", "fences", "documents", "holding",
-    "launches", "runs", "launched", "manifests", "workflows",
+    "launches", "runs", "launched", "manifests", "workflows", "is_slow",
 )  # fmt: skip
 
 

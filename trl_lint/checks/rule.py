@@ -48,6 +48,8 @@ class Rule:
     `manifests`  True to see every file that pins packages   -> `check_manifest`; with `workflows` also what the
                  workflows of a repository install, which is no pin
 
+    `is_slow`    True if it follows values through functions: an editor shows what the others find first
+
     What spares it Python files that cannot concern it, before they are parsed:
 
     `needles`      one of these must be in the bytes of the file; else the names in the triggers are asked for
@@ -71,6 +73,7 @@ class Rule:
     launched: ClassVar[bool] = False
     manifests: ClassVar[bool] = False
     workflows: ClassVar[bool] = False
+    is_slow: ClassVar[bool] = False
 
     @property
     def page(self) -> Page:

@@ -36,6 +36,7 @@ _ADAPTERS = regex(r"peft|lora", re.I)
 
 class PolicyLossGradient(Rule):
     code = "TRL703"
+    is_slow = True
     triggers = (".exp", ".backward", *(f"torch.nn.functional.{name}" for name in _TRIGGERS[2:]), "torch.exp")
     skips_tests = True
     needles = (b".exp(", b".backward(", *(f"{name}(".encode() for name in _TRIGGERS[2:]))

@@ -28,6 +28,7 @@ _NO_CODE = (".yaml", ".yml", ".json", ".toml", ".txt", ".cfg", ".md", ".ini")
 
 class CpuTensorInCollective(Rule):
     code = "TRL104"
+    is_slow = True
     imports = ("torch",)
     triggers = tuple(f"torch.{name}" for name in sorted(FACTORIES | DATA_FACTORIES))
     needles = (

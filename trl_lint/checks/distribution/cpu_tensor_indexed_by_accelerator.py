@@ -12,6 +12,7 @@ from trl_lint.python.dataflow.torch_facts import DATA_FACTORIES, FACTORIES
 
 class CpuTensorIndexedByAccelerator(Rule):
     code = "TRL105"
+    is_slow = True
     triggers = tuple(f"torch.{name}" for name in sorted(FACTORIES | DATA_FACTORIES))
     needles = (b"torch",)
     skips_tests = True

@@ -14,6 +14,7 @@ from trl_lint.python.module import PythonModule
 
 class TensorWithoutDevice(Rule):
     code = "TRL103"
+    is_slow = True
     triggers = tuple(f"torch.{name}" for name in sorted(FACTORIES | DATA_FACTORIES))
     imports = ("torch",)
     needles = (b"torch",)
