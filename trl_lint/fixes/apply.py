@@ -19,16 +19,20 @@ def by_path(edits: Iterable[Edit]) -> dict[str, list[Edit]]:
     return {path: sorted(group, key=lambda edit: (edit.start, edit.end)) for path, group in found.items()}
 
 
+def in_line_ends_of(text: str, edits: Sequence[Edit]) -> list[Edit]:
+    """The edits as they are made in a text: their lines end as those of the text do."""
+    line_end = _LINE_END.search(text)
+    if line_end is None or line_end[0] == "\n":
+        return list(edits)
+    return [edit._replace(content=_LINE_END.sub(line_end[0], edit.content)) for edit in edits]
+
+
 def edited(text: str, edits: Sequence[Edit]) -> str:
     """The text after edits that are sorted and do not overlap. New lines end as the lines of the text do."""
-    line_end = _LINE_END.search(text)
     parts = []
     last = 0
-    for edit in edits:
-        content = edit.content
-        if line_end is not None and line_end[0] != "\n":
-            content = _LINE_END.sub(line_end[0], content)
-        parts += [text[last : edit.start], content]
+    for edit in in_line_ends_of(text, edits):
+        parts += [text[last : edit.start], edit.content]
         last = edit.end
     return "".join([*parts, text[last:]])
 
@@ -86,8 +90,8 @@ class Moves:
 
     __slots__ = ("_edits", "_ends", "_shifts")
 
-    def __init__(self, edits: Sequence[Edit], line_end: str = "\n") -> None:
-        self._edits = [e if line_end == "\n" else e._replace(content=_LINE_END.sub(line_end, e.content)) for e in edits]
+    def __init__(self, edits: Sequence[Edit]) -> None:
+        self._edits = list(edits)
         self._ends = [edit.end for edit in self._edits]
         self._shifts = [0]
         for edit in self._edits:
@@ -118,5 +122,4 @@ class Moves:
 
 
 def moves(text: str, edits: Sequence[Edit]) -> Moves:
-    line_end = _LINE_END.search(text)
-    return Moves(edits, line_end[0] if line_end else "\n")
+    return Moves(in_line_ends_of(text, edits))
