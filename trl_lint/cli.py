@@ -16,7 +16,9 @@ from trl_lint.streams import end_after, is_of_a_stream, make_ready
 if TYPE_CHECKING:
     import argparse
 
-COMMANDS = ("check", "clean", "completion", "diagnose", "environment", "init", "review", "rule", "runs", "upgrade")
+COMMANDS = (
+    "check", "clean", "completion", "diagnose", "environment", "init", "review", "rule", "runs", "server", "upgrade",
+)  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -148,6 +150,10 @@ def _run_other(command: str, arguments: list[str]) -> int:
         from trl_lint.commands.environment import run as run_environment
 
         return run_environment(parsers.environment_parser().parse_args(arguments))
+    if command == "server":
+        from trl_lint.commands.server import run as run_server
+
+        return run_server(parsers.server_parser().parse_args(arguments))
     if command == "upgrade":
         from trl_lint.commands.upgrade import run as run_upgrade
 

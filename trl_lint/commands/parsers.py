@@ -28,6 +28,7 @@ commands:
   trl-lint review [PATH]...     post the findings as a review of a pull request on GitHub
   trl-lint rule [CODE]          explain a rule
   trl-lint runs [PATH]...       show what each launch command starts, and which file sets which value
+  trl-lint server               speak to an editor, by the language server protocol
   trl-lint upgrade [PATH]...    move code, recipes, commands and pins to newer releases
 
 exit status: 0 nothing above a hint (see --fail-on), 1 errors or warnings found, 2 the tool could not do its work
@@ -171,6 +172,17 @@ def review_parser() -> argparse.ArgumentParser:
     place.add_argument("--name", help="what tells this review from others of the same pull request")
     _add_group(parser, "rules")
     _add_group(parser, "settings", *_OF_THE_CACHE)
+    return parser
+
+
+def server_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="trl-lint server",
+        description="Serve an editor on the standard streams, by the language server protocol, until it leaves.",
+        epilog="exit status: 0 the editor said good-bye, 1 it went without, 2 the tool could not do its work",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--stdio", action="store_true", help="the standard streams, which are used anyway")
     return parser
 
 

@@ -1,0 +1,119 @@
+"""What lies open, and what the engine says about it: one kept project for each file of settings.
+
+Used by one thread alone. It knows files and findings; the protocol is none of its business.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from trl_lint import tracked
+from trl_lint.baseline import Baseline, read_baseline
+from trl_lint.engine import Result
+from trl_lint.finding import Finding
+from trl_lint.project import Project
+from trl_lint.records import NamedTuple
+from trl_lint.settings import NOTHING, Said, find_config, load
+from trl_lint.sources import Files
+from trl_lint.workspace import Workspace
+
+
+class Checked(NamedTuple):
+    """The findings in one file that are to be shown, and the files that their places are in."""
+
+    path: str
+    findings: tuple[Finding, ...]
+    files: Files
+
+
+class _Kept(NamedTuple):
+    """A workspace, the baseline that its settings name, and the state of the files that both were read from."""
+
+    workspace: Workspace
+    baseline: Baseline | None
+    stamps: Mapping[str, tuple[int, int] | None]
+
+
+class Desk:
+    """Open files with their unsaved contents, and the workspaces that check them.
+
+    `said` is what the settings are told beside their files, as on a command line.
+    """
+
+    def __init__(self, said: Said = NOTHING) -> None:
+        # A client opens what it finds: what is excluded stays excluded.
+        self._said = {"force-exclude": True, **said}
+        self.contents: dict[str, bytes] = {}
+        """What is unsaved, by path."""
+        self._kept: dict[str | None, _Kept] = {}
+
+    def put(self, contents: Mapping[str, bytes | None]) -> None:
+        """Lay unsaved contents over files, or (None) take them away."""
+        for path, data in contents.items():
+            if data is None:
+                self.contents.pop(path, None)
+            else:
+                self.contents[path] = data
+        for kept in self._kept.values():
+            kept.workspace.change(contents)
+
+    def look_again(self) -> None:
+        """Take in what has changed on disk, settings as well."""
+        tracked.forget()
+        for config, kept in list(self._kept.items()):
+            if any(_stamp(path) != stamp for path, stamp in kept.stamps.items()):
+                del self._kept[config]
+            else:
+                kept.workspace.look_again()
+
+    def is_new(self, path: str) -> bool:
+        """Whether nothing was read yet of what belongs to a file."""
+        return find_config(os.path.dirname(path)) not in self._kept
+
+    def is_due(self, path: str) -> bool:
+        """Whether a file may have other findings now. Raises SettingsError, BaselineError."""
+        return self._kept_for(path).workspace.is_due([path])
+
+    def workspace(self, path: str) -> Workspace:
+        """The workspace of a file. Raises SettingsError, BaselineError."""
+        return self._kept_for(path).workspace
+
+    def project(self, path: str) -> Project:
+        """The project of a file. Raises SettingsError, BaselineError."""
+        return self.workspace(path).project(path)
+
+    def check(self, path: str) -> Checked:
+        """Check a file as it is now. Raises SettingsError, BaselineError."""
+        kept = self._kept_for(path)
+        result = kept.workspace.check([path])
+        return Checked(path, tuple(self.shown(path, result)), result.files)
+
+    def shown(self, path: str, result: Result) -> list[Finding]:
+        """The findings of a result that are in a file and are shown: those of the level of the settings that no
+        baseline knows.
+        """
+        kept = self._kept_for(path)
+        found = result.findings if kept.baseline is None else kept.baseline.new(result.findings, result.files)
+        settings = kept.workspace.settings
+        hints = settings.hints or settings.fail_on == "info"
+        return [one for one in found if one.location.path == path and (hints or one.severity != "info")]
+
+    def _kept_for(self, path: str) -> _Kept:
+        config = find_config(os.path.dirname(path))
+        kept = self._kept.get(config)
+        if kept is None:
+            settings = load(config, self._said)
+            baseline = read_baseline(settings.baseline) if settings.baseline else None
+            stamps = {name: _stamp(name) for name in (config, settings.baseline) if name}
+            workspace = Workspace(settings, self.contents, tracked.Record())
+            kept = self._kept[config] = _Kept(workspace, baseline, stamps)
+        return kept
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
