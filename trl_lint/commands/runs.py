@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from trl_lint import tracked
 from trl_lint.commands import UsageError
 from trl_lint.commands.unread import say_unread
+from trl_lint.project.overview import is_shown
 from trl_lint.project.runs import Run, files_of
 from trl_lint.settings_file import SettingsError
 
@@ -70,12 +71,6 @@ def collect_runs(paths: Iterable[str], documentation: bool) -> list[Run]:
             if not told and is_shown(one) and any(_below(file, path) for file in files_of(one)):
                 found[one] = None
     return sorted(found, key=lambda one: (one.launch.source.path, one.launch.location.start))
-
-
-def is_shown(run: Run) -> bool:
-    """Whether a launch is worth showing: it trains or serves, or its script is configured like a training."""
-    program = run.launch.program
-    return run.framework != "other" or (program is not None and program.starts_programs)
 
 
 def _below(path: str, folder: str) -> bool:

@@ -26,6 +26,12 @@ class Line(NamedTuple):
     location: Location
 
 
+def is_shown(run: Run) -> bool:
+    """Whether a launch is worth showing: it trains or serves, or its script is configured like a training."""
+    program = run.launch.program
+    return run.framework != "other" or (program is not None and program.starts_programs)
+
+
 def values_of(run: Run) -> list[Line]:
     """The values somebody wrote, in the order of their names; those that repeat the default are left out."""
     if run.parser is None and (run.script is None or run.script.call is None):

@@ -14,6 +14,7 @@ from pygls.protocol.json_rpc import JsonRPCNotification
 from pygls.uris import to_fs_path
 
 from trl_lint import __version__
+from trl_lint.editors.server import answers
 from trl_lint.editors.server.actions import EXPLAIN, KINDS, offered, resolved
 from trl_lint.editors.server.session import Session
 from trl_lint.editors.server.wire import url_of
@@ -160,6 +161,8 @@ def make_server() -> Server:
         elif url:
             server.window_show_message(types.ShowMessageParams(types.MessageType.Info, f"{code}: {url}"))
 
+    add_answers(server)
+
     @server.feature(types.SHUTDOWN)
     def shut_down(_: None) -> None:
         server.is_shut_down = True
@@ -167,6 +170,41 @@ def make_server() -> Server:
             server.session.end()
 
     return server
+
+
+def add_answers(server: Server) -> None:
+    """What a client may ask about places."""
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hover(params: types.HoverParams) -> types.Hover | None:
+        session = _session(server)
+        path = session.documents.path_of(params.text_document.uri)
+        return None if path is None else await session.ask(lambda: answers.hover(session, path, params))
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["-", " "]))
+    async def completion(params: types.CompletionParams) -> types.CompletionList | None:
+        session = _session(server)
+        path = session.documents.path_of(params.text_document.uri)
+        return None if path is None else await session.ask(lambda: answers.completion(session, path, params))
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    async def lenses(params: types.CodeLensParams) -> list[types.CodeLens] | None:
+        session = _session(server)
+        path = session.documents.path_of(params.text_document.uri)
+        return None if path is None else await session.ask(lambda: answers.lenses(session, path))
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)
+    async def links(params: types.DocumentLinkParams) -> list[types.DocumentLink] | None:
+        session = _session(server)
+        path = session.documents.path_of(params.text_document.uri)
+        return None if path is None else await session.ask(lambda: answers.links(session, path))
+
+    @server.command(answers.SHOW_RUN)
+    async def show_run(path: str, start: int) -> None:
+        session = _session(server)
+        text = await session.ask(lambda: answers.shown_run(session, path, start))
+        if text:
+            server.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
 
 
 def _session(server: Server) -> Session:
