@@ -16,6 +16,7 @@ from documents import ROOT, tool_folder
 
 from trl_lint.knowledge import PACKED, unpacked
 
+LEFT_OUT = ("trl_lint/knowledge/refresh", "trl_lint/editors/vscode/")
 SKIPPED = ("__pycache__", ".pyc", ".trl_lint_cache")  # `make demo` leaves a cache
 
 
@@ -49,7 +50,7 @@ def test_wheel_holds_the_package_and_the_rules_and_nothing_else(wheel: Path):
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     alone = {name for name in checkout_files("rules") if name.split("/")[1] not in (*PACKED, "coverage")}
     rules = {f"trl_lint/{name}" for name in alone | {f"rules/{name}.txt" for name in PACKED}}
-    package = {name for name in checkout_files("trl_lint") if not name.startswith("trl_lint/knowledge/refresh")}
+    package = {name for name in checkout_files("trl_lint") if not name.startswith(LEFT_OUT)}
     assert names == package | rules
 
 
