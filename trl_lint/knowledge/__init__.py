@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from functools import cache
 
-PACKED = ("compat", "pages", "releases", "semantics", "symptoms")
+PACKED = ("commands", "compat", "environment", "families", "pages", "releases", "semantics", "symptoms")
 _HEAD = "===== "  # and the name of the text that follows
 
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge import read_text, text_names
 
 
 def family_files() -> list[tuple[str, bytes]]:
     """The names of the families and the contents of their files, by name."""
-    folder = os.path.join(rules_dir(), "families")
-    found = []
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".toml"):
-            with open(os.path.join(folder, name), "rb") as stream:
-                found.append((name[: -len(".toml")], stream.read()))
-    return found
+    names = (name for name in text_names("families") if name.endswith(".toml"))
+    return [(name[: -len(".toml")], read_text(f"families/{name}").encode()) for name in names]
 
 
 def checksum() -> int:

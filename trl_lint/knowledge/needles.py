@@ -11,7 +11,7 @@ import os
 import sys
 from functools import cache
 
-from trl_lint.knowledge import KnowledgeError, rules_dir
+from trl_lint.knowledge import KnowledgeError, read_text, rules_dir
 from trl_lint.knowledge.family_files import checksum
 from trl_lint.records import NamedTuple
 
@@ -36,8 +36,7 @@ class Needles(NamedTuple):
 @cache
 def needles() -> Needles:
     """The words to search for. Raises KnowledgeError where a family has to be asked and cannot be read."""
-    with open(os.path.join(rules_dir(), "families", _WRITTEN), "rb") as stream:
-        rows = [line.split() for line in stream]
+    rows = [line.split() for line in read_text(f"families/{_WRITTEN}").encode().splitlines()]
     if rows and rows[0] == [b"checksum", b"%d" % checksum()]:
         documents, commands, plain, common = (
             [tuple(words) for kind, *words in rows if kind == name]

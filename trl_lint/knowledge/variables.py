@@ -6,12 +6,11 @@ stopped reading; `knowledge/refresher` writes them.
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from typing import Literal
 
 from trl_lint.finding import Severity
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge import read_text, text_names
 from trl_lint.knowledge.rows import Ranges, read_rows, table_paths
 from trl_lint.records import NamedTuple
 
@@ -73,11 +72,9 @@ def spellings() -> tuple[Spelling, ...]:
 @cache
 def no_longer_read() -> dict[str, Variable]:
     """By name: the variables of which nothing but the release that stopped reading them is known."""
-    folder = os.path.join(rules_dir(), "environment")
     found: dict[str, Variable] = {}
-    for file in sorted(name for name in os.listdir(folder) if name.endswith(".txt")):
-        with open(os.path.join(folder, file), encoding="utf-8") as stream:
-            _, prefix, *lines = stream.read().splitlines()
+    for file in (name for name in text_names("environment") if name.endswith(".txt")):
+        _, prefix, *lines = read_text(f"environment/{file}").splitlines()
         for version, *names in map(str.split, lines):
             for name in names:
                 found[prefix + name] = _listed(prefix + name, file.removesuffix(".txt"), version)
