@@ -12,6 +12,7 @@ from trl_lint.checks.verdict import judge_pins
 from trl_lint.finding import Finding, Location, Severity
 from trl_lint.knowledge.rewards import reward_calls
 from trl_lint.memos import per_module
+from trl_lint.missing import ABSENT, Missing
 from trl_lint.project.modules import imported_name
 from trl_lint.python.guards import bindings, functions_named
 from trl_lint.python.module import FunctionNode, PythonModule, own_nodes
@@ -20,6 +21,10 @@ from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 
 _TRAINERS = ("trl.GRPOTrainer", "trl.RLOOTrainer")
+# It calls its reward functions in a process of their own, and pickles them for it: `start` of async_rollout_worker.py,
+# read in 1.6.0 to 1.9.0 and 1.16.0; 1.5.1 runs them in a thread.
+_SPAWNING = "trl.experimental.async_grpo.AsyncGRPOTrainer"
+_SPAWNS = ">=1.6.0"
 # What gives one number, text or truth for the whole batch.
 _SCALAR_CALLS = frozenset({"float", "int", "bool", "len", "str"})
 
@@ -42,9 +47,12 @@ class Fault(NamedTuple):
 
 class RewardFunctionSignature(Rule):
     code = "TRL702"
-    triggers = _TRAINERS
+    triggers = (*_TRAINERS, _SPAWNING)
 
     def check_call(self, site: Site) -> Iterator[Finding]:
+        if any(is_from(origin, _SPAWNING) for origin in site.module.names.origins(site.call.func)):
+            yield from self._spawned(site)
+            return
         environment = site.project.environment(site.module.path)
         trainer = trainer_of(site)
         for reward in read_rewards(site):
@@ -67,6 +75,35 @@ class RewardFunctionSignature(Rule):
                 )
                 break
 
+    def _spawned(self, site: Site) -> Iterator[Finding]:
+        """A reward function that cannot be sent to another process."""
+        if argument(site.call, "rollout_worker") is not ABSENT or not site.module.names.is_certain(site.call.func):
+            return
+        local = next((item for item in _passed(site) if _is_local(site, item)), None)
+        environment = site.project.environment(site.module.path)
+        verdict = judge_pins(environment, {"trl": _SPAWNS}, self.page.severity) if local is not None else None
+        if local is not None and verdict is not None:
+            message = (
+                "AsyncGRPOTrainer sends its reward functions to another process, and a lambda or a function inside of "
+                f"another cannot be pickled (TypeError): define it in the module ({verdict.scope})"
+            )
+            place = site.module.location(local)
+            yield self.finding(place, message, severity=verdict.severity, related=verdict.related)
+
+
+def _is_local(site: Site, item: ast.expr) -> bool:
+    """Whether a reward function is certainly a lambda, or defined inside of another function."""
+    if isinstance(item, ast.Lambda):
+        return True
+    if not isinstance(item, ast.Name) or site.module.names.is_imported(item.id):
+        return False
+    made, functions = bindings(site.module).get(item.id, []), functions_named(site.module, item.id)
+    if not functions:
+        return len(made) == 1 and isinstance(made[0], ast.Lambda) and site.module.names.is_literal_only(item.id)
+    around = site.module.parents.get(functions[0])
+    is_plain = len(functions) == 1 and not made and not functions[0].decorator_list
+    return is_plain and around is not None and around is site.module.function(site.call)
+
 
 def _places(site: Site, reward: Reward, fault: Fault) -> tuple[Location, Location]:
     """Where a fault stands, and the other end of it: a parameter at fault in the function, all else at the trainer."""
@@ -88,18 +125,24 @@ def read_rewards(site: Site) -> list[Reward]:
     """The functions that are passed by name, alone or in a list, and are certainly these."""
     if not site.module.names.is_certain(site.call.func):
         return []
+    found = []
+    for item in _passed(site):
+        target = _function(site, item) if isinstance(item, ast.Name) else None
+        if target is not None and isinstance(item, ast.Name):
+            found.append(Reward(target[1], target[0], item))
+    return found
+
+
+def _passed(site: Site) -> list[ast.expr]:
+    """What is passed as reward functions, item by item where it is a list."""
     given = argument(site.call, "reward_funcs", 1)
     if isinstance(given, ast.Name):
         values = bindings(site.module).get(given.id, [])
         if len(values) == 1 and isinstance(values[0], ast.List) and not _is_changed(site.module, given.id):
             given = values[0]
-    items = given.elts if isinstance(given, ast.List) else [given]
-    found = []
-    for item in items:
-        target = _function(site, item) if isinstance(item, ast.Name) else None
-        if target is not None and isinstance(item, ast.Name):
-            found.append(Reward(target[1], target[0], item))
-    return found
+    if isinstance(given, Missing):
+        return []
+    return given.elts if isinstance(given, ast.List) else [given]
 
 
 def _is_changed(module: PythonModule, name: str) -> bool:
