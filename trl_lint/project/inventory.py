@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from packaging.version import Version
 
+from trl_lint.paths import MARKDOWN
 from trl_lint.project import Project
 from trl_lint.project.environment import Environment
 from trl_lint.project.packages import Origin, Package
@@ -48,6 +49,7 @@ class Overview(NamedTuple):
 
 def overviews(project: Project, paths: Iterable[str]) -> list[Overview]:
     """The environments of some files of a project, each once; that of its root where none of the files holds code."""
+    paths = list(paths)
     code = [path for path in paths if is_code(path)]
     by_environment: dict[Environment, list[str]] = {}
     for path in code:
@@ -64,10 +66,15 @@ def overviews(project: Project, paths: Iterable[str]) -> list[Overview]:
     found = []
     for packages, files in merged.items():
         named = {facts.name for facts in packages}
-        imported = [name for name in _imported(files, project) if name not in named]
+        # Where no file is code, what pages show of it.
+        imported = [name for name in _imported(files or _pages(paths), project) if name not in named]
         assumed = (_assumed(environments[packages], name) for name in imported)
         found.append(Overview(project, tuple(sorted(files)), (*packages, *assumed)))
     return found
+
+
+def _pages(paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if path.endswith(MARKDOWN)]
 
 
 def is_code(path: str) -> bool:

@@ -110,7 +110,8 @@ def _change(pin: Pin, version: Version, project: Project) -> Edit | None:
     """How a pin comes to say what is wanted; None where it does, or where no edit of text is right."""
     if pin.kind == "url":
         return _change_of_address(pin, version)
-    if pin.kind in OUTSIDE or not pin.specifier:
+    # One in a table that nothing uses is brought along: it would contradict the others.
+    if pin.kind == "lock" or not pin.specifier:
         return None
     place = pin.specifier_location or _specifier_in_command(pin)
     if place is None:

@@ -149,12 +149,12 @@ PACKAGES = {
             r"vllm/(__init__|version|envs|sampling_params|pooling_params|outputs|config|config/\w+|lora/request"
             r"|engine/(arg_utils|llm_engine|async_llm_engine)|entrypoints/(__init__|llm|utils)|entrypoints/llm/\w+"
             r"|entrypoints/(openai|launchers|common)/cli_args|entrypoints/openai/api_server|entrypoints/cli/serve"
-            r"|scripts|utils/argparse_utils"
+            r"|scripts|utils|utils/(__init__|(argparse|network|system|mem|async|import|func|torch)_utils|mem_constants|counter|cache)"
             r"|distributed/(__init__|utils|communication_op|parallel_state|device_communicators/pynccl)"
             r"|distributed/weight_transfer/\w+|inputs/__init__|inputs/data|multimodal/__init__)\.py",
             depth=2,
             tables=r"vllm(?!.*\.(api_server|serve|launchers\.\w+|common\.\w+)$)(\.(sampling_params|pooling_params"
-            r"|outputs|lora\.request|engine\.\w+|entrypoints(\.\w+)*|inputs|distributed(\.\w+)*))?",
+            r"|outputs|lora\.request|engine\.\w+|entrypoints(\.\w+)*|inputs|distributed(\.\w+)*|utils(\.\w+)?))?",
             defined=r"vllm\.(sampling_params|pooling_params|lora\.request|entrypoints\.llm(\.\w+)?|distributed\.utils"
             r"|distributed\.device_communicators\.pynccl|engine\.arg_utils)",
             messages=r"vllm\.(engine\.arg_utils|entrypoints\.llm(\.\w+)?|sampling_params)",
