@@ -35,12 +35,15 @@ class Remedy(NamedTuple):
     written: str = ""
     call: str = ""
     understood: tuple[str, ...] = ()
+    leave_out: bool = False
 
     def fault(self) -> str:
         """What is wrong with the row as a whole, "" if nothing is."""
         rewrites = [text for text in (self.renamed, self.dropped, self.written, self.call) if text]
         if rewrites and (self.kind != "name" or len(rewrites) > 1):
             return "one of `renamed`, `dropped`, `written` and `call` may be said, of a name that is imported"
+        if self.leave_out and self.kind != "argument":
+            return "`leave_out` may be said of an argument"
         empty = [name for name in ("of", "names", "evidence") if not getattr(self, name)]
         return f"`{empty[0]}` names nothing" if empty else ""
 
@@ -75,9 +78,16 @@ def remedy_of_argument(dotted: str, name: str, versions: dict[str, str], kind: s
     `dotted`: as code names it; a row for a base counts for the classes below. `versions`: of each package in use.
     `kind`: "attribute" for what is read from an object; a field is an attribute too.
     """
+    found = row_of_argument(dotted, name, versions, kind)
+    if found is None and kind == "attribute":
+        found = row_of_argument(dotted, name, versions, "argument")
+    return found.do if found is not None else ""
+
+
+def row_of_argument(dotted: str, name: str, versions: dict[str, str], kind: str = "argument") -> Remedy | None:
+    """The row for an argument of a class, function or method in these releases."""
     rows = _by_name().get((kind, name), ())
-    found = next((row.do for owner in _owners(dotted) for row in rows if _is_for(row, owner, versions)), "")
-    return found or (remedy_of_argument(dotted, name, versions) if kind == "attribute" else "")
+    return next((row for owner in _owners(dotted) for row in rows if _is_for(row, owner, versions)), None)
 
 
 def remedy_of_name(module: str, name: str, versions: dict[str, str]) -> str:

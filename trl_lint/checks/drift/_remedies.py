@@ -5,10 +5,18 @@ Imported where a finding is written.
 
 from __future__ import annotations
 
+import ast
+
 from trl_lint.checks.drift._calls import accepts, signature_of
-from trl_lint.checks.drift._classes import Callee
-from trl_lint.knowledge.remedies import remedy_of_argument
+from trl_lint.checks.drift._classes import Argument, Callee
+from trl_lint.checks.drift._moves import edit_removal
+from trl_lint.checks.drift._past import Past
+from trl_lint.finding import Fix
+from trl_lint.knowledge.remedies import remedy_of_argument, row_of_argument
 from trl_lint.knowledge.renames import move_of
+from trl_lint.python.module import PythonModule
+
+_DOES_SOMETHING = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
 def remedy_of_keyword(callee: Callee, name: str, successor: str, versions: dict[str, str]) -> str:
@@ -28,6 +36,32 @@ def remedy_of_keyword(callee: Callee, name: str, successor: str, versions: dict[
     if wanted := next((n for n in names if n and accepts(config, n, versions)), ""):
         return f"set `{wanted}` of `{config.rpartition('.')[2]}`"
     return remedy_of_argument(config, name, versions)
+
+
+def edit_left_out(
+    call: ast.Call,
+    argument: Argument,
+    callee: Callee,
+    past: Past | None,
+    versions: dict[str, str],
+    module: PythonModule,
+) -> Fix | None:
+    """Leave out an argument of a config, or of the trainer that once wrote it there, of which a remedy says so."""
+    config = callee.dotted.removesuffix("Trainer") + "Config" if callee.name.endswith("Trainer") else callee.dotted
+    row = row_of_argument(callee.dotted, argument.name, versions) or row_of_argument(config, argument.name, versions)
+    node = argument.node
+    if (
+        row is None
+        or not row.leave_out
+        or past is None
+        or not isinstance(node, ast.keyword)
+        or node not in call.keywords
+    ):
+        return None
+    if any(isinstance(part, _DOES_SOMETHING) for part in ast.walk(node.value)):
+        return None
+    edit = edit_removal(call, node, module)
+    return Fix(f"Leave `{argument.name}` out", "unsafe", (edit,)) if edit is not None else None
 
 
 def remedy_of_field(dotted: str, name: str, successor: str, versions: dict[str, str]) -> str:

@@ -149,6 +149,7 @@ class ArgumentNotInRelease(Rule):
             told.add((name, verdict.scope))
         from trl_lint.checks.drift._config_class import edit_elsewhere
         from trl_lint.checks.drift._moves import edit_move, edit_rename
+        from trl_lint.checks.drift._remedies import edit_left_out
 
         return self.finding(
             module.location(argument.node),
@@ -157,7 +158,8 @@ class ArgumentNotInRelease(Rule):
             related=verdict.related,
             fix=edit_rename(call, argument, lack.past, dotted, known, module)
             or edit_move(call, argument, callee, lack.past, known, module)
-            or edit_elsewhere(call, argument, callee, lack.past, known, module),
+            or edit_elsewhere(call, argument, callee, lack.past, known, module)
+            or edit_left_out(call, argument, callee, lack.past, lack.newest, module),
             part_of=module.location(call),
             pin=verdict.pin,
         )
