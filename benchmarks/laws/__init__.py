@@ -35,7 +35,7 @@ def law(largest: int, *arguments: str) -> Callable[[Callable[[int], Files]], Cal
 
 
 def every_law() -> list[Law]:
-    from benchmarks.laws import commands, configs, given, logs, manifests, ray, scripts  # noqa: F401  each takes its own
+    from benchmarks.laws import commands, configs, drift, given, logs, manifests, ray, scripts  # noqa: F401  each takes its own
 
     return LAWS
 
