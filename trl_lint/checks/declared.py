@@ -60,7 +60,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.drift.deprecated_in_release': (1128828528, ('trl_lint.project.stack',), {'code': 'TRL303', 'imports': ('trl', 'transformers', 'accelerate', 'peft', 'deepspeed', 'vllm', 'openrlhf', 'verl', 'torchtune', 'datasets'), 'fences': True, 'documents': ('other',), 'holding': ('script_fields',), 'launches': True}),
     'trl_lint.checks.drift.model_dtype_not_read': (1454059114, (), {'code': 'TRL307', 'needles': (b'model_init_kwargs', b' dtype=', b'(dtype=', b'\tdtype=', b',dtype=', b' dtype ='), 'imports': ('trl', 'transformers'), 'documents': ('other',), 'holding': ('script_fields',)}),
     'trl_lint.checks.drift.name_not_in_release': (1707629932, ('trl_lint.project.stack',), {'code': 'TRL302', 'imports': ('trl', 'transformers', 'accelerate', 'peft', 'deepspeed', 'vllm', 'openrlhf', 'verl', 'torchtune'), 'fences': True}),
-    'trl_lint.checks.drift.outdated_override': (3430906213, (), {'code': 'TRL305', 'imports': ('trl', 'transformers'), 'fences': True}),
+    'trl_lint.checks.drift.outdated_override': (176353319, (), {'code': 'TRL305', 'imports': ('trl', 'transformers'), 'fences': True}),
     'trl_lint.checks.drift.unpickled_checkpoint': (193915380, (), {'code': 'TRL306', 'triggers': ('torch.load',), 'skips_tests': True}),
     'trl_lint.checks.drift.unsloth_imported_late': (3614503344, (), {'code': 'TRL309', 'needles': (b'trl', b'transformers', b'peft'), 'words': (b'unsloth',), 'skips_tests': True, 'imports': ('unsloth',)}),
     'trl_lint.checks.inference.heads_not_divisible': (3453324292, (), {'code': 'TRL807', 'triggers': ('vllm.LLM',), 'needles': (b'tensor_parallel_size',), 'runs': True, 'launched': True}),

@@ -56,9 +56,10 @@ def edit_elsewhere(
     if cls is None or named is None:
         return None
     if named.dotted in PLAIN:
-        swap = edit_class(call.func, cls, move.config, known, module)
+        swap = () if _is_compared(cls, module) else edit_class(call.func, cls, move.config, known, module)
         config = construction(given, module)
-        if config is not None and config.func is cls and is_known_at(node.value, config, given, module):
+        is_there = config is not None and config.func is cls and is_known_at(node.value, config, given, module)
+        if config is not None and is_there and not _is_touched(given, field, module):
             written = edit_insertion(config, field, module.segment(node.value), module) or written
         return Fix(title, "unsafe", (removal, written, *swap)) if swap else None
     if (named.package, named.name) != (move.package, move.config):
@@ -66,6 +67,19 @@ def edit_elsewhere(
     is_written = module.value(node.value) is not UNKNOWN
     is_safe = is_written and is_settled(dotted, field, past.elsewhere.package, known)
     return Fix(title, "safe" if is_safe else "unsafe", (removal, written))
+
+
+def _is_compared(cls: ast.expr, module: PythonModule) -> bool:
+    """Whether the module asks for this very class: `type(args) is TrainingArguments`."""
+    names = module.named(cls.id) if isinstance(cls, ast.Name) else ()
+    return any(isinstance(module.parents[name], ast.Compare) for name in names)
+
+
+def _is_touched(given: ast.expr, field: str, module: PythonModule) -> bool:
+    """Whether the module reads or sets the field of the config itself, and so before the trainer would."""
+    names = module.named(given.id) if isinstance(given, ast.Name) else ()
+    parents = (module.parents[name] for name in names)
+    return any(isinstance(parent, ast.Attribute) and parent.attr == field for parent in parents)
 
 
 def edit_class(trainer: ast.expr, cls: ast.expr, config: str, known: Choices, module: PythonModule) -> tuple[Edit, ...]:

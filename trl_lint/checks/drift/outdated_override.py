@@ -102,6 +102,7 @@ class OutdatedOverride(Rule):
         for cls in module.classes:
             methods = {s.name: s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))}
             hooks = [hook for hook in HOOKS if hook.method in methods and not accepts(methods[hook.method], hook)]
+            hooks = [hook for hook in hooks if is_called(methods[hook.method], cls, module)]
             if not hooks or not (trainer := trainer_of(cls, module, project)) or not trainer.dotted:
                 continue
             known = choices_at(module, methods[hooks[0].method], project, "transformers")
@@ -215,6 +216,19 @@ def accepts(method: FunctionNode, hook: Hook) -> bool:
         names = {a.arg for a in (*given.args, *given.kwonlyargs)}
         return given.kwarg is not None or hook.keyword in names
     return True
+
+
+def is_called(method: FunctionNode, cls: ast.ClassDef, module: PythonModule) -> bool:
+    """Whether what the class defines is what a trainer calls: neither taken back, nor put in place, nor left open."""
+    taken = [name for each in cls.body if isinstance(each, ast.Delete) for name in each.targets]
+    if any(isinstance(name, ast.Name) and name.id == method.name for name in taken):
+        return False
+    if any(isinstance(node.ctx, ast.Store) and node.attr == method.name for node in module.of(ast.Attribute)):
+        return False
+    last = method.body[-1]
+    raised = last.exc.func if isinstance(last, ast.Raise) and isinstance(last.exc, ast.Call) else None
+    raised = raised or (last.exc if isinstance(last, ast.Raise) else None)
+    return raised is None or key_of(raised) != "NotImplementedError"
 
 
 def calls_itself(cls: ast.ClassDef, method: str) -> bool:
