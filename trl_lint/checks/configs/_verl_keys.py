@@ -10,7 +10,7 @@ from trl_lint.checks.configs._hydra import Fault, Override, Tree, apply_all, cop
 from trl_lint.checks.configs._verl import Own, VerlRun, config_name, place_of, read_run, tree_in_release
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
-from trl_lint.finding import Location, Severity
+from trl_lint.finding import Fix, Location, Severity
 from trl_lint.knowledge.api import facts
 from trl_lint.knowledge.histories import block, releases
 from trl_lint.missing import Missing
@@ -32,6 +32,7 @@ class UnknownKey(NamedTuple):
     related: tuple[Location, ...]
     override: Override | None = None
     fault: Fault | None = None
+    fix: Fix | None = None
 
 
 def unknown_keys(launch: Launch, rule: Rule, project: Project) -> Iterator[UnknownKey]:
@@ -88,11 +89,11 @@ def _refused_in_releases(run: VerlRun, level: Level) -> Iterator[UnknownKey]:
         tree = tree_in_release(config_name(run, newest), newest)
         assert tree is not None
         from trl_lint.checks.configs._verl_advice import word_release
+        from trl_lint.checks.configs._verl_fixes import edit_renamed
 
-        message = word_release(run, override, now[index], tree, verdict)
-        yield UnknownKey(
-            place_of(override, run.launch), message, verdict.severity, verdict.related, override, now[index]
-        )
+        message, place = word_release(run, override, now[index], tree, verdict), place_of(override, run.launch)
+        fix = edit_renamed(override, run) if now[index] == "override" else None
+        yield UnknownKey(place, message, verdict.severity, verdict.related, override, now[index], fix)
 
 
 def _judged(

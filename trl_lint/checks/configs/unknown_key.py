@@ -37,7 +37,7 @@ class UnknownKey(Rule):
         from trl_lint.checks.configs import _command_keys, _openrlhf, _verl_keys, _vllm_serve
 
         for key in _verl_keys.unknown_keys(launch, self, project):
-            fix = edit_append(key.override, launch) if key.fault == "append" and key.override is not None else None
+            fix = edit_append(key.override, launch) if key.fault == "append" and key.override is not None else key.fix
             yield self.finding(key.location, key.message, severity=key.severity, related=key.related, fix=fix)
         for flag in _openrlhf.unknown_flags(launch, self, project):
             yield self.finding(flag.location, flag.message, severity=flag.severity, related=flag.related, fix=flag.fix)
