@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
+import tomli
 
 from trl_lint import knowledge
-from trl_lint.knowledge import KnowledgeError, packed
+from trl_lint.knowledge import PACKED, KnowledgeError, packed, uncommented
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture
@@ -59,3 +62,11 @@ def test_a_text_that_is_not_there_is_told(folder: Path):
 def test_an_empty_folder_has_no_texts(folder: Path):
     pack(folder)
     assert knowledge.text_names("pages") == []
+
+
+def test_tables_say_the_same_without_their_comments():
+    for name in PACKED:
+        for path in (ROOT / "rules" / name).glob("*.toml"):
+            text = path.read_text("utf-8")
+            shorter = uncommented(text)
+            assert tomli.loads(shorter) == tomli.loads(text) and len(shorter.split("\n")) == len(text.split("\n"))

@@ -2,6 +2,7 @@
 
 A zip archive compresses each file by itself, and has a name and a hash for each. So the build of a wheel
 (`hatch_build.py`) writes each folder of PACKED, with many texts that say much alike, as one file: `rules/pages.txt`.
+There, lines of comments in tables are empty.
 """
 
 from __future__ import annotations
@@ -53,8 +54,13 @@ def packed(folder: str) -> str:
             text = stream.read()
         if not text.endswith("\n") or f"\n{_HEAD}" in f"\n{text}":
             raise KnowledgeError(f"{name}: has to end with a line end and may have no line that begins with `{_HEAD}`")
-        parts.append(f"{_HEAD}{name}\n{text}")
+        parts.append(f"{_HEAD}{name}\n{uncommented(text) if name.endswith('.toml') else text}")
     return "".join(parts)
+
+
+def uncommented(text: str) -> str:
+    """A table without the lines of comments; those that are left keep their numbers."""
+    return "\n".join("" if line.startswith("#") else line for line in text.split("\n"))
 
 
 def unpacked(text: str) -> dict[str, str]:
