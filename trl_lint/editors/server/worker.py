@@ -17,9 +17,12 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
+# How long nobody wants anything before there is time for other things.
+_QUIET_SECONDS = 0.3
+
 
 class Worker:
-    """Runs what it is asked for; `check` is called with the path of an open file, `rest` when nothing is left to do."""
+    """Runs what it is asked for; `check` is called with the path of an open file, `rest` when nobody wants anything."""
 
     def __init__(self, check: Callable[[str], None], rest: Callable[[], None]) -> None:
         self._check = check
@@ -79,10 +82,10 @@ class Worker:
                     del self._wanted[path]
                     self._has_worked = True
                     return partial(_safely, partial(self._check, path))
-                if self._has_worked:
+                # Between two keystrokes nobody should wait for what has time.
+                if not self._changed.wait(_QUIET_SECONDS if self._has_worked else None):
                     self._has_worked = False
                     return partial(_safely, self._rest)
-                self._changed.wait()
         return None
 
 
