@@ -27,7 +27,12 @@ from trl_lint.fixes.repair import Repair
 from trl_lint.sources.files import Files, open_file
 from trl_lint.sources.notebook import NotebookFile
 
-REPAIRED = [pytest.param(case, id=case.id) for case in cases() if any(case.folder.rglob("*.fixed"))]
+_WITH_FIXES = [case for case in cases() if any(case.folder.rglob("*.fixed"))]
+# One in eight at each run of the tests, all of them among the slow ones.
+REPAIRED = [
+    pytest.param(case, id=case.id, marks=[pytest.mark.slow] * bool(number % 8))
+    for number, case in enumerate(_WITH_FIXES)
+]
 CAN: dict[str, Any] = {
     "textDocument": {
         "publishDiagnostics": {"versionSupport": True},
