@@ -94,6 +94,14 @@ def test_readme_names_the_releases_that_are_known():
     assert picture.drawn(picture.printed()) == picture.PICTURE.read_text("utf-8"), "`make docs` draws it"
 
 
+def test_readme_claims_no_figure_that_is_not_recorded():
+    """How fast and how right it is stands on pages that tests compare with results: benchmarks and validation."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert not re.search(r"\d\s?(?:%|×|x\b|ms\b|s\b|seconds|minutes|times|rules|findings|projects)", text)
+    for page in ("benchmarks", "validation"):
+        assert f"docs/{page}.md)" in text
+
+
 def test_rule_tables_are_fresh():
     """`make docs` rewrites them."""
     text = (ROOT / "docs" / "rules.md").read_text("utf-8")
