@@ -180,3 +180,50 @@ def gathered_objects_in_a_function(count: int) -> Files:
         ),
     )
     return {"train.py": head + calls, "run.sh": "torchrun --nproc_per_node 4 train.py\n", "requirements.txt": _PINS}
+
+
+@law(400)
+def gathered_names_made_of_each_other(count: int) -> Files:
+    """TRL124 follows each to the call of `generate` that all come from."""
+    head = (
+        "from accelerate import Accelerator\nfrom transformers import AutoModelForCausalLM, AutoTokenizer\n\n"
+        'tokenizer = AutoTokenizer.from_pretrained("m")\nmodel = AutoModelForCausalLM.from_pretrained("m")\n'
+        "accelerator = Accelerator()\nmodel = accelerator.prepare(model)\n\n\ndef evaluate(batch):\n"
+        "    out0 = accelerator.unwrap_model(model).generate(**batch, max_new_tokens=256)\n"
+    )
+    made = lines(
+        count,
+        lambda i: (
+            f"    out{i + 1} = out{i}\n    if late:\n        out{i + 1} = out{i}[:, 1:]\n"
+            f"    accelerator.gather(out{i + 1})"
+        ),
+    )
+    return {"train.py": head + made, "requirements.txt": _PINS}
+
+
+@law(400)
+def data_files_that_a_config_lists(count: int) -> Files:
+    """The first rows of each are read for TRL402."""
+    listed = lines(count, lambda i: f"  - path: data/d{i}.jsonl\n    split: train\n    type: chatml.intel")
+    config = f"base_model: m\nrl: dpo\ndatasets:\n{listed}output_dir: out\nsequence_len: 4096\nmicro_batch_size: 2\n"
+    rows = {f"data/d{i}.jsonl": '{"system": "s", "input": "q", "chosen": "a"}\n' for i in range(count)}
+    return {"dpo.yml": config, "requirements.txt": "axolotl==0.12.2\n", **rows}
+
+
+@law(400)
+def servers_with_flags(count: int) -> Files:
+    """TRL401 and TRL402 look each flag up in the release."""
+    command = "vllm serve Qwen/Qwen3-8B --max-model-len 4096 --no-such-flag 1 --dtype half --port {}"
+    return {"serve.sh": lines(count, lambda i: command.format(8000 + i)), "requirements.txt": "vllm==0.15.0\n"}
+
+
+@law(300)
+def runs_of_a_script_with_engines(count: int) -> Files:
+    """TRL503 holds the ranks of the engines against the GPUs of each run."""
+    engines = lines(count, lambda i: f'llm{i} = LLM("m", tensor_parallel_size={i % 8 + 1})')
+    commands = lines(count, lambda i: f"CUDA_VISIBLE_DEVICES=0,1 python generate.py --number {i}")
+    return {
+        "generate.py": f"from vllm import LLM\n\n{engines}",
+        "run.sh": commands,
+        "requirements.txt": "vllm==0.15.0\n",
+    }

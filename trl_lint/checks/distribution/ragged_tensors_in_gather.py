@@ -44,6 +44,7 @@ _HARMLESS = frozenset(
     | {"repetition_penalty", "return_dict_in_generate", "synced_gpus", "temperature", "top_k", "top_p", "use_cache"}
 )
 _MOST_STORES = 32  # of one name
+_MOST_NAMES = 32  # made of each other, that are followed to what is gathered
 
 
 class RaggedTensorsInGather(Rule):
@@ -117,6 +118,8 @@ def _generated(
     if not isinstance(node, ast.Name):
         return None
     if node.id not in known:
+        if len(known) == _MOST_NAMES:
+            return None
         known[node.id] = None  # of a name that is made of itself
         known[node.id] = _of_name(module, node, before, known)
     return known[node.id]
