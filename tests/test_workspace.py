@@ -164,9 +164,9 @@ def test_the_first_step_tells_what_the_slow_rules_found_last(workspace: Workspac
     first = workspace.check_first(path)
     assert first is not None
     assert [f._replace(fix=None, part_of=None) for f in workspace.check([path]).findings] == [
-        f._replace(fix=None, part_of=None) for f in first
+        f._replace(fix=None, part_of=None) for f in first.findings
     ]
-    assert len(first) == len(whole) + 1
+    assert len(first.findings) == len(whole) + 1
 
 
 def test_what_was_found_in_text_that_is_gone_is_not_told(workspace: Workspace) -> None:
@@ -174,7 +174,8 @@ def test_what_was_found_in_text_that_is_gone_is_not_told(workspace: Workspace) -
     workspace.change({path: (LONG + FILES["alone.py"]).encode()})
     assert workspace.check([path]).findings
     workspace.change({path: (LONG + FILES["alone.py"].replace("torch.zeros(3)", "3")).encode()})
-    assert workspace.check_first(path) == [] == workspace.check([path]).findings
+    first = workspace.check_first(path)
+    assert first is not None and first.findings == [] == workspace.check([path]).findings
 
 
 def test_a_small_file_is_checked_in_one_step(workspace: Workspace) -> None:

@@ -134,8 +134,8 @@ class Workspace:
         while len(self._slow) > _MOST_KNOWN:
             del self._slow[next(iter(self._slow))]
 
-    def check_first(self, path: str) -> list[Finding] | None:
-        """What is found in a file, but for the rules that take long: of those, what they found last, where it is now.
+    def check_first(self, path: str) -> Result | None:
+        """Check one file, but not with the rules that take long: what they found last is told where it stands now.
 
         None where a whole check is as quick.
         """
@@ -150,7 +150,8 @@ class Workspace:
             rules = [rule for rule in declared_rules() if not rule.is_slow]
             result = check_state([path], self.settings, self.files, self._projects, rules=rules)
             found = [finding for finding in result.findings if finding.code != _UNNEEDED]
-            return sorted([*found, *moved(before, self.files.own(path).text)], key=lambda finding: finding.sort_key)
+            found += moved(before, self.files.own(path).text)
+            return result._replace(findings=sorted(found, key=lambda finding: finding.sort_key))
 
     def is_due(self, paths: Sequence[str]) -> bool:
         """Whether a check of these paths would judge any file."""

@@ -67,6 +67,20 @@ def test_unsaved_changes_count(client: Client, project: Path):
     assert _codes(client.published(uri, version)) == ["TRL103"]
 
 
+def test_a_large_file_is_answered_in_two_steps(client: Client, project: Path):
+    """What follows values through functions comes later; what it found last stays where its line has gone."""
+    path = project / "train.py"
+    text = "# a long remark about nothing\n" * 600 + SCRIPT
+    path.write_text(text)
+    uri = client.open(path)
+    (before,) = client.published(uri, 1)
+    version = client.change(uri, f"import trl\n\nprint(trl.NoSuchName)\n{text}")
+    first, second = client.published(uri, version), client.published(uri, version)
+    assert [found["code"] for found in first] == [found["code"] for found in second]
+    assert first[-1]["range"]["start"]["line"] == before["range"]["start"]["line"] + 3
+    assert client.close() == 0
+
+
 def test_a_change_of_one_file_shows_in_another_that_is_open(client: Client, project: Path):
     (project / "requirements.txt").write_text("trl==0.20.0\n")
     script = project / "grpo.py"

@@ -89,6 +89,12 @@ class Desk:
         result = kept.workspace.check([path])
         return Checked(path, tuple(self.shown(path, result)), result.files)
 
+    def check_first(self, path: str) -> Checked | None:
+        """What can be said of a large file at once, if that is less. Raises SettingsError, BaselineError."""
+        workspace = self._kept_for(path).workspace
+        result = workspace.check_first(path)
+        return Checked(path, tuple(self.shown(path, result)), result.files) if result is not None else None
+
     def shown(self, path: str, result: Result) -> list[Finding]:
         """The findings of a result that are in a file and are shown: those of the level of the settings that no
         baseline knows.

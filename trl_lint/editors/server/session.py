@@ -152,6 +152,9 @@ class Session:
                 return
             done = self._begin(path)
             try:
+                is_edited = before is not None and before[0] is not view
+                if is_edited and not self.can.pull and not self._check_first(path, view):
+                    return
                 checked = self.desk.check(path)
             finally:
                 done()
@@ -169,6 +172,18 @@ class Session:
             self._is_stale = self._is_stale or (before is not None and before[0] is view)
         else:
             self._later(lambda: self._publish(path, view, found))
+
+    def _check_first(self, path: str, view: View) -> bool:
+        """Show what can be said of a large file at once; whether there is time for the rest of it now."""
+        first = self.desk.check_first(path)
+        if first is None:
+            return True
+        found = diagnostics(first, self.writer(first.files), view.uris)
+        self._later(lambda: self._publish(path, view, found))
+        if self.worker.is_pressed():
+            self.worker.want([path])  # somebody types, or waits for an answer: the rest comes after that
+            return False
+        return True
 
     def _tell(self, message: str) -> None:
         """Say once what is wrong with the settings."""
