@@ -122,7 +122,7 @@ def test_a_cache_that_says_something_else_is_noticed(tmp_path: Path, monkeypatch
     assert edits.main([str(tmp_path), "--edits", "1"]) == 1
 
 
-@pytest.mark.parametrize("edit", edits._EDITS)
+@pytest.mark.parametrize("edit", edits.EDITS)
 def test_every_edit_changes_something(edit: Callable[[list[bytes], random.Random], None]):
     text = b"import torch\n\nx = torch.zeros(3, device=y.device)\n"
     after = set()
