@@ -229,6 +229,9 @@ def test_nothing_that_a_client_sends_ends_the_server(client: Client, project: Pa
         item = {"uri": odd, "languageId": "python", "version": -3, "text": SCRIPT}
         client.tell("textDocument/didOpen", {"textDocument": item})
     client.change(uri, "?", (900, 7, 3, 10_000))
+    again = {"processId": None, "rootUri": None, "capabilities": {}}
+    assert client.answer(client.begin("initialize", again))["error"]["code"] == -32600
+    client.tell("initialized", {})
     assert client.answer(client.begin("no/such/request", {}))["error"]["code"] == -32601
     assert client.answer(client.begin("textDocument/codeAction", {**here, "range": 3}))["error"]["code"] == -32602
     version = client.change(uri, SCRIPT)

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcInvalidRequest
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.protocol.json_rpc import JsonRPCNotification
@@ -103,6 +103,8 @@ def make_server() -> Server:
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
+        if server.session is not None:
+            raise JsonRpcInvalidRequest()  # a client introduces itself once
         _go_to(params)
         encoding = server.workspace.position_encoding or types.PositionEncodingKind.Utf16
         session = server.session = Session(server, params.capabilities, str(getattr(encoding, "value", encoding)))

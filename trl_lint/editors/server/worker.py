@@ -35,7 +35,8 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="trl-lint", daemon=True)
 
     def start(self) -> None:
-        self._thread.start()
+        if self._thread.ident is None:
+            self._thread.start()
 
     def ask(self, call: Callable[[], T]) -> Future[T]:
         """Call something in the thread; cancelled before its turn, it is not called."""
