@@ -54,6 +54,7 @@ class Session:
         self._checked: dict[str, tuple[View, Checked]] = {}
         self._shown: dict[str, tuple[View, Shown]] = {}
         self._told: set[str] = set()
+        self._unfinished: dict[str, None] = {}  # files of which the first step was shown
         self._next_look = time.monotonic() + _PAUSE_SECONDS
         self._is_stale = False  # whether a client that pulls was given what no longer holds
         # Of the protocol alone:
@@ -106,13 +107,13 @@ class Session:
 
     def current(self, path: str) -> tuple[View, Checked] | None:
         """An open file with its findings; None where it is closed, or where its settings cannot be used."""
-        self._check(path)
+        self._check_whole(path)
         found = self._checked.get(path)
         return found if found is not None and found[0] is self._views.get(path) else None
 
     def shown(self, path: str) -> Shown:
         """What a client that asks for it is given."""
-        self._check(path)
+        self._check_whole(path)
         return self._shown[path][1] if path in self._shown else {}
 
     def _take(self, path: str, view: View) -> None:
@@ -136,6 +137,8 @@ class Session:
 
     def _rest(self) -> None:
         """Nothing is left to do: time to see whether anything changed on disk of which nobody tells."""
+        while self._unfinished and not self.worker.is_pressed():
+            self._check_whole(self._unfinished.popitem()[0])
         if not self.can.watch and time.monotonic() >= self._next_look:
             self._look()
         elif self._is_stale:
@@ -143,6 +146,13 @@ class Session:
             self._later(lambda: self.send.workspace_diagnostic_refresh(None))
 
     def _check(self, path: str) -> None:
+        """Check a file, a large one that is typed in two steps."""
+        view, before = self._views.get(path), self._shown.get(path)
+        is_edited = view is not None and before is not None and before[0] is not view
+        if view is None or self.can.pull or not is_edited or not self._check_first(path, view):
+            self._check_whole(path)
+
+    def _check_whole(self, path: str) -> None:
         view = self._views.get(path)
         if view is None:
             return
@@ -152,9 +162,6 @@ class Session:
                 return
             done = self._begin(path)
             try:
-                is_edited = before is not None and before[0] is not view
-                if is_edited and not self.can.pull and not self._check_first(path, view):
-                    return
                 checked = self.desk.check(path)
             finally:
                 done()
@@ -174,15 +181,16 @@ class Session:
             self._later(lambda: self._publish(path, view, found))
 
     def _check_first(self, path: str, view: View) -> bool:
-        """Show what can be said of a large file at once; whether there is time for the rest of it now."""
-        first = self.desk.check_first(path)
+        """Show what can be said of a large file at once, and leave the rest for a pause; whether there is any."""
+        try:
+            first = self.desk.check_first(path)
+        except (SettingsError, BaselineError, KnowledgeError):
+            return False  # which the whole check tells
         if first is None:
-            return True
+            return False
         found = diagnostics(first, self.writer(first.files), view.uris)
         self._later(lambda: self._publish(path, view, found))
-        if self.worker.is_pressed():
-            self.worker.want([path])  # somebody types, or waits for an answer: the rest comes after that
-            return False
+        self._unfinished[path] = None
         return True
 
     def _tell(self, message: str) -> None:
