@@ -13,9 +13,11 @@ from trl_lint.knowledge.condition_things import Thing
 from trl_lint.knowledge.contradictions import old_names, old_names_taken
 from trl_lint.knowledge.signatures import Parameter
 from trl_lint.knowledge.trainer_arguments import positions_of
+from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project.effective import Setting, as_bool, as_number, of_default
 from trl_lint.project.runs import default_text
+from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.sources.nodes import Mapping, Scalar, Sequence
 
@@ -213,8 +215,7 @@ class RunWorld:
     def _imports(self, package: str) -> bool:
         """Whether the script certainly imports a package: at its top, where nothing catches an error."""
         script = self.run.script
-        tops = script.module.tree.body if script is not None else []
-        return any(package == name for node in tops for name in _imported(node))
+        return script is not None and package in _imported_at_top(script.module)
 
     def _stage(self) -> object:
         """The stage of ZeRO, as the DeepSpeed or accelerate config of the run says."""
@@ -234,6 +235,12 @@ def all_that_differs(config: str, trainer: str, versions: dict[str, str]) -> tup
     package = trainer.partition(".")[0]
     of_trainer = (id(_signature(trainer, key)), positions_of(trainer, versions.get(package, ""))) if trainer else ()
     return id(_signature(config, key)), old_names_taken(versions.get("transformers", "")), of_trainer
+
+
+@per_module
+def _imported_at_top(module: PythonModule) -> frozenset[str]:
+    """The packages that a module imports at its top, for all its runs."""
+    return frozenset(name for node in module.tree.body for name in _imported(node))
 
 
 def _imported(node: ast.stmt) -> list[str]:
