@@ -227,3 +227,17 @@ def runs_of_a_script_with_engines(count: int) -> Files:
         "run.sh": commands,
         "requirements.txt": "vllm==0.15.0\n",
     }
+
+
+@law(80)
+def runs_with_a_scheduler(count: int) -> Files:
+    """TRL404 asks the trainers of a script for a reference model in each run that has a scheduler of DeepSpeed."""
+    script = "from trl import DPOConfig, DPOTrainer\n\nargs = DPOConfig(output_dir='out')\n" + lines(
+        count, lambda i: f"DPOTrainer('m{i}', args=args, train_dataset=rows)"
+    )
+    config = (
+        '{"optimizer": {"type": "AdamW"}, "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": "auto"}}, '
+        '"zero_optimization": {"stage": 3}}'
+    )
+    commands = lines(count, lambda i: f"deepspeed --num_gpus 4 train.py --deepspeed ds.json --seed {i}")
+    return {"train.py": script, "ds.json": config, "run.sh": commands, "requirements.txt": "trl==0.15.0\n"}

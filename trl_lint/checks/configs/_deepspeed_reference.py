@@ -17,13 +17,15 @@ from trl_lint.checks._run_models import trains_all
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Location, Severity
+from trl_lint.memos import per_module
+from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.runs import Run
 from trl_lint.project.trainercall import TrainerCall, trainer_calls
 from trl_lint.project.trainercall.configs import field_in
 from trl_lint.project.trainercall.models import loader
 from trl_lint.python.guards import is_expected_to_fail
-from trl_lint.python.module import mentions
+from trl_lint.python.module import PythonModule, mentions
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.nodes import Entry, Mapping
@@ -51,27 +53,42 @@ def unscheduled(run: Run, rule: Rule) -> Iterator[Unscheduled]:
     entry = _unfilled(document) if document is not None else None
     if document is None or entry is None or run.script is None:
         return
-    for call in trainer_calls(run.script.module, run.project):
-        if not _is_made(call) or not _has_reference(call, run) or not _reads(call, run, document):
-            continue
-        releases = _GIVEN.get(call.trainer) or _OWN[call.trainer]
-        verdict = judge_pins(call.environment, {"trl": releases}, Level(rule, run.launch.is_documentation))
-        if verdict is None:
-            continue
-        key = f"scheduler.params.{entry.key.value}"
-        yield Unscheduled(
-            document.place(entry),
-            f'the {call.name} stops when it prepares the reference model: `{key}` is "auto", which only training fills '
-            "in, and DeepSpeed wants a number; leave the `scheduler` and the `optimizer` out, write numbers, or take "
-            f"trl 1.9.1 ({verdict.scope})",
-            verdict.severity,
-            (
-                call.location._replace(message="the trainer"),
-                run.launch.location._replace(message="the run"),
-                *verdict.related,
-            ),
-        )
+    call = _first_with_reference(run.script.module, run.project)
+    if call is None or not _has_reference(call, run) or not _reads(call, run, document):
         return
+    releases = _GIVEN.get(call.trainer) or _OWN[call.trainer]
+    verdict = judge_pins(call.environment, {"trl": releases}, Level(rule, run.launch.is_documentation))
+    if verdict is None:
+        return
+    key = f"scheduler.params.{entry.key.value}"
+    yield Unscheduled(
+        document.place(entry),
+        f'the {call.name} stops when it prepares the reference model: `{key}` is "auto", which only training fills '
+        "in, and DeepSpeed wants a number; leave the `scheduler` and the `optimizer` out, write numbers, or take "
+        f"trl 1.9.1 ({verdict.scope})",
+        verdict.severity,
+        (
+            call.location._replace(message="the trainer"),
+            run.launch.location._replace(message="the run"),
+            *verdict.related,
+        ),
+    )
+
+
+@per_module
+def _first_with_reference(module: PythonModule, project: Project) -> TrainerCall | None:
+    """The first trainer of a script that may have a reference model, looked for once for all runs."""
+    for call in trainer_calls(module, project):
+        is_of_kind = call.trainer in _OWN or (call.trainer in _GIVEN and _given(call))
+        if is_of_kind and _is_made(call):
+            return call
+    return None
+
+
+def _given(call: TrainerCall) -> bool:
+    """Whether a trainer is certainly given a reference model that was loaded."""
+    lines = call.lines("ref_model")
+    return bool(lines) and all(loader(line) is not None for line in lines)
 
 
 def _unfilled(document: Document) -> Entry | None:
@@ -104,11 +121,10 @@ def _newest(call: TrainerCall) -> dict[str, str]:
 
 
 def _has_reference(call: TrainerCall, run: Run) -> bool:
-    """Whether a trainer certainly has a reference model of its own."""
+    """Whether a trainer that is given a reference model, or may make one, certainly has one in a run."""
     if call.trainer in _GIVEN:
-        lines = call.lines("ref_model")
-        return bool(lines) and all(loader(line) is not None for line in lines)
-    if call.trainer not in _OWN or not trains_all(call, run):
+        return True
+    if not trains_all(call, run):
         return False
     beta = field_in(call, "beta", run, _newest(call))
     return isinstance(beta, (int, float)) and beta != 0
