@@ -141,6 +141,28 @@ def test_a_clean_script_imports_only_what_its_verdict_needs(tmp_path: Path):
     assert len(own) <= MOST_OWN, sorted(own)
 
 
+def test_a_project_reads_no_table_of_a_framework_that_it_does_not_use(tmp_path: Path):
+    """What other frameworks accept and refuse; what tells their files and commands from those of TRL is read."""
+    lay_out(markdown(TRAINING), tmp_path)
+    program = (
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); opened = []\n"
+        "sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == 'open' else None)\n"
+        "from trl_lint.__main__ import main; main()\n"
+        "print(*(path for path in opened if '/rules/' in path), sep='\\n', file=sys.stderr)"
+    )
+    command = [sys.executable, "-I", "-c", program, str(ROOT), "--no-cache", "-j1", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
+    tables = [path.rpartition("/rules/")[2].split("/") for path in done.stderr.splitlines()]
+    packages = {name: set() for name in ("api", "conditions", "models", "values")}
+    for folder, *names in tables:
+        packages.get(folder, set()).update(name.partition(".")[0] for name in names)
+    assert packages["api"] >= {"trl", "transformers"} and packages["conditions"] >= {"trl"}, done.stderr
+    assert (
+        set.union(*packages.values()) & {"axolotl", "llamafactory", "ms-swift", "openrlhf", "torchtune", "verl"}
+        == set()
+    )
+
+
 def test_a_report_for_people_writes_no_edits(tmp_path: Path):
     """A fix is named in it; LibCST, which writes the edits, comes with the formats and options that want them."""
     script = "import torch\nfrom trl import GRPOConfig\n\nconfig = GRPOConfig(max_grad_norm=0.0, fp16=True)\n"
