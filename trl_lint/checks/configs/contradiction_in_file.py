@@ -76,6 +76,11 @@ class ContradictionInFile(Rule):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
         for one in stated_in(run, self, told):
             yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
+        if run.launch.launcher == "megatron":
+            from trl_lint.checks.configs._megatron_sizes import misfits
+
+            for misfit in misfits(run, self):
+                yield self.finding(misfit.location, misfit.message, severity=misfit.severity, related=misfit.related)
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         from trl_lint.checks.configs import (
