@@ -2,7 +2,7 @@
 
 A zip archive compresses each file by itself, and has a name and a hash for each. So the build of a wheel
 (`hatch_build.py`) writes each folder of PACKED, with many texts that say much alike, as one file: `rules/pages.txt`.
-There, lines of comments in tables are empty.
+There, lines of comments in tables are empty, and so are those that only tests read: the examples of symptoms.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 from functools import cache
 
 PACKED = ("commands", "compat", "environment", "families", "pages", "releases", "semantics", "symptoms")
+_ONLY_READ_HERE = ("#", "example = ", "printed_by = ")
 _HEAD = "===== "  # and the name of the text that follows
 
 
@@ -59,8 +60,8 @@ def packed(folder: str) -> str:
 
 
 def uncommented(text: str) -> str:
-    """A table without the lines of comments; those that are left keep their numbers."""
-    return "\n".join("" if line.startswith("#") else line for line in text.split("\n"))
+    """A table without the lines of comments and of examples; those that are left keep their numbers."""
+    return "\n".join("" if line.startswith(_ONLY_READ_HERE) else line for line in text.split("\n"))
 
 
 def unpacked(text: str) -> dict[str, str]:
