@@ -11,6 +11,7 @@ from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.api import deprecation, is_alias_of, name_timeline, resolve
 from trl_lint.knowledge.presence import homes, releases_with
 from trl_lint.knowledge.renames import home_of
+from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
 from trl_lint.project.stack import Choice
@@ -88,8 +89,9 @@ def _edit_import(
     """The fix for one name takes along all names of the statement that have gone and are as certain."""
     if not isinstance(node, ast.ImportFrom) or node.level or not node.module:
         return None
-    found = {alias.name: find(node.module, alias.name, chosen) for alias in node.names}
-    mine = next((found[alias.name] for alias in node.names if f"{node.module}.{alias.name}" == dotted), None)
+    found = _found(node, node.module, chosen, find, module)
+    name = dotted.removeprefix(f"{node.module}.")
+    mine = found.get(name)
     if mine is None:
         return None
     certain = chosen.complete and not chosen.assumed
@@ -99,11 +101,35 @@ def _edit_import(
     safe = certain and (
         all(home is not None and home.is_proved for home in found.values()) if is_gone else mine.is_proved
     )
+    with_it = frozenset(
+        one for one, home in found.items() if home and (is_gone or (certain and home.is_proved) == safe)
+    )
+    edits = _moved(node, with_it, chosen, find, module, project)
+    if edits == () and len(with_it) > 1 and not is_gone:
+        edits = _moved(node, frozenset((name,)), chosen, find, module, project)
+    if not edits:
+        return None
+    return Fix(f"Import `{name.rpartition('.')[2]}` from `{mine.module}`", "safe" if safe else "unsafe", edits)
+
+
+@per_module
+def _moved(
+    node: ast.ImportFrom,
+    names: frozenset[str],
+    chosen: Choice,
+    find: Callable[[str, str, Choice], Home | None],
+    module: PythonModule,
+    project: Project | None,
+) -> tuple[Edit, ...] | None:
+    """The edits that import some names of a statement from where they are now; none where there is no place for that,
+    None where a use of a name would have to change that cannot.
+    """
+    found = _found(node, node.module or "", chosen, find, module)
     edits: list[Edit] = []
     moved = []
     for alias in node.names:
         home = found[alias.name]
-        if home is None or not (is_gone or (certain and home.is_proved) == safe):
+        if home is None or alias.name not in names:
             continue
         moved.append(Relocation(alias, home.module, home.name))
         if home.name != alias.name and alias.asname is None:
@@ -112,13 +138,19 @@ def _edit_import(
                 return None
             edits += uses
     relocated = edit_relocations(node, moved, module)
-    if not relocated and len(moved) > 1 and not is_gone:
-        moved = [each for each in moved if f"{node.module}.{each.alias.name}" == dotted]
-        relocated = edit_relocations(node, moved, module)
-    if not relocated:
-        return None
-    title = f"Import `{dotted.rpartition('.')[2]}` from `{mine.module}`"
-    return Fix(title, "safe" if safe else "unsafe", (*relocated, *edits))
+    return (*relocated, *edits) if relocated else ()
+
+
+@per_module
+def _found(
+    node: ast.ImportFrom,
+    home: str,
+    chosen: Choice,
+    find: Callable[[str, str, Choice], Home | None],
+    module: PythonModule,
+) -> dict[str, Home | None]:
+    """Where each name of a statement is now: asked once for all of them, each of which takes the others along."""
+    return {name: find(home, name, chosen) for name in dict.fromkeys(alias.name for alias in node.names)}
 
 
 def _home_of_gone(home: str, name: str, chosen: Choice) -> Home | None:
