@@ -130,6 +130,31 @@ def test_what_happens_on_the_disk_is_seen(workspace: Workspace) -> None:
     agrees(workspace, "alone.py")
 
 
+def test_a_saved_file_is_watched(workspace: Workspace) -> None:
+    path = Path(workspace.settings.root, "alone.py")
+    workspace.check([str(path)])
+    text = FILES["alone.py"] + "y = 1\n"
+    workspace.change({str(path): text.encode()})
+    assert agrees(workspace, "alone.py")
+    path.write_text(text)
+    workspace.change({str(path): None})
+    assert agrees(workspace, "alone.py")
+    path.write_text("x = 1\n")
+    assert workspace.look_again()
+    assert not agrees(workspace, "alone.py")
+
+
+def test_two_checks_of_one_state_say_the_same(workspace: Workspace) -> None:
+    """A script that nobody starts has another run in each."""
+    root = Path(workspace.settings.root)
+    (root / "requirements.txt").write_text("trl==0.20.0\n")
+    made = 'args = SFTConfig(output_dir="o", padding_free=True, per_device_train_batch_size=1)\n'
+    trained = 'SFTTrainer("m", args=args, train_dataset=d).train()\n'
+    (root / "two.py").write_text(f"from trl import SFTConfig, SFTTrainer\n\n{made}{made}{trained}")
+    assert "TRL403" in agrees(workspace, "two.py")
+    assert "TRL403" in agrees(workspace, "two.py", "alone.py")
+
+
 def test_results_keep_the_files_that_they_are_about(workspace: Workspace) -> None:
     path = str(Path(workspace.settings.root, "alone.py"))
     before = workspace.check([path])

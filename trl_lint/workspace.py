@@ -185,10 +185,10 @@ class Workspace:
         before, self._settled = self._settled, self.files
         if before is self.files and not self._differing:
             return
+        if self._record is not None:
+            self._record.forget_files(self._changed)  # before they are read again
         differing = self._differing | {path for path in self._changed if _is_other(path, before, self.files)}
         is_moved = self._is_moved or any(before.exists(path) != self.files.exists(path) for path in self._changed)
-        if self._record is not None:
-            self._record.forget_files(self._changed)
         self._changed, self._differing, self._is_moved = set(), set(), False
         installed = [_installs(differing, project) for project in self._projects.values()]
         for project in self._projects.values():

@@ -122,14 +122,18 @@ def _of_configs(run: Run) -> list[tuple[ConfigRun, list[Said]]]:
     world = world_of(run, Speaker(run.config), run.choices.newest(PACKAGES))
     facts = tuple(world.fact(name, ()) for name in ("num_processes", "zero3"))
     key = run.launch.script_path, run.launch.is_documentation, run.is_launched, *facts
-    if _first_started(run.project).setdefault(key, run) is not run:
+    place = run.launch.location
+    if _first_started(run.project).setdefault(key, place) != place:
         return []
     return [(each, list(_read(each))) for each in config_runs(run)]
 
 
 @per_project
-def _first_started(project: Project) -> dict[tuple[object, ...], Run]:
-    """By script, and all of a command that matters to its configs, the run that was judged first."""
+def _first_started(project: Project) -> dict[tuple[object, ...], Location]:
+    """By script, and all of a command that matters to its configs, where the command stands that was judged first.
+
+    A script that nobody starts has another run in each check of a project, at one place.
+    """
     return {}
 
 
