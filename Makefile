@@ -14,10 +14,11 @@
 #             see benchmarks/README.md
 # make links  how many of the files that launch commands name are found in TREES="folder folder …"
 # make overlaps  what two rules say about one defect in TREES="folder folder …"
+# make site   build the documentation site into build/site, with an environment of its own, and look after every link in it
 # make torture  check and repair everything there is, whole and broken: the standard library, edited fixtures, edited bytes
 #             of every kind of file, and TREES="folder folder …"; and measure how the work grows; slow
 #
-# Each sets up .venv when pyproject.toml asks for it (the demo .venv-demo), and leaves the system's Python alone.
+# Each sets up .venv when pyproject.toml asks for it (the demo .venv-demo, the site .venv-site), and leaves the system's Python alone.
 
 # The first interpreter that is new enough; `make test PYTHON=/path/to/python` overrides.
 PYTHON := $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python3.10 python; do \
@@ -37,7 +38,9 @@ test -n "$(PYTHON)" || { echo "trl-lint needs Python 3.10 or newer, and none was
 		"On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }; }; make_venv
 endef
 
-.PHONY: rule refresh demo test test-all pytest lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps torture clean
+SITE := .venv-site
+
+.PHONY: site rule refresh demo test test-all pytest lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps torture clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(DEMO)/.installed
@@ -50,6 +53,16 @@ $(DEMO)/.installed: pyproject.toml
 	@$(MAKE_VENV) $(DEMO)
 	@sed -n '/^dependencies = \[/,/^]/s/^ *"\(.*\)",$$/\1/p' pyproject.toml > $(DEMO)/requirements.txt
 	@$(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r $(DEMO)/requirements.txt
+	@touch $@
+
+site: $(SITE)/.installed
+	@rm -rf build/site
+	@NO_MKDOCS_2_WARNING=1 PYTHONPATH="$(CURDIR)" $(SITE)/bin/python -m mkdocs --quiet build --config-file website/mkdocs.yml
+	@$(SITE)/bin/python website/links.py build/site
+
+$(SITE)/.installed: website/requirements.txt
+	@$(MAKE_VENV) $(SITE)
+	@$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check --requirement website/requirements.txt
 	@touch $@
 
 # Style and types on one core, until the tests need both.
@@ -153,4 +166,4 @@ $(INSTALLED): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(DEMO) build dist .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(DEMO) $(SITE) build dist .mypy_cache .pytest_cache .ruff_cache

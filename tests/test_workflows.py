@@ -72,6 +72,16 @@ def test_a_release_is_published_by_jobs_that_build_nothing():
         assert not re.search(r"pip|python|make|\.ci/", text), name
 
 
+def test_the_site_is_published_by_a_job_that_builds_nothing():
+    workflow = read("site.yml")
+    assert workflow["permissions"] == {}
+    jobs = workflow["jobs"]
+    assert jobs["build"]["permissions"] == {"contents": "read"}
+    assert jobs["publish"]["permissions"] == {"id-token": "write", "pages": "write"}
+    assert jobs["publish"]["if"] == "github.ref == 'refs/heads/main'"
+    assert [list(step) for step in jobs["publish"]["steps"]] == [["uses"]]
+
+
 def test_a_release_needs_a_tag_and_a_change_log_of_its_version(tmp_path: Path):
     """Nothing is built before both are right: the script ends at the first that is not."""
     for tag, message in (("v9.9.9", "the tag is v9.9.9"), ("v0.1.0", "CHANGELOG.md has no heading `## 0.1.0 (DATE)`")):
