@@ -155,7 +155,7 @@ torture: $(INSTALLED)
 	$(BIN)/python -m benchmarks.oracle $(TREES) || failed=1; \
 	$(BIN)/python -m benchmarks.fix_safety $(TREES) || failed=1; \
 	$(BIN)/python -m benchmarks.edits $(TREES) || failed=1; \
-	$(BIN)/python -m benchmarks.server_edits || failed=1; \
+	$(BIN)/python -m benchmarks.histories --count 2000 --server || failed=1; \
 	$(BIN)/python -m benchmarks.histories --count 2000 || failed=1; \
 	$(BIN)/python -m benchmarks.growth_laws --output $(RESULTS)/growth_laws.json || failed=1; \
 	test $$failed -eq 0

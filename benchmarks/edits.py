@@ -24,6 +24,8 @@ from benchmarks.processes import run
 _COMMAND = (sys.executable, "-m", "trl_lint", ".", "--select", "ALL", "--output-format", "json")
 _TYPED = ("x = 1", "import torch", "# a remark", "from trl import GRPOConfig", "import os, sys", "def f(: pass", "")
 
+_PIECES = ("x", "\n", "(", ")", '"', "    ", "import trl\n", "def f():\n    pass\n", "# noqa\n", "é", ": ", "0")
+
 Lines = list[bytes]
 
 
@@ -72,6 +74,18 @@ def drop_device(lines: Lines, chance: random.Random) -> None:
 EDITS: tuple[Callable[[Lines, random.Random], None], ...] = (
     delete_line, repeat_line, type_line, type_line, rename_word, rename_word, drop_device, drop_device,
 )  # fmt: skip
+
+
+def random_edit(text: str, chance: random.Random) -> tuple[int, int, str]:
+    """Type something, delete something, or write a line twice."""
+    at = chance.randrange(len(text) + 1)
+    kind = chance.random()
+    if kind < 0.6:
+        return at, at, chance.choice(_PIECES)
+    if kind < 0.85:
+        return at, min(len(text), at + chance.randrange(1, 40)), ""
+    end = text.find("\n", at) + 1 or len(text)
+    return end, end, text[text.rfind("\n", 0, at) + 1 : end]
 
 
 def edit_python(files: Sequence[str], chance: random.Random) -> str:

@@ -1,10 +1,11 @@
 """Random edit histories of projects: after each step a kept workspace has to say what a fresh run says.
 
-    python -m benchmarks.histories --count 2000 [--seed 1] [FOLDER…]
+    python -m benchmarks.histories --count 2000 [--seed 1] [--server] [FOLDER…]
 
 A project is a folder named here, or some fixtures side by side. A few of its files are open. Each step types into an
 open file (saved or not), closes or opens one, or changes something on the disk. Then each open file, or the project as
-a whole, is checked by the workspace and by a run that knows nothing.
+a whole, is checked by the workspace and by a run that knows nothing. With `--server` the language server stands between
+(`server_edits.py`): it is told of each step as a client tells it, and its diagnostics are compared.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from benchmarks.edits import EDITS
+from benchmarks.edits import EDITS, random_edit
 from trl_lint import tracked
 from trl_lint.engine import Result, check
 from trl_lint.selection import Selection
@@ -87,6 +88,14 @@ class History:
         self.overlays[path] = b"".join(lines)
         self._note(f"{edit.__name__} in", path)
 
+    def type_anywhere(self) -> None:
+        """Type into the midst of a line, or take something out of it."""
+        path = self.chance.choice(self.open)
+        text = self._content(path).decode("utf-8", "surrogateescape")
+        start, end, typed = random_edit(text, self.chance)
+        self.overlays[path] = f"{text[:start]}{typed}{text[end:]}".encode("utf-8", "surrogateescape")
+        self._note(f"put {typed!r} for {text[start:end]!r} at {start} in", path)
+
     def save(self) -> None:
         path = self.chance.choice(list(self.overlays))
         Path(path).write_bytes(self.overlays.pop(path))
@@ -137,8 +146,8 @@ class History:
 
 
 _STEPS: tuple[Callable[[History], None], ...] = (
-    *(History.type,) * 8, History.save, History.save, History.close, History.create, History.edit_on_disk,
-    History.edit_on_disk, History.delete, History.rename,
+    *(History.type,) * 6, *(History.type_anywhere,) * 3, History.save, History.save, History.close, History.create,
+    History.edit_on_disk, History.edit_on_disk, History.delete, History.rename,
 )  # fmt: skip
 
 
@@ -164,7 +173,7 @@ def some_fixtures(folder: Path, chance: random.Random) -> None:
     (folder / ".git").mkdir(exist_ok=True)
 
 
-def play(number: int, seed: str, steps: int, projects: Sequence[str] = ()) -> History:
+def play(number: int, seed: str, steps: int, projects: Sequence[str] = (), kind: type[History] = History) -> History:
     """One history from beginning to end, in a folder of its own."""
     chance = random.Random(f"{seed} {number}")
     with tempfile.TemporaryDirectory() as scratch:
@@ -176,7 +185,7 @@ def play(number: int, seed: str, steps: int, projects: Sequence[str] = ()) -> Hi
         else:
             folder.mkdir()
             some_fixtures(folder, chance)
-        history = History(str(folder), chance)
+        history = kind(str(folder), chance)
         history.run(steps)
         return history
 
@@ -187,16 +196,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--server", action="store_true")
     parser.add_argument("folders", nargs="*")
     args = parser.parse_args(arguments)
+    kind = History
+    if args.server:
+        from benchmarks.server_edits import Served
+
+        kind = Served
     wrong = checks = 0
     for number in range(args.first, args.first + args.count):
-        history = play(number, args.seed, args.steps, args.folders)
+        history = play(number, args.seed, args.steps, args.folders, kind)
         checks += history.checks
         wrong += bool(history.wrong)
         for each in history.wrong[:1]:
             print(f"history {number}: {each}", flush=True)
-    print(f"{args.count} histories, {checks} checks: {wrong} histories in which the workspace said something else")
+    print(f"{args.count} histories, {checks} checks: {wrong} histories in which something else was said")
     return 1 if wrong else 0
 
 

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-_PIECES = ("x", "\n", "(", ")", '"', "    ", "import trl\n", "def f():\n    pass\n", "# noqa\n", "é", ": ", "0")
+from benchmarks.edits import random_edit
 
 
 class Server:
@@ -72,7 +72,7 @@ class Server:
     def change(self, path: Path, version: int, edit: tuple[int, int, str], text: str) -> float:
         """Replace a stretch of a text; the seconds until its diagnostics come."""
         start, end, content = edit
-        where = {"start": _place(text, start), "end": _place(text, end)}
+        where = {"start": place_of(text, start), "end": place_of(text, end)}
         params = {
             "textDocument": {"uri": path.as_uri(), "version": version},
             "contentChanges": [{"range": where, "text": content}],
@@ -95,22 +95,11 @@ class Server:
         self.process.wait(30)
 
 
-def _place(text: str, offset: int) -> dict[str, int]:
+def place_of(text: str, offset: int) -> dict[str, int]:
+    """A place as the protocol names it, in UTF-16."""
     line_start = text.rfind("\n", 0, offset) + 1
     column = len(text[line_start:offset].encode("utf-16-le")) // 2
     return {"line": text.count("\n", 0, offset), "character": column}
-
-
-def random_edit(text: str, chance: random.Random) -> tuple[int, int, str]:
-    """Type something, delete something, or write a line twice."""
-    at = chance.randrange(len(text) + 1)
-    kind = chance.random()
-    if kind < 0.6:
-        return at, at, chance.choice(_PIECES)
-    if kind < 0.85:
-        return at, min(len(text), at + chance.randrange(1, 40)), ""
-    end = text.find("\n", at) + 1 or len(text)
-    return end, end, text[text.rfind("\n", 0, at) + 1 : end]
 
 
 def measure(tree: Path, paths: list[Path], edits: int, seed: int) -> dict[str, Any]:

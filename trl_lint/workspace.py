@@ -25,6 +25,7 @@ from trl_lint.project.questions import says_the_same
 from trl_lint.records import NamedTuple
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, SourceError
+from trl_lint.sources.text import difference
 
 # Sets of paths whose last result is kept: as many as somebody has files open.
 _MOST_KNOWN = 64
@@ -230,17 +231,19 @@ class Workspace:
 def moved(before: Before, text: str) -> list[Finding]:
     """Findings in the text that a file has now; those are left out that stand where it has changed.
 
-    A finding has no fix here: what it would edit may have changed.
+    A finding has no fix here: what it would edit may have changed. (After a fix, `fixes.apply.Moves` keeps what touches
+    an edit, as the fix has made it.)
     """
-    old = before.text
-    start = _alike(old, text)
-    end = _alike(old[start:][::-1], text[start:][::-1])
-    shift = len(text) - len(old)
+    changed = difference(before.text, text)
+    if changed is None:
+        return before.findings
+    start, end, content = changed
+    shift = len(content) - (end - start)
 
     def place(location: Location, path: str) -> Location | None:
         if location.path != path or location.end <= start:
             return location
-        if location.start < len(old) - end:
+        if location.start < end:
             return None
         return location._replace(start=location.start + shift, end=location.end + shift)
 
@@ -252,12 +255,6 @@ def moved(before: Before, text: str) -> list[Finding]:
         if location is not None:
             found.append(finding._replace(location=location, related=related, fix=None, part_of=None))
     return found
-
-
-def _alike(one: str, other: str) -> int:
-    """With how many characters both texts begin."""
-    shorter = min(len(one), len(other))
-    return next((at for at in range(shorter) if one[at] != other[at]), shorter)
 
 
 def _installs(paths: Iterable[str], project: Project) -> list[object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from bisect import bisect_right
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from trl_lint.records import NamedTuple
@@ -91,6 +92,29 @@ class LineIndex:
 
     def __len__(self) -> int:
         return len(self.starts)
+
+
+def difference(before: str, after: str) -> tuple[int, int, str] | None:
+    """The stretch in which two texts differ: start and end in the first, and what the second has there instead."""
+    if before == after:
+        return None
+    shorter = min(len(before), len(after))
+    head = _alike(shorter, lambda start, end: before[start:end] == after[start:end])
+    old, new = len(before), len(after)
+    tail = _alike(shorter - head, lambda start, end: before[old - end : old - start] == after[new - end : new - start])
+    return head, old - tail, after[head : new - tail]
+
+
+def _alike(most: int, is_same: Callable[[int, int], bool]) -> int:
+    """How many of the first places are the same; `is_same` says it of a stretch."""
+    least = 0
+    while least < most:
+        middle = (least + most + 1) // 2
+        if is_same(least, middle):
+            least = middle
+        else:
+            most = middle - 1
+    return least
 
 
 def python_encoding(data: bytes) -> str:

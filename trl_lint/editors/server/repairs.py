@@ -13,6 +13,7 @@ from trl_lint.knowledge.releases import installable, parse_version
 from trl_lint.project import Project
 from trl_lint.sources import Files, SourceError, SourceFile
 from trl_lint.sources.files import open_file
+from trl_lint.sources.text import difference
 from trl_lint.upgrade.pins import moved_specifier
 
 
@@ -53,26 +54,23 @@ def edits_between(before: SourceFile, data: bytes) -> Iterator[Edit]:
 
     after = open_file(before.path, data)
     if not isinstance(before, NotebookFile) or not isinstance(after, NotebookFile):
-        if (found := _difference(before.text, after.text)) is not None:
+        if (found := _lines_between(before.text, after.text)) is not None:
             yield Edit(before.path, *found)
         return
     for old, new in zip(before.cells, after.cells, strict=True):
-        if (found := _difference(old.text, new.text)) is not None:
+        if (found := _lines_between(old.text, new.text)) is not None:
             start, end, content = found
             yield Edit(before.path, old.raw_start(start), old.raw_end(end), before.escape(content))
 
 
-def _difference(before: str, after: str) -> tuple[int, int, str] | None:
-    """Where two texts differ: start and end in the first, and what stands there in the second. Whole lines."""
-    if before == after:
+def _lines_between(before: str, after: str) -> tuple[int, int, str] | None:
+    """The lines in which two texts differ: start and end in the first, and what stands there in the second."""
+    found = difference(before, after)
+    if found is None:
         return None
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    shorter = min(len(old), len(new))
-    head = next((n for n in range(shorter) if old[n] != new[n]), shorter)
-    tail = next((n for n in range(shorter - head) if old[-1 - n] != new[-1 - n]), shorter - head)
-    start = sum(map(len, old[:head]))
-    end = len(before) - sum(map(len, old[len(old) - tail :]))
-    return start, end, "".join(new[head : len(new) - tail])
+    start = before.rfind("\n", 0, found[0]) + 1
+    rest = len(before) - (before.find("\n", found[1]) + 1 or len(before))
+    return start, len(before) - rest, after[start : len(after) - rest]
 
 
 def suppression(file: SourceFile, finding: Finding) -> list[Edit]:
