@@ -1,18 +1,21 @@
 """What a process that checks one file after the other keeps between two of them, and when it looks at the disk again.
 
-A run that goes from file to file sees one state of its project. Where somebody comes back to a file, or after a break,
-everything that the results rest on is looked at again.
+The language server and the flake8 plugin keep the same. Nobody tells flake8 what has changed: a run that goes from file
+to file sees one state of its project. Where somebody comes back to a file, or after a break, everything that the
+results rest on is looked at again.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 
 from trl_lint import tracked
 from trl_lint.baseline import Baseline
 from trl_lint.engine import Result
-from trl_lint.settings import Settings, find_config, load
+from trl_lint.finding import Finding
+from trl_lint.settings import Said, Settings, find_config, load
 from trl_lint.sources import SourceFile
 from trl_lint.workspace import Workspace
 
@@ -23,17 +26,44 @@ _PAUSE = 4
 _BREAK_SECONDS = 1.0
 
 
-class Context:
-    """The settings of some files as they were read, and the workspace that goes with them."""
+class Kept:
+    """The settings of some files as they were read, the baseline that they name, and the workspace under them.
 
-    def __init__(self, config: str | None, ignore_noqa: bool) -> None:
+    `said` is what they are told beside their files, as on a command line; `overlays` as of a `Workspace`. Raises
+    SettingsError, BaselineError.
+    """
+
+    def __init__(self, config: str | None, said: Said, overlays: Mapping[str, bytes] | None = None) -> None:
         self._record = tracked.Record()
         with tracked.recording(self._record):
             # A client names files one by one, and some of those it found by itself: what is excluded stays excluded.
-            self.settings: Settings = load(config, {"force-exclude": True, "ignore-noqa": ignore_noqa})
+            self.settings: Settings = load(config, {"force-exclude": True, **said})
             self.baseline: Baseline | None = _baseline(self.settings)
+        self.workspace = Workspace(self.settings, overlays, tracked.Record())
+
+    def look_again(self) -> bool:
+        """Take in what has changed on the disk; False if the settings have, so that this is of no use any more."""
+        changed, is_moved = self._record.renew()
+        if changed or is_moved:
+            return False
+        self.workspace.look_again()
+        return True
+
+    def shown(self, path: str, result: Result, hints: bool = False) -> list[Finding]:
+        """The findings of a result that are in a file and are shown: those that no baseline knows, and hints only if
+        the settings ask for them, or `hints` does.
+        """
+        found = result.findings if self.baseline is None else self.baseline.new(result.findings, result.files)
+        hints = hints or self.settings.hints or self.settings.fail_on == "info"
+        return [one for one in found if one.location.path == path and (hints or one.severity != "info")]
+
+
+class Context(Kept):
+    """What is kept for a client that names one file after the other, and never says what has changed."""
+
+    def __init__(self, config: str | None, ignore_noqa: bool) -> None:
+        super().__init__(config, {"ignore-noqa": ignore_noqa})
         self.settings.wants_edits = False
-        self.workspace = Workspace(self.settings, record=tracked.Record())
         self._checked: set[str] = set()
         self._last_use = time.monotonic()
         self._next_look = 0.0
@@ -50,15 +80,12 @@ class Context:
         return is_back and now >= self._next_look
 
     def look_again(self) -> bool:
-        """Take in what has changed on the disk; False if the settings have, so that this is of no use any more."""
+        """As of `Kept`; the next look is due after some time."""
         began = time.monotonic()
-        changed, is_moved = self._record.renew()
-        if changed or is_moved:
-            return False
-        self.workspace.look_again()
+        is_valid = super().look_again()
         now = time.monotonic()
         self._next_look = now + _PAUSE * (now - began)
-        return True
+        return is_valid
 
     def check(self, file: SourceFile) -> Result:
         """Check a file as it is on disk, with its tree if there is one."""

@@ -120,16 +120,7 @@ def findings(
         # Line ends are all that the two texts may differ in, and to a parser these are one: so are the two trees.
         file.tree = tree if isinstance(tree, ast.Module) else None
         result = context.check(file)
-    if not result.findings:
-        return []
-    shown = result.findings if context.baseline is None else context.baseline.new(result.findings, result.files)
-    settings = context.settings
-    hints = asked.hints or settings.hints or settings.fail_on == "info"
-    return [
-        _entry(finding, result)
-        for finding in shown
-        if finding.location.path == path and (hints or finding.severity != "info")
-    ]
+    return [_entry(finding, result) for finding in context.shown(path, result, asked.hints)] if result.findings else []
 
 
 def python_path(name: str) -> str | None:

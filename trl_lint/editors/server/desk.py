@@ -9,12 +9,12 @@ import os
 from collections.abc import Mapping
 
 from trl_lint import tracked
-from trl_lint.baseline import Baseline, read_baseline
+from trl_lint.editors.context import Kept
 from trl_lint.engine import Result
 from trl_lint.finding import Finding
 from trl_lint.project import Project
 from trl_lint.records import NamedTuple
-from trl_lint.settings import NOTHING, Said, find_config, load
+from trl_lint.settings import NOTHING, Said, find_config
 from trl_lint.sources import Files
 from trl_lint.workspace import Workspace
 
@@ -27,14 +27,6 @@ class Checked(NamedTuple):
     files: Files
 
 
-class _Kept(NamedTuple):
-    """A workspace, the baseline that its settings name, and the state of the files that both were read from."""
-
-    workspace: Workspace
-    baseline: Baseline | None
-    stamps: Mapping[str, tuple[int, int] | None]
-
-
 class Desk:
     """Open files with their unsaved contents, and the workspaces that check them.
 
@@ -42,11 +34,10 @@ class Desk:
     """
 
     def __init__(self, said: Said = NOTHING) -> None:
-        # A client opens what it finds: what is excluded stays excluded.
-        self._said = {"force-exclude": True, **said}
+        self._said = said
         self.contents: dict[str, bytes] = {}
         """What is unsaved, by path."""
-        self._kept: dict[str | None, _Kept] = {}
+        self._kept: dict[str | None, Kept] = {}
 
     def put(self, contents: Mapping[str, bytes | None]) -> None:
         """Lay unsaved contents over files, or (None) take them away."""
@@ -62,10 +53,8 @@ class Desk:
         """Take in what has changed on disk, settings as well."""
         tracked.forget()
         for config, kept in list(self._kept.items()):
-            if any(_stamp(path) != stamp for path, stamp in kept.stamps.items()):
+            if not kept.look_again():
                 del self._kept[config]
-            else:
-                kept.workspace.look_again()
 
     def is_new(self, path: str) -> bool:
         """Whether nothing was read yet of what belongs to a file."""
@@ -87,39 +76,21 @@ class Desk:
         """Check a file as it is now. Raises SettingsError, BaselineError."""
         kept = self._kept_for(path)
         result = kept.workspace.check([path])
-        return Checked(path, tuple(self.shown(path, result)), result.files)
+        return Checked(path, tuple(kept.shown(path, result)), result.files)
 
     def check_first(self, path: str) -> Checked | None:
         """What can be said of a large file at once, if that is less. Raises SettingsError, BaselineError."""
-        workspace = self._kept_for(path).workspace
-        result = workspace.check_first(path)
-        return Checked(path, tuple(self.shown(path, result)), result.files) if result is not None else None
+        kept = self._kept_for(path)
+        result = kept.workspace.check_first(path)
+        return Checked(path, tuple(kept.shown(path, result)), result.files) if result is not None else None
 
     def shown(self, path: str, result: Result) -> list[Finding]:
-        """The findings of a result that are in a file and are shown: those of the level of the settings that no
-        baseline knows.
-        """
-        kept = self._kept_for(path)
-        found = result.findings if kept.baseline is None else kept.baseline.new(result.findings, result.files)
-        settings = kept.workspace.settings
-        hints = settings.hints or settings.fail_on == "info"
-        return [one for one in found if one.location.path == path and (hints or one.severity != "info")]
+        """The findings of a result that are shown in a file. Raises SettingsError, BaselineError."""
+        return self._kept_for(path).shown(path, result)
 
-    def _kept_for(self, path: str) -> _Kept:
+    def _kept_for(self, path: str) -> Kept:
         config = find_config(os.path.dirname(path))
         kept = self._kept.get(config)
         if kept is None:
-            settings = load(config, self._said)
-            baseline = read_baseline(settings.baseline) if settings.baseline else None
-            stamps = {name: _stamp(name) for name in (config, settings.baseline) if name}
-            workspace = Workspace(settings, self.contents, tracked.Record())
-            kept = self._kept[config] = _Kept(workspace, baseline, stamps)
+            kept = self._kept[config] = Kept(config, self._said, self.contents)
         return kept
-
-
-def _stamp(path: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size
