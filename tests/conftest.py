@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from command_line import SCRIPT, Shell
 
+from trl_lint.checker import Checker
+
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,6 +29,20 @@ def sh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     shell = Shell(tmp_path, capsys)
     shell.write("train.py", SCRIPT)
     return shell
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are checked from now on."""
+    names: list[str] = []
+    plain = Checker.check_path
+
+    def watched(self: Checker, path: str, explicit: bool) -> None:
+        names.append(Path(path).name)
+        plain(self, path, explicit)
+
+    monkeypatch.setattr(Checker, "check_path", watched)
+    return names
 
 
 @pytest.fixture(scope="session")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-from pathlib import Path
 
 import pytest
 from command_line import FIXED, FOUND, SCRIPT, Shell
-
-from trl_lint.checker import Checker
 
 
 def test_fix(sh: Shell):
@@ -20,41 +17,35 @@ def test_fix(sh: Shell):
     assert (again.status, sh.read("train.py")) == (0, FIXED)
 
 
-def checked_files(sh: Shell, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def repaired(sh: Shell, checked: list[str]) -> list[str]:
     """The names of the files that `--fix` checks, as often as it does."""
-    checked = []
-
-    def check_path(self: Checker, path: str, explicit: bool) -> None:
-        checked.append(Path(path).name)
-        own(self, path, explicit)
-
-    own = Checker.check_path
-    monkeypatch.setattr(Checker, "check_path", check_path)
     assert sh.read("train.py") == SCRIPT
     sh("--fix", "-j1")
     assert sh.read("train.py") == FIXED
     return sorted(checked)
 
 
-def test_what_rests_on_no_repaired_file_is_checked_once(sh: Shell, monkeypatch: pytest.MonkeyPatch):
+def test_what_rests_on_no_repaired_file_is_checked_once(sh: Shell, checked: list[str]):
     sh.write("other.py", "import torch\n\nprint(torch.arange(3))\n")
     sh.write("recipe.yaml", "a: 1\n")
-    names = checked_files(sh, monkeypatch)
+    names = repaired(sh, checked)
     assert names.count("train.py") == 2 and names.count("other.py") == names.count("recipe.yaml") == 1
 
 
-def test_what_takes_something_from_a_repaired_file_is_checked_with_it(sh: Shell, monkeypatch: pytest.MonkeyPatch):
+def test_what_takes_something_from_a_repaired_file_is_checked_with_it(
+    sh: Shell, checked: list[str], monkeypatch: pytest.MonkeyPatch
+):
     sh.write("user.py", "import torch\n\nfrom train import mask\n\nmask(torch.arange(3)).sum()\n")
     monkeypatch.setattr("trl_lint.workspace.resting_on", lambda changed, _: {*changed, str(sh.folder / "user.py")})
-    names = checked_files(sh, monkeypatch)
+    names = repaired(sh, checked)
     assert names.count("train.py") == names.count("user.py") == 2
 
 
-def test_with_a_problem_everything_is_checked_again(sh: Shell, monkeypatch: pytest.MonkeyPatch):
+def test_with_a_problem_everything_is_checked_again(sh: Shell, checked: list[str], monkeypatch: pytest.MonkeyPatch):
     """A problem is told by the run that meets it."""
     sh.write("other.py", "import torch\n\nprint(torch.arange(3))\n")
     monkeypatch.setattr("trl_lint.checker.Checker._check_manifest", lambda *_: 1 / 0)
-    names = checked_files(sh, monkeypatch)
+    names = repaired(sh, checked)
     assert names.count("train.py") == names.count("other.py") == 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,25 @@ def test_it_begins_from_nothing_and_from_a_folder_below(repository: Shell, monke
     assert yaml.safe_load(files(repository.folder)[".pre-commit-config.yaml"]) == {"repos": yaml.safe_load(HOOK)}
 
 
+# Lists of the list above them: few events, and values without end.
+BOMB = "".join(f"{after}: &{after} [{', '.join([f'*{name}'] * 9)}]\n" for name, after in pairwise("abcdefghijklm"))
+
+
+@pytest.mark.parametrize("text", ["x: !reference [a, script]\n", f"a: &a [x]\n{BOMB}"])
+def test_gitlab_gets_its_job_beside_what_only_gitlab_reads(repository: Shell, text: str):
+    repository.write(".gitlab-ci.yml", text)
+    repository("init")
+    added = files(repository.folder)[".gitlab-ci.yml"].decode()
+    assert added.startswith(text) and added.endswith(GITLAB_JOB)
+
+
+def test_a_hook_is_added_beside_values_without_end(repository: Shell):
+    text = f"a: &a [x]\n{BOMB}repos:\n  - repo: local\n    hooks: *m\n"
+    repository.write(".pre-commit-config.yaml", text)
+    repository("init")
+    assert HOOK.splitlines()[0] in files(repository.folder)[".pre-commit-config.yaml"].decode()
+
+
 def test_gitlab_gets_its_job_in_a_stage_that_there_is(repository: Shell):
     repository.write(".git/config", "url = https://gitlab.example.org/o/n\n")
     repository.write(".gitlab-ci.yml", "stages: [lint, build]\nbuild:\n  script: [make]\n")
@@ -74,7 +94,8 @@ def test_gitlab_gets_its_job_in_a_stage_that_there_is(repository: Shell):
     [
         (".pre-commit-config.yaml", "repos: []\n", "add this to its `repos`"),
         (".pre-commit-config.yaml", "repos: [\n", "add this to its `repos`"),
-        (".gitlab-ci.yml", "x: !reference [a]\n", "add this job"),
+        (".gitlab-ci.yml", "x: {a: 1}\n...\n", "add this job"),
+        (".gitlab-ci.yml", f"a: &a [x]\n{BOMB}x: [\n", "add this job"),
         (".gitlab-ci.yml", "stages: 7\n", "add this job"),
         ("pyproject.toml", "[tool.trl-lint]\nfixx = 1\n", "has settings already"),
         ("trl-lint.toml", "", "has settings already"),

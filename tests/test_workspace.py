@@ -8,7 +8,6 @@ import pytest
 
 from benchmarks.histories import play, told
 from trl_lint import tracked
-from trl_lint.checker import Checker
 from trl_lint.engine import check
 from trl_lint.selection import Selection
 from trl_lint.settings import Settings
@@ -32,20 +31,6 @@ def workspace(tmp_path: Path) -> Workspace:
         (tmp_path / name).write_text(text, "utf-8")
     settings = Settings(str(tmp_path), layers=[Selection(("ALL",))])
     return Workspace(settings, record=tracked.Record())
-
-
-@pytest.fixture
-def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the files that are checked from now on."""
-    names: list[str] = []
-    plain = Checker.check_path
-
-    def watched(self: Checker, path: str, explicit: bool) -> None:
-        names.append(Path(path).name)
-        plain(self, path, explicit)
-
-    monkeypatch.setattr(Checker, "check_path", watched)
-    return names
 
 
 def agrees(workspace: Workspace, *names: str) -> list[str]:

@@ -10,7 +10,6 @@ from fixture_cases import FIXTURES
 
 from trl_lint import tracked
 from trl_lint.cache.parts import Parts, decoded, encoded
-from trl_lint.checker import Checker
 from trl_lint.dependency_record import resting_on
 from trl_lint.engine import check
 from trl_lint.finding import Edit, Finding, Fix, Location, Notice, OpenPin
@@ -39,20 +38,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = copy_project(source, tmp_path / "project")
     monkeypatch.chdir(folder)
     return folder
-
-
-@pytest.fixture
-def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the files that are checked from now on."""
-    names: list[str] = []
-    plain = Checker.check_path
-
-    def watched(self: Checker, path: str, explicit: bool) -> None:
-        names.append(Path(path).name)
-        plain(self, path, explicit)
-
-    monkeypatch.setattr(Checker, "check_path", watched)
-    return names
 
 
 @pytest.mark.parametrize(

@@ -157,8 +157,9 @@ def _hook(root: str) -> Step:
     if at is not None and first is not None:
         indent = first[: len(first) - len(first.lstrip())]
         new = "".join([*lines[: at + 1], _indented(HOOK, indent), *lines[at + 1 :]])
-        before, after = _yaml(old), _yaml(new)
-        if before is not None and after == {**before, "repos": [*_yaml_list(HOOK), *before.get("repos", [])]}:
+        before = _events(old)
+        begin = next((number + 2 for number, event in enumerate(before) if "repos" in event), 0)  # behind `[`
+        if begin and _events(new) == [*before[:begin], *_events(HOOK)[_HEAD:-_TAIL], *before[begin:]]:
             return Step(path, old, new)
     return Step(path, None, None, f"add this to its `repos`:\n{HOOK}")
 
@@ -194,32 +195,57 @@ def _workflow(root: str) -> Step:
 def _gitlab(path: str, old: str) -> Step:
     if "trl-lint" in old:
         return Step(path, None, None, "has a job already")
-    before = _yaml(old)
-    stages = (before or {}).get("stages") or ["test"]
-    if isinstance(stages, list) and all(isinstance(stage, str) for stage in stages):
+    if (stages := _stages(old)) is not None:
         stage = "" if "test" in stages else f"  stage: {stages[0]}\n"
         head, rest = GITLAB_JOB.split("\n", 1)
         job = f"{head}\n{stage}{rest}"
         new = f"{old.rstrip()}\n\n{job}"
-        if before is not None and _yaml(new) == {**before, **(_yaml(job) or {})}:
+        before = _events(old)
+        if _events(new) == [*before[:-_TAIL], *_events(job)[_HEAD:-_TAIL], *before[-_TAIL:]]:
             return Step(path, old, new)
     return Step(path, None, None, f"add this job:\n{GITLAB_JOB}")
 
 
-def _yaml(text: str) -> dict[str, Any] | None:
-    import yaml
+def _stages(text: str) -> list[str] | None:
+    """The stages of a pipeline, of GitLab if it names none; None where they cannot be told."""
+    from trl_lint.sources import Source, SourceFile
+    from trl_lint.sources.nodes import Mapping, Scalar, Sequence
+    from trl_lint.sources.text import SourceError
+    from trl_lint.sources.yaml import read_yaml
 
     try:
-        found = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        documents = read_yaml(Source(SourceFile("", text.encode()), "yaml"))
+    except SourceError:
         return None
-    return found if isinstance(found, dict) else None
+    if len(documents) != 1 or not isinstance(documents[0], Mapping):
+        return None
+    stages = documents[0].get("stages")
+    if stages is None:
+        return ["test"]
+    found = [one.value for one in stages.items if isinstance(one, Scalar)] if isinstance(stages, Sequence) else []
+    return [one for one in found if isinstance(one, str)] or None
 
 
-def _yaml_list(text: str) -> list[Any]:
+# The events around what a document's own list or mapping holds.
+_HEAD = 3
+_TAIL = 3
+
+
+def _events(text: str) -> list[tuple[object, ...]]:
+    """A text as the events of YAML, none where it is not YAML.
+
+    Compared in place of values, which a few lines of aliases make endless.
+    """
     import yaml
 
-    return list(yaml.safe_load(text))
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    names = ("value", "anchor", "tag", "implicit")
+    try:
+        return [
+            (type(event), *(getattr(event, name, None) for name in names)) for event in yaml.parse(text, Loader=loader)
+        ]
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return []
 
 
 def _indented(text: str, indent: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 
 from trl_lint.commands import UsageError
 from trl_lint.finding import Finding, Location
+from trl_lint.regexes import regex
 from trl_lint.reports import Report, visible
 from trl_lint.review.diff import FileDiff, read_patch
 from trl_lint.review.plan import ABOUT_A_FILE
@@ -27,6 +28,7 @@ _ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_ALLOW_PROTOCOL": "none", "LC_ALL": "C",
 }  # fmt: skip
+_NAMES = regex(r"[\s/`'\",:;()]+")  # what stands around the names of files in a message
 _LONGEST = 60  # seconds for one question
 _WHOLE = FileDiff("", (), is_shown=False)  # of a file that is new, or that git cannot compare: all of it counts
 
@@ -43,12 +45,13 @@ class Changes:
         base = self._ask("merge-base", commit, "HEAD", is_optional=True).decode().strip()
         self._blobs = self._tree(base or commit)
         self._diffs: dict[str, FileDiff | None] = {}
+        self._missing: set[str] | None = None
 
     def is_touched(self, finding: Finding, report: Report) -> bool:
         """Whether a line that a finding is about, or rests on, has changed; or a file has gone that it names."""
         if finding.code in ABOUT_A_FILE and self._diff(finding.location.path, report) is not None:
             return True
-        if any(os.path.basename(path) in finding.message for path in self._gone()):
+        if not self._gone().isdisjoint(_NAMES.split(finding.message)):
             return True
         return any(self._touches(place, report) for place in (finding.location, *finding.related))
 
@@ -80,9 +83,11 @@ class Changes:
             return None  # only its line ends are others, as git may have it when it checks out
         return FileDiff("", read_patch(_patch(old, file.data)))
 
-    def _gone(self) -> Sequence[str]:
-        if not hasattr(self, "_missing"):
-            self._missing = [name for name in self._blobs if not os.path.lexists(os.path.join(self.root, name))]
+    def _gone(self) -> set[str]:
+        """The names of files of the commit that there are no more."""
+        if self._missing is None:
+            paths = (name for name in self._blobs if not os.path.lexists(os.path.join(self.root, name)))
+            self._missing = {os.path.basename(path) for path in paths}
         return self._missing
 
     def _tree(self, commit: str) -> dict[str, str]:
