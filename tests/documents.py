@@ -84,8 +84,9 @@ def lay_out(named: list[Block], folder: Path) -> Path:
 
 
 def pages() -> list[Path]:
-    """README.md, CONTRIBUTING.md and the user guide."""
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    """README.md, CONTRIBUTING.md and the user guide, but for its translations."""
+    guide = [path for path in sorted((ROOT / "docs").rglob("*.md")) if "zh" not in path.relative_to(ROOT).parts]
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *guide]
 
 
 def executed(text: str) -> str:

@@ -95,10 +95,10 @@ def test_readme_names_the_releases_that_are_known():
 
 
 def test_readme_claims_no_figure_that_is_not_recorded():
-    """How fast and how right it is stands on pages that tests compare with results: benchmarks and validation."""
+    """How fast and how right it is stands on pages that tests compare with results: benchmarks and evidence."""
     text = (ROOT / "README.md").read_text("utf-8")
     assert not re.search(r"\d\s?(?:%|×|x\b|ms\b|s\b|seconds|minutes|times|rules|findings|projects)", text)
-    for page in ("benchmarks", "validation"):
+    for page in ("benchmarks", "evidence"):
         assert f"docs/{page}.md)" in text
 
 
