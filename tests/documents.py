@@ -89,6 +89,25 @@ def pages() -> list[Path]:
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *guide]
 
 
+def translations() -> list[tuple[Path, Path]]:
+    """Each page in Chinese with the English one."""
+    docs = ROOT / "docs"
+    found = [(path, ROOT / "README.md") for path in docs.glob("README.zh-CN.md")]
+    found += [(path, docs / path.name) for path in sorted((docs / "zh").glob("*.md"))]
+    rules = ROOT / "rules" / "pages"
+    return found + [(path, next(rules.glob(f"{path.stem}-*"))) for path in sorted((docs / "zh" / "rules").glob("*"))]
+
+
+def with_blocks_of(chinese: str, english: str) -> str:
+    """A translated page with the code blocks that the English one has today; as it is where it has other ones."""
+    here, there = blocks(chinese), blocks(english)
+    if [block[:2] for block in here] != [block[:2] for block in there]:
+        return chinese
+    for old, new in zip(reversed(here), reversed(there), strict=True):
+        chinese = chinese[: old.start] + new.content + chinese[old.end :]
+    return chinese
+
+
 def executed(text: str) -> str:
     """The same page with every transcript as it is today."""
     page = blocks(text)
@@ -202,6 +221,9 @@ def main() -> int:
         if new != texts[page]:
             page.write_text(new, "utf-8")
             print(f"rewrote {page.relative_to(ROOT)}")
+    for page, english in translations():
+        text = page.read_text("utf-8")
+        page.write_text(with_blocks_of(text, english.read_text("utf-8")), "utf-8")
     return 0
 
 

@@ -11,7 +11,7 @@ import documents
 import picture
 import pytest
 import tomli
-from documents import ROOT, blocks, executed, headings, pages, with_known, with_settings
+from documents import ROOT, blocks, executed, headings, pages, translations, with_known, with_settings
 
 from trl_lint import settings
 from trl_lint.knowledge.conditions import recorded_releases
@@ -21,6 +21,7 @@ from trl_lint.knowledge.tables import with_tables
 from trl_lint.options import SETTINGS
 
 PAGES = [pytest.param(path, id=path.relative_to(ROOT).as_posix()) for path in pages()]
+TRANSLATED = [pytest.param(path, id=path.relative_to(ROOT).as_posix()) for path, _ in translations()]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 OWN = f"{HOME}/blob/main/"  # README.md is also shown by the index, where relative links lead nowhere
 
@@ -55,7 +56,7 @@ def test_no_page_is_rewritten_where_the_tool_fails(
     assert "new" in fine.read_text("utf-8") and "new" in broken.read_text("utf-8")
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", [*PAGES, *(one for one in TRANSLATED if "zh/" in str(one.id))])
 def test_links_lead_somewhere(path: Path):
     text = path.read_text("utf-8")
     for block in reversed(blocks(text)):
