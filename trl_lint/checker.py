@@ -98,7 +98,7 @@ class Checker:
             return
         self._check_file(file, explicit)
         self._note_unread()
-        if path not in self.found_in and not mentions_noqa(file.data):
+        if path not in self.found_in and not file.mentions_noqa:
             self.files.forget(path)
 
     def take_notes(self) -> None:
@@ -385,11 +385,6 @@ class Checker:
         if finding.code != "TRL003" and any(is_retired(path, root) for root in roots):
             finding = finding._replace(severity=milder(finding.severity))
         self.found_in.setdefault(self._checking, {}).setdefault(finding)
-
-
-def mentions_noqa(data: bytes) -> bool:
-    """Whether a file may hold suppressions. Lowering it is many times faster than a search that ignores case."""
-    return b"noqa" in data.lower()
 
 
 def _as_hints(rule: Rule, module: PythonModule, project: Project) -> Iterator[Finding]:

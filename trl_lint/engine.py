@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from trl_lint import budget, tracked
-from trl_lint.checker import PYTHON, Checker, Problem, mentions_noqa
+from trl_lint.checker import PYTHON, Checker, Problem
 from trl_lint.finding import Finding, Notice
 from trl_lint.project import Project, find_root
 from trl_lint.project.discovery import collect
@@ -212,7 +212,7 @@ class _Run:
             [path for path, _ in self.found],
             {path: list(findings) for path, findings in self.checker.found_in.items()},
             {path: list(notices) for path, notices in self.checker.notices_in.items()},
-            [path for path in self.files.opened() if mentions_noqa(self.files.own(path).data)],
+            [path for path in self.files.opened() if self.files.own(path).mentions_noqa],
             list(self.checker.projects),
             record.contents,
             record.needed,
@@ -257,7 +257,7 @@ class _Run:
             file = self.files.own(path)
         except (OSError, SourceError):
             return None
-        return file if mentions_noqa(file.data) else None
+        return file if file.mentions_noqa else None
 
 
 def _order(finding: Finding) -> tuple[object, ...]:

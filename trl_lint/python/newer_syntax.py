@@ -12,6 +12,7 @@ UNCHECKED = (
 )
 # A line that begins a top-level statement, not one that continues it.
 _TOP_LEVEL = regex(r"^(?!else\b|elif\b|except\b|finally\b)[^\s)\]}#]", re.MULTILINE)
+_STRUCTURE = regex(r"[()\[\]{}\n]")
 # LibCST takes quadratic time for a chain of operators, and overflows its native stack at some thousand brackets.
 _LONGEST_STATEMENT = 4_000
 _MOST_CHARACTERS = 100_000
@@ -40,17 +41,19 @@ def is_harmless(text: str) -> bool:
     if len(text) > _MOST_CHARACTERS:
         return False
     depth = start = 0
-    for index, character in enumerate(text):
-        if character in "([{":
+    for match in _STRUCTURE.finditer(text):
+        character = match[0]
+        if character == "\n":
+            if not depth:
+                if match.start() - start > _LONGEST_STATEMENT:
+                    return False
+                start = match.end()
+        elif character in "([{":
             depth += 1
             if depth > _MOST_NESTED:
                 return False
-        elif character in ")]}":
+        else:
             depth = max(0, depth - 1)
-        elif character == "\n" and not depth:
-            if index - start > _LONGEST_STATEMENT:
-                return False
-            start = index + 1
     return len(text) - start <= _LONGEST_STATEMENT
 
 

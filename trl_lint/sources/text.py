@@ -134,7 +134,7 @@ class SourceFile:
     that of the text, where somebody has parsed it already; `commands` are those of its shell texts, once they are read.
     """
 
-    __slots__ = ("_lines", "_text", "bom", "commands", "data", "encoding", "path", "tree")
+    __slots__ = ("_lines", "_mentions_noqa", "_text", "bom", "commands", "data", "encoding", "path", "tree")
 
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
@@ -144,6 +144,7 @@ class SourceFile:
         self.tree: ast.Module | None = None
         self.commands: dict[tuple[str, str, bool], list[Command]] = {}
         self._text: str | None = None
+        self._mentions_noqa: bool | None = None
         self._lines: LineIndex | None = None
 
     @property
@@ -174,6 +175,13 @@ class SourceFile:
     def encode(self, text: str) -> bytes:
         """The bytes of the file if its text were `text`. Raises UnicodeEncodeError if its encoding cannot hold it."""
         return self.bom + text.encode(self.encoding)
+
+    @property
+    def mentions_noqa(self) -> bool:
+        """Whether the file may hold suppressions."""
+        if self._mentions_noqa is None:  # lowering it is many times faster than a search that ignores case
+            self._mentions_noqa = b"noqa" in self.data.lower()
+        return self._mentions_noqa
 
     @property
     def lines(self) -> LineIndex:
