@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from documents import ROOT
 
+from trl_lint import tracked
 from trl_lint.cli import main
-from trl_lint.settings import find_config
 
 SCRIPT = """\
 import torch
@@ -46,7 +46,7 @@ class Shell:
         self._capsys = capsys
 
     def __call__(self, *arguments: str) -> Run:
-        find_config.cache_clear()
+        tracked.forget()
         self._capsys.readouterr()
         status = main(list(arguments))
         captured = self._capsys.readouterr()

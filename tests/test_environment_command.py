@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
+from trl_lint import tracked
 from trl_lint.cli import main
 from trl_lint.knowledge.releases import installable
-from trl_lint.project import find_root
 from trl_lint.project.inventory import covered
-from trl_lint.settings import find_config
 
 Environments = Callable[..., tuple[int, str, str]]
 
@@ -29,8 +28,7 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
             path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        find_config.cache_clear()
-        find_root.cache_clear()
+        tracked.forget()
         status = main(["environment", *arguments])
         captured = capsys.readouterr()
         assert "Traceback" not in captured.err

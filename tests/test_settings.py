@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from trl_lint import tracked
 from trl_lint.paths import Glob
 from trl_lint.selection import Selection, SelectorError, is_selected, read_selectors
 from trl_lint.settings import Settings, find_config, load, per_file_ignore, settings_for
@@ -15,7 +16,7 @@ from trl_lint.settings_file import SettingsError, read_targets
 
 @pytest.fixture(autouse=True)
 def fresh_search():
-    find_config.cache_clear()
+    tracked.forget()
 
 
 def write(path: Path, text: str) -> Path:
@@ -41,7 +42,7 @@ def test_dotted_file_before_plain_before_pyproject(tmp_path: Path):
         write(tmp_path / name, "")
     write(tmp_path / "pyproject.toml", "[tool.trl-lint]\n")
     for name in (".trl-lint.toml", "trl-lint.toml", "pyproject.toml"):
-        find_config.cache_clear()
+        tracked.forget()
         assert find_config(str(tmp_path)) == str(tmp_path / name)
         (tmp_path / name).unlink()
 

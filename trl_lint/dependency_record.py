@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Iterable, Mapping
+from itertools import count
 
 from trl_lint.stamps import CACHES, QUESTIONS, digest_of, kind_of_entry, lasting, opened, stamp_of
 
@@ -22,10 +23,13 @@ class Record:
     for its sake; `used` are the files of which anything else was taken for others.
 
     `base` is the folder that may stand elsewhere another time, with all that is in it. The record `is_bound` to the
-    place where that stands, if what was found rests on it.
+    place where that stands, if what was found rests on it. No two records of a process have the same `number`.
     """
 
+    _numbers = count(1)
+
     def __init__(self, base: str = "") -> None:
+        self.number = next(self._numbers)
         self.began = time.time_ns()
         self.base = base
         self.is_bound = False
@@ -81,6 +85,14 @@ class Record:
     def forget_uses(self) -> None:
         """Nothing rests on any file any more, until it is used again."""
         self.contents, self.needed, self.used = {}, {}, set()
+
+    def forget_uses_of(self, paths: Collection[str]) -> None:
+        """These files are others now, and who rests on any file is to be found out again."""
+        self.needed = {}
+        self.used = self.used.difference(paths)
+        for answers in self.contents.values():
+            for path in paths:
+                answers.pop(path, None)
 
     def renew(self) -> tuple[set[str], bool]:
         """Look at everything again, and note how it is now.

@@ -15,7 +15,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, update_wrapper
 from typing import TypeVar
 
 from trl_lint.dependency_record import Record as Record
@@ -37,12 +37,18 @@ _forget: list[Callable[[], None]] = []
 
 
 def remembered(most: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
-    """`lru_cache` for a function that reads: a record begins without what was seen before it."""
+    """`lru_cache` for a function that reads: a record begins without what was seen before it, and goes on with it."""
 
     def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
-        cached = lru_cache(maxsize=most)(function)
+        @lru_cache(maxsize=most)
+        def cached(argument: str, record: int) -> T:
+            return function(argument)
+
+        def remembering(argument: str) -> T:
+            return cached(argument, 0 if _record is None else _record.number)
+
         _forget.append(cached.cache_clear)
-        return cached
+        return update_wrapper(remembering, function)
 
     return decorate
 
@@ -57,8 +63,6 @@ def forget() -> None:
 def recording(record: Record | None) -> Iterator[None]:
     """Write every look made inside into a record."""
     global _record
-    if record is not None:
-        forget()
     before, _record = _record, record
     try:
         yield

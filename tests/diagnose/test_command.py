@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from trl_lint import tracked
 from trl_lint.cli import main
-from trl_lint.settings import find_config
 
 LOG = """\
 Traceback (most recent call last):
@@ -23,7 +23,7 @@ SCRIPT = 'from trl import GRPOConfig\n\nargs = GRPOConfig(output_dir="out", vllm
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    find_config.cache_clear()
+    tracked.forget()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run.log").write_text(LOG)
     project = tmp_path / "project"

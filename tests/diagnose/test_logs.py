@@ -17,8 +17,8 @@ import pytest
 import tomli
 from documents import ROOT
 
+from trl_lint import tracked
 from trl_lint.cli import main
-from trl_lint.settings import find_config
 
 LOGS = ROOT / "fixtures" / "logs"
 CASES = sorted(path.name for path in LOGS.iterdir())
@@ -32,7 +32,7 @@ def diagnosed(
     name: str, with_project: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> dict[str, Any]:
     """The JSON that `trl-lint diagnose` prints for a case, run in a folder of its own."""
-    find_config.cache_clear()
+    tracked.forget()
     shutil.copytree(LOGS / name, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     arguments = ["diagnose", "run.log", "--output-format", "json"]
