@@ -20,6 +20,7 @@ from trl_lint.dependency_record import questions_about, resting_on
 from trl_lint.engine import Result, check_state
 from trl_lint.finding import Finding, Location
 from trl_lint.project import Project, find_root
+from trl_lint.project.folders import SCRIPT_KINDS
 from trl_lint.project.pins import Manifest
 from trl_lint.project.questions import says_the_same
 from trl_lint.records import NamedTuple
@@ -191,14 +192,17 @@ class Workspace:
         differing = self._differing | {path for path in self._changed if _is_other(path, before, self.files)}
         is_moved = self._is_moved or any(before.exists(path) != self.files.exists(path) for path in self._changed)
         self._changed, self._differing, self._is_moved = set(), set(), False
-        installed = [_installs(differing, project) for project in self._projects.values()]
+        told = [_told(differing, project) for project in self._projects.values()]
         for project in self._projects.values():
             project.change(self.files, differing)
         if not differing and not is_moved:
             return
         if is_moved or not self._say_the_same(differing):
-            now = [_reads(differing, project) for project in self._projects.values()]
-            self._renew(is_moved or now != installed)
+            if self._rests is not None and self._rests is self._record:
+                self._record.forget_uses_of(differing)  # before it is seen what they say now
+            now = [_tells(differing, project) for project in self._projects.values()]
+            is_moved = is_moved or list(map(_links, now)) != list(map(_links, told))
+            self._renew(is_moved, differing if now == told else None)
             return
         assert self._rests is not None
         stale = resting_on(differing, self._rests.needed)
@@ -215,14 +219,20 @@ class Workspace:
         asked = questions_about(path, rests.contents)
         return not asked or says_the_same(path, asked, self.project(path))
 
-    def _renew(self, is_moved: bool) -> None:
-        """Put the projects together again; only what was read of single files stays."""
+    def _renew(self, is_moved: bool, same_pins: Collection[str] | None) -> None:
+        """Put the projects together again; what was read of single files stays.
+
+        `same_pins` are the files that have changed, if they pin what they did: then what rests on pins, on the commands
+        of the other files and on names stays, too.
+        """
         self._known.clear()
-        self._rests = self._record
-        if self._record is not None:
+        if is_moved or self._rests is not self._record:
+            same_pins = None
+        if self._record is not None and same_pins is None:
             self._record.forget_uses()
+        self._rests = self._record
         self._projects = {
-            root: project.renewed(self.files, is_moved)
+            root: project.renewed(self.files, is_moved, same_pins)
             for root, project in self._projects.items()
             if not is_moved or find_root(root) == root
         }
@@ -257,18 +267,26 @@ def moved(before: Before, text: str) -> list[Finding]:
     return found
 
 
-def _installs(paths: Iterable[str], project: Project) -> list[object]:
-    """What files were read to install from the disk."""
-    return [_links(project.readings.known("manifest", path)) for path in paths]
+def _told(paths: Iterable[str], project: Project) -> list[Manifest | None]:
+    """What files were read to pin for others."""
+    return [_for_others(project.readings.known("manifest", path)) for path in paths]
 
 
-def _reads(paths: Iterable[str], project: Project) -> list[object]:
+def _tells(paths: Iterable[str], project: Project) -> list[Manifest | None]:
     """The same, in their present state."""
-    return [_links(project.manifest_around(path)) for path in paths]
+    return [_for_others(project.manifest_around(path)) for path in paths]
 
 
-def _links(manifest: object) -> object:
-    return (manifest.project, manifest.links) if isinstance(manifest, Manifest) else ("", ())
+def _for_others(manifest: object) -> Manifest | None:
+    """A manifest, unless it is a script's or a notebook's own."""
+    if not isinstance(manifest, Manifest) or (manifest.kind in SCRIPT_KINDS and not manifest.links):
+        return None
+    return manifest
+
+
+def _links(manifests: Iterable[Manifest | None]) -> list[object]:
+    """What files install from the disk."""
+    return [(one.project, one.links) if one is not None else ("", ()) for one in manifests]
 
 
 def _is_other(path: str, before: Files, now: Files) -> bool:

@@ -6,7 +6,7 @@ Everything here is lazy: a project costs nothing until a rule asks it a question
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -89,7 +89,7 @@ class Project:
         self.files = files
         self.settings = settings
         self.memo: Memo = {}
-        self._launches: dict[bytes, list[Launch]] = {}
+        self._launches: dict[bytes, dict[str, list[Launch]]] = {}  # by word, and by file
         self._runs: dict[Launch, Run] = {}
         self._environments: dict[str, Environment] = {}
         self.readings = Readings(files)
@@ -194,16 +194,38 @@ class Project:
         for path in changed:
             self._environments.pop(path, None)
 
-    def renewed(self, files: Files, is_moved: bool) -> Project:
+    def renewed(self, files: Files, is_moved: bool, same_pins: Collection[str] | None = None) -> Project:
         """The project in a later state of the files, with what was read of single ones that are the same.
 
         It was told what has changed by `change`. `is_moved`: files have come or gone, or are installed otherwise.
+        `same_pins`: nothing has, and these are the files that have changed; they hold the pins that they held.
         """
         later = Project(self.root, files, self.settings)
         later.readings = self.readings.carried(files, is_moved)
         if not is_moved and "paths" in vars(self):
             later.paths = self.paths
+        elsewhere = self.readings.pinning_elsewhere() if same_pins is not None else {}
+        is_same = all(later.manifest_around(path) == manifest for path, manifest in elsewhere.items())
+        if same_pins is not None and is_same:
+            later._take_surroundings(self, same_pins)
         return later
+
+    def _take_surroundings(self, before: Project, changed: Collection[str]) -> None:
+        """Take over what rests on pins, on names and on the commands of files, but for those in what has changed."""
+        if "folders" in vars(before):
+            self.folders = before.folders
+            self.folders.read_with(self.manifest_around)
+            # Those of single files may have pins from commands.
+            around = {path: found for path, found in before._environments.items() if path.endswith(os.sep)}
+            self._environments = around
+        for word, table in before._launches.items():
+            now = {path: found for path, found in table.items() if path not in changed}
+            now.update((path, self._launches_at(path, word)) for path in changed)
+            self._launches[word] = {path: now[path] for path in self.paths if now.get(path)}
+        for launch in self.launches() if b"" in self._launches else ():
+            run = before._runs.get(launch)
+            if run is not None and run.origin is None and "links" in vars(run):
+                self.run_of(launch).links = run.links
 
     def forget_worked_out(self) -> None:
         """Drop what rules have worked out: one of them was stopped in the midst of it."""
@@ -222,21 +244,22 @@ class Project:
 
     def launches(self, word: bytes = b"") -> list[Launch]:
         """Every launch command written anywhere in the project; with `word`, only in files whose bytes hold it."""
-        found = self._launches.get(word)
-        if found is None:
-            found = self._launches[word] = budget.shared(self.root, partial(self._all_launches, word))
-        return found
+        table = self._launches.get(word)
+        if table is None:
+            table = self._launches[word] = budget.shared(self.root, partial(self._all_launches, word))
+        return [launch for found in table.values() for launch in found]
 
-    def _all_launches(self, word: bytes) -> list[Launch]:
+    def _all_launches(self, word: bytes) -> dict[str, list[Launch]]:
+        return {path: found for path in self.paths if (found := self._launches_at(path, word))}
+
+    def _launches_at(self, path: str, word: bytes) -> list[Launch]:
         from trl_lint.project.launches import holds_launches
 
-        found: list[Launch] = []
-        for path in self.paths:
-            if holds_launches(path) and not is_larger(path, CONTEXT_FILE_BYTES):
-                with suppress(OSError, SourceError):
-                    if not word or self.files.holds(path, word):
-                        found.extend(self._launches_ahead(path))
-        return found
+        if holds_launches(path) and not is_larger(path, CONTEXT_FILE_BYTES):
+            with suppress(OSError, SourceError):
+                if not word or self.files.holds(path, word):
+                    return self._launches_ahead(path)
+        return []
 
     def know_no_launches(self, paths: Iterable[str]) -> None:
         """Believe of files that they hold no launch."""

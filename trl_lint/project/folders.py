@@ -45,6 +45,12 @@ class Folders:
         self._versions: dict[tuple[str, str], str | None] = {}
         self._copies: dict[str, bool] = {}
 
+    def read_with(self, read: Callable[[str], Manifest | None]) -> None:
+        """Go on with another way to read manifests, which gives the same of those that were read."""
+        self._read = read
+        if self._installs is not None:
+            self._installs.read_with(read)
+
     def upwards(self, folder: str) -> Iterator[str]:
         """The folder and those above it, up to the root of the project."""
         yield folder

@@ -50,6 +50,10 @@ class Installs:
         self._upwards = upwards
         self._own_names: frozenset[str] | None = None
 
+    def read_with(self, read: Callable[[str], Manifest | None]) -> None:
+        """Go on with another way to read manifests, which gives the same of those that were read."""
+        self._read = read
+
     def installations(self, document: Manifest) -> list[Installation]:
         """What a document installs, by environment; nothing for one that installs only what it names."""
         from trl_lint.project.tiers import Tier

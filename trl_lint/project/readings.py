@@ -100,6 +100,13 @@ class Readings:
         """What a file was read as, if it was; None if not."""
         return self._known.get((kind, path), (None, None))[0]
 
+    def pinning_elsewhere(self) -> dict[str, object]:
+        """The manifests, by path, whose pins may stand in other files."""
+        from trl_lint.project.pins import reads_others
+
+        manifests = ((path, read) for (kind, path), (read, _) in self._known.items() if kind == "manifest")
+        return {path: read for path, read in manifests if reads_others(path)}
+
     def carried(self, files: Files, is_moved: bool) -> Readings:
         """The readings that hold in a later state of the project, in which these files are the same.
 
