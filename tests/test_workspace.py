@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from benchmarks.histories import play, told
 from trl_lint import tracked
+from trl_lint.budget import Cancelled, cancelled_by
 from trl_lint.engine import check
 from trl_lint.selection import Selection
 from trl_lint.settings import Settings
@@ -39,6 +41,20 @@ def agrees(workspace: Workspace, *names: str) -> list[str]:
     result = workspace.check(paths)
     assert told(result) == told(check(paths, workspace.settings, dict(workspace.files.overlays)))
     return [finding.code for finding in result.findings]
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 8, 13, 21, 34, 55])
+def test_a_check_that_was_given_up_leaves_nothing_half_done(workspace: Workspace, steps: int) -> None:
+    left = iter(range(steps))
+    path = str(Path(workspace.settings.root, "step.py"))
+    with cancelled_by(lambda: next(left, None) is None), suppress(Cancelled):
+        workspace.check([path])
+    assert agrees(workspace, "step.py") == ["TRL103"]
+    workspace.change({path: FILES["step.py"].replace("make(3)", "torch.zeros(3)").encode()})
+    left = iter(range(steps))
+    with cancelled_by(lambda: next(left, None) is None), suppress(Cancelled):
+        workspace.check([path])
+    assert agrees(workspace, "step.py") == ["TRL103"] and agrees(workspace, "started.py") is not None
 
 
 @pytest.mark.parametrize("number", range(8))

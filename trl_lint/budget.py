@@ -41,6 +41,10 @@ class OverBudgetError(Exception):
     """Something was stopped because it has used up its time; its text says so, for `note`."""
 
 
+class Cancelled(BaseException):
+    """Somebody waits for something else. It goes through all that guards against faults."""
+
+
 class _Stop(BaseException):
     """Raised in the midst of what has used up its time."""
 
@@ -82,6 +86,21 @@ class _Meter:
 
 _meter = _Meter()
 _is_watched = False
+_is_cancelled: Callable[[], bool] | None = None
+
+
+@contextmanager
+def cancelled_by(question: Callable[[], bool] | None) -> Iterator[None]:
+    """Give up what runs inside where the question is answered yes: before a rule looks at a file, or a reader.
+
+    What was worked out by then holds. With None, nothing inside is given up. Raises Cancelled.
+    """
+    global _is_cancelled
+    before, _is_cancelled = _is_cancelled, question
+    try:
+        yield
+    finally:
+        _is_cancelled = before
 
 
 # -- what is limited ------------------------------------------------------------------------------------------------
@@ -92,6 +111,8 @@ def within(what: str, path: str, seconds: float, work: Callable[[], T]) -> T:
 
     All that `what` does on the file at `path` counts together; what is limited by itself inside does not count.
     """
+    if _is_cancelled is not None and _is_cancelled():
+        raise Cancelled
     meter, key = _meter, (what, path)
     if meter.spent and (key in meter.spent or meter.is_over(path)):
         raise _over(what, seconds)

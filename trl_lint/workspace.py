@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from trl_lint import tracked
+from trl_lint.budget import Cancelled, cancelled_by
 from trl_lint.cache.parts import Known, Parts
 from trl_lint.dependency_record import questions_about, resting_on
 from trl_lint.engine import Result, check_state
@@ -106,11 +107,19 @@ class Workspace:
     # -- checks ---------------------------------------------------------------------------------------------------
 
     def check(self, paths: Sequence[str], jobs: int | None = 1) -> Result:
-        """Check files and folders as they are now; arguments and result as of `engine.check`."""
+        """Check files and folders as they are now; arguments and result as of `engine.check`.
+
+        Raises `Cancelled` inside `budget.cancelled_by`.
+        """
         with self._recording():
             self._settle()
             key = tuple(paths)
-            result = check_state(paths, self.settings, self.files, self._projects, jobs, self._known.pop(key, None))
+            try:
+                result = check_state(paths, self.settings, self.files, self._projects, jobs, self._known.pop(key, None))
+            except Cancelled:
+                for project in self._projects.values():
+                    project.forget_worked_out()  # some of it may be half done
+                raise
             # A problem is told by a run that meets it, and what was cut short may come to more another time.
             is_whole = not result.problems and all(notice.kind != "budget" for notice in result.notices)
             if result.parts is not None and self._rests is not self._record:
@@ -183,7 +192,11 @@ class Workspace:
     # -- after a change -------------------------------------------------------------------------------------------
 
     def _settle(self) -> None:
-        """Find out what the changes mean for what is known."""
+        """Find out what the changes mean for what is known; that is not given up in the midst."""
+        with cancelled_by(None):
+            self._take_in()
+
+    def _take_in(self) -> None:
         before, self._settled = self._settled, self.files
         if before is self.files and not self._differing:
             return

@@ -19,6 +19,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from trl_lint.baseline import BaselineError
+from trl_lint.budget import cancelled_by
 from trl_lint.editors.server.desk import Checked, Desk
 from trl_lint.editors.server.documents import Documents
 from trl_lint.editors.server.texts import View
@@ -137,8 +138,10 @@ class Session:
 
     def _rest(self) -> None:
         """Nothing is left to do: time to see whether anything changed on disk of which nobody tells."""
-        while self._unfinished and not self.worker.is_pressed():
-            self._check_whole(self._unfinished.popitem()[0])
+        while self._unfinished:
+            with cancelled_by(self.worker.is_pressed):
+                self._check_whole(next(reversed(self._unfinished)))
+            self._unfinished.popitem()
         if not self.can.watch and time.monotonic() >= self._next_look:
             self._look()
         elif self._is_stale:
@@ -146,10 +149,13 @@ class Session:
             self._later(lambda: self.send.workspace_diagnostic_refresh(None))
 
     def _check(self, path: str) -> None:
-        """Check a file, a large one that is typed in two steps."""
+        """Check a file, a large one that is typed in two steps; one that is not typed only while nobody waits."""
         view, before = self._views.get(path), self._shown.get(path)
         is_edited = view is not None and before is not None and before[0] is not view
-        if view is None or self.can.pull or not is_edited or not self._check_first(path, view):
+        if view is None or self.can.pull or not is_edited:
+            with cancelled_by(self.worker.is_pressed if before is not None else None):
+                self._check_whole(path)
+        elif not self._check_first(path, view):
             self._check_whole(path)
 
     def _check_whole(self, path: str) -> None:

@@ -1,34 +1,46 @@
 """The one thread that uses the engine.
 
-What somebody waits for comes first, in the order in which it was asked; then the open files that may have other
-findings now, one after the other, so that whatever comes meanwhile waits for one file at most.
+What somebody waits for comes first, in the order in which it was asked, with the file that is typed. The other open
+files that may have other findings now wait until nothing has come for a while: a check of theirs is given up where
+somebody waits, and done later.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, TypeVar
 
+from trl_lint.budget import Cancelled
+
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
+# How long nothing comes before other open files are checked, and how long these wait at most.
+_PAUSE_SECONDS = 0.1
+_PATIENCE_SECONDS = 2.0
 # How long nobody wants anything before there is time for other things.
 _QUIET_SECONDS = 0.3
 
 
 class Worker:
-    """Runs what it is asked for; `check` is called with the path of an open file, `rest` when nobody wants anything."""
+    """Runs what it is asked for; `check` is called with the path of an open file, `rest` when nobody wants anything.
+
+    Both may raise `Cancelled` where `is_pressed`; what was to be checked then is wanted again.
+    """
 
     def __init__(self, check: Callable[[str], None], rest: Callable[[], None]) -> None:
         self._check = check
         self._rest = rest
         self._asked: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
-        self._wanted: dict[str, None] = {}
+        self._first: dict[str, None] = {}
+        self._others: dict[str, float] = {}  # with the time from which they wait for no pause
+        self._last = 0.0  # when something came
         self._changed = threading.Condition()
         self._ends = False
         self._has_worked = False
@@ -43,19 +55,24 @@ class Worker:
         future: Future[T] = Future()
         with self._changed:
             self._asked.append((future, call))
+            self._last = time.monotonic()
             self._changed.notify()
         return future
 
     def want(self, paths: Iterable[str], first: str | None = None) -> None:
-        """Have files checked; `first` before all others."""
+        """Have files checked; `first` at once, and all others in a pause."""
         with self._changed:
-            before = [] if first is None else [first]
-            self._wanted = dict.fromkeys([*before, *self._wanted, *paths])
+            latest = time.monotonic() + _PATIENCE_SECONDS
+            for path in paths:
+                self._others.setdefault(path, latest)
+            if first is not None:
+                self._others.pop(first, None)
+                self._first = {first: None, **self._first}
             self._changed.notify()
 
     def is_pressed(self) -> bool:
-        """Whether somebody waits."""
-        return bool(self._asked)
+        """Whether somebody waits, or something is typed."""
+        return bool(self._asked or self._first)
 
     def stop(self, seconds: float = 2.0) -> None:
         """End the thread, after what it does now or after some seconds."""
@@ -78,16 +95,31 @@ class Worker:
                     future, call = self._asked.popleft()
                     self._has_worked = True
                     return partial(_answer, future, call)
-                if self._wanted:
-                    path = next(iter(self._wanted))
-                    del self._wanted[path]
-                    self._has_worked = True
-                    return partial(_safely, partial(self._check, path))
+                for paths in (self._first, self._others if self._is_quiet() else {}):
+                    if paths:
+                        path = next(iter(paths))
+                        del paths[path]
+                        self._has_worked = True
+                        return partial(self._checked, path)
+                if self._others:
+                    self._changed.wait(_PAUSE_SECONDS / 4)
+                    continue
                 # Between two keystrokes nobody should wait for what has time.
                 if not self._changed.wait(_QUIET_SECONDS if self._has_worked else None):
                     self._has_worked = False
-                    return partial(_safely, self._rest)
+                    return partial(self._rested)
         return None
+
+    def _is_quiet(self) -> bool:
+        now = time.monotonic()
+        return now - self._last >= _PAUSE_SECONDS or any(latest <= now for latest in self._others.values())
+
+    def _checked(self, path: str) -> None:
+        if not _safely(partial(self._check, path)):
+            self.want([path])
+
+    def _rested(self) -> None:
+        self._has_worked = not _safely(self._rest)  # if not, it is time for it again in the next pause
 
 
 def _answer(future: Future[Any], call: Callable[[], Any]) -> None:
@@ -99,8 +131,12 @@ def _answer(future: Future[Any], call: Callable[[], Any]) -> None:
         future.set_exception(error)
 
 
-def _safely(call: Callable[[], None]) -> None:
+def _safely(call: Callable[[], None]) -> bool:
+    """Whether a call has come to its end."""
     try:
         call()
+    except Cancelled:
+        return False
     except Exception:  # a fault of ours on one file, which must not end the server
         _log.exception("a check failed")
+    return True
