@@ -15,6 +15,7 @@
 # make links  how many of the files that launch commands name are found in TREES="folder folder …"
 # make overlaps  what two rules say about one defect in TREES="folder folder …"
 # make site   build the documentation site into build/site, with an environment of its own, and look after every link in it
+# make prose  spelling, grade and long sentences of all pages, beside what is recorded in website/prose.json
 # make torture  check and repair everything there is, whole and broken: the standard library, edited fixtures, edited bytes
 #             of every kind of file, and TREES="folder folder …"; and measure how the work grows; slow
 #
@@ -40,7 +41,7 @@ endef
 
 SITE := .venv-site
 
-.PHONY: site rule refresh demo test test-all pytest lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps torture clean
+.PHONY: site prose rule refresh demo test test-all pytest lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps torture clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(DEMO)/.installed
@@ -59,6 +60,9 @@ site: $(SITE)/.installed
 	@rm -rf build/site
 	@NO_MKDOCS_2_WARNING=1 PYTHONPATH="$(CURDIR)" $(SITE)/bin/python -m mkdocs --quiet build --config-file website/mkdocs.yml
 	@$(SITE)/bin/python website/links.py build/site
+
+prose: $(SITE)/.installed
+	@$(SITE)/bin/python -W ignore website/prose.py $(ARGS)
 
 $(SITE)/.installed: website/requirements.txt
 	@$(MAKE_VENV) $(SITE)

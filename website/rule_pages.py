@@ -7,7 +7,7 @@ from trl_lint.knowledge.tables import BEGIN, END, TOPICS, fix_words
 from trl_lint.regexes import regex
 
 FRAMEWORKS = {
-    "TRL": r"\b(?:trl|TRL|GRPOConfig|GRPOTrainer|DPOConfig|SFTTrainer)\b",
+    "TRL": r"\b(?:trl(?!-lint)|TRL(?!\d)|GRPOConfig|GRPOTrainer|DPOConfig|SFTTrainer)\b",
     "transformers": r"\b(?:transformers|Trainer)\b",
     "accelerate": r"\b[Aa]ccelerate\b",
     "DeepSpeed": r"\b(?:DeepSpeed|deepspeed)\b",
