@@ -43,8 +43,8 @@ class Ranks(NamedTuple):
     `processes`, `machines`: the variables with the processes on a machine and the number of machines; without either
     there is one process, or one for each visible GPU if there is a `switch`. `subcommands`: those that start several.
     `switch`: the variable that asks for them; without it they start where more than one GPU is visible. `unless`:
-    variables with which all is different. `in_configs`: whether a config file that a command is given may set the
-    variables.
+    variables with which all is different. `in_configs`: the block of a config file that a command is given in which it
+    may set the variables.
     """
 
     processes: str
@@ -52,7 +52,7 @@ class Ranks(NamedTuple):
     subcommands: tuple[str, ...]
     switch: str = ""
     unless: tuple[str, ...] = ()
-    in_configs: bool = False
+    in_configs: str = ""
 
     @property
     def variables(self) -> tuple[str, ...]:

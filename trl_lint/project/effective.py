@@ -16,6 +16,8 @@ from trl_lint.sources.nodes import Mapping, Scalar, Value
 from trl_lint.words import is_countable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from trl_lint.finding import Location
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
@@ -81,15 +83,29 @@ def as_bool(text: str) -> bool | None:
 
 def of_flag(launch: Launch, name: str) -> Setting | Missing:
     """What the command line says about a field of a dataclass: `--x v`, `--x=v`, `--x` alone, `--no_x`."""
+    return of_words(launch.flag, name, lambda word: word.start, lambda word: _place(launch, word))
+
+
+def of_words(
+    flag: Callable[[str], Word | Missing],
+    name: str,
+    order: Callable[[Word], int],
+    place: Callable[[Word], Location],
+) -> Setting | Missing:
+    """As `of_flag`, of words that `flag` gives by the name of a flag; the last of them in `order` counts."""
     found: Setting | Missing = ABSENT
     last = -1
     for spelling in _spellings(name):
-        word = launch.flag(spelling)
+        word = flag(spelling)
         if word is UNKNOWN:
             return UNKNOWN
-        if not isinstance(word, Missing) and word.start > last:
-            found, last = _setting_of_word(word, spelling, launch), word.start
+        if not isinstance(word, Missing) and (at := order(word)) > last:
+            found, last = _setting_of_word(word, spelling, place(word)), at
     return found
+
+
+def _place(launch: Launch, word: Word) -> Location:
+    return launch.source.location(word.start, word.end)
 
 
 @lru_cache(maxsize=4096)
@@ -97,8 +113,7 @@ def _spellings(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((f"--{name}", f"--{name.replace('_', '-')}", f"--no_{name}")))
 
 
-def _setting_of_word(word: Word, spelling: str, launch: Launch) -> Setting:
-    location = launch.source.location(word.start, word.end)
+def _setting_of_word(word: Word, spelling: str, location: Location) -> Setting:
     if word.text is None:
         return Setting(UNKNOWN, "flag", location)
     if word.text == spelling:

@@ -48,6 +48,11 @@ class Variables(Mapping[str, "Word"]):
         if self._around is not None:
             yield from (name for name in self._around.names() if name not in self._own)
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether there may be some that no text names: those of a sourced file."""
+        return self._around is not None and self._around.is_partial
+
     def __iter__(self) -> Iterator[str]:
         return (name for name in self.names() if name in self)
 

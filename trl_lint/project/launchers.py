@@ -22,6 +22,10 @@ PYTHON = regex(r"python(?:\d(?:\.\d+)*)?(?:\.exe)?\Z")
 SET_HOLE = regex(r"arg|opt|flag|extra|param|@|\*", re.IGNORECASE)
 
 
+# Where installed commands stand.
+_BIN = frozenset({"bin", "Scripts"})
+
+
 class Wrapper(NamedTuple):
     """A program that runs the rest of its words: its subcommand, the options that take a value, leading arguments."""
 
@@ -132,10 +136,16 @@ def is_launcher(words: Sequence[Word], index: int) -> bool:
     from trl_lint.knowledge.families import programs
 
     program = programs().get(name)
-    if program is None:
+    if program is None or not _is_installed(words[index].text or ""):
         return False
     following = tuple(word.text for word in words[index + 1 : index + 1 + len(program.words)])
     return following == program.words
+
+
+def _is_installed(name: str) -> bool:
+    """Whether a command is named as one that is installed: `run`, `~/venv/bin/run`, and not `./run`."""
+    folder = os.path.dirname(name)
+    return not folder or (os.path.basename(folder) in _BIN and folder.removeprefix("./") not in _BIN)
 
 
 class Peeled(NamedTuple):

@@ -8,6 +8,7 @@ from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import Setting, as_bool, of_document, of_flag
 from trl_lint.project.launch import Variables
 from trl_lint.project.runs import Run
+from trl_lint.sources import SourceError
 from trl_lint.sources.shell import Word
 from trl_lint.words import read_count
 
@@ -120,8 +121,11 @@ def _of_variables(run: Run, ranks: Ranks) -> Setting | Missing:
     given = {name: word for name in ranks.variables if name in named and (word := launch.env.get(name)) is not None}
     if not named.isdisjoint(ranks.unless) or not _MULTIPLIERS.isdisjoint(launch.wrappers):
         return UNKNOWN
-    if ranks.in_configs and len(given) < len(ranks.variables) and run.link("recipe") is not None:
-        return UNKNOWN
+    if len(given) < len(ranks.variables):
+        if launch.env.is_partial:
+            return UNKNOWN
+        if ranks.in_configs and _may_set(ranks.in_configs, run):
+            return UNKNOWN
     place = launch.source.location(launch.launcher_word.start, launch.launcher_word.end)
     machines = read_count(given[ranks.machines].text) if ranks.machines in given else 1
     visible = len(launch.visible_gpus) if launch.visible_gpus else None
@@ -141,6 +145,19 @@ def _of_variables(run: Run, ranks: Ranks) -> Setting | Missing:
     if said.integer is None or machines is None:
         return said._replace(value=UNKNOWN)
     return said._replace(value=said.integer * machines)
+
+
+def _may_set(block: str, run: Run) -> bool:
+    """Whether the config file of a command may have a block of variables."""
+    link = run.link("recipe")
+    if link is None:
+        return False
+    if link.status != "exact":
+        return True
+    try:
+        return run.project.files.holds(link.paths[0], block.encode())
+    except (OSError, SourceError):
+        return True
 
 
 def _is_on(variable: str, env: Variables) -> bool:

@@ -175,6 +175,8 @@ class Commands:
         command.background = self.around.background
         command.branch = self.around.branch
         command.errors = self.around.errors or tail.errors or node.has_error or self._has_placeholder(node, redirects)
+        if command.words and command.words[0].text in self.around.functions:
+            command.errors = True  # the script's own function, whatever its name
         command.cut = self._cut(end)
         self.found.append(command)
         self._inner(command, nodes)

@@ -202,6 +202,11 @@ class View(Mapping[str, Word]):
         record = self._record(name)
         return record is not None and record.value is not None and record.exported
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether something before, such as a sourced file, may have set variables that the script does not name."""
+        return self._barrier > 0
+
     def names(self) -> Iterable[str]:
         """Every name the script assigns anywhere, whether or not it has a value at this moment."""
         return self._records

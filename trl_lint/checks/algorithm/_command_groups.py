@@ -6,21 +6,28 @@ import math
 from functools import partial
 
 from trl_lint.checks.configs._command_keys import is_left_alone
+from trl_lint.checks.configs._command_words import Given, words_of
 from trl_lint.knowledge.arithmetic import GroupRule, group_rule_of_command
 from trl_lint.knowledge.command_keys import default_of
 from trl_lint.knowledge.families import Arguments, arguments_of
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
-from trl_lint.project.effective import Setting, of_default, of_flag
+from trl_lint.project.effective import Setting, of_default
 from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
+from trl_lint.sources.shell import Word
 
 _BATCH, _ACCUMULATION = "per_device_train_batch_size", "gradient_accumulation_steps"
 
 
-class Sized(NamedTuple):
-    """A run of a command, and whose releases say what its sizes have to be."""
+def _is_file(word: Word) -> bool:
+    """Whether the first word is a file all the same, which the releases in use do not read."""
+    return not (word.text or "").startswith("-")
 
-    run: Run
+
+class Sized(NamedTuple):
+    """The words of a command, and whose releases say what its sizes have to be."""
+
+    given: Given
     arguments: Arguments
     command: str
     processes: int
@@ -39,7 +46,9 @@ class Sized(NamedTuple):
 
     def read(self, rule: GroupRule | None, version: str, name: str) -> Setting | Missing:
         """An argument of the command in a release: its flag, else what the release makes of its absence."""
-        said = of_flag(self.run.launch, name)
+        if self.given.may_abbreviate(name):
+            return UNKNOWN
+        said = self.given.setting(name)
         if said is not ABSENT:
             return said
         text = default_of(self.arguments.package, self.command, name, version)
@@ -56,11 +65,12 @@ def sized_command(run: Run, processes: int | None) -> Sized | None:
     arguments, command = arguments_of(run.framework), run.launch.subcommand
     if arguments is None or command is None or processes is None or run.launch.command.errors:
         return None
-    if arguments.package not in run.choices or run.link("recipe") is not None:
+    given = words_of(run.launch, run.project)
+    if arguments.package not in run.choices or given is None or any(map(_is_file, given.words[:1])):
         return None
     newest = run.choices[arguments.package].newest
     if group_rule_of_command(arguments.package, arguments.keys_for(command), newest) is None:
         return None
     if is_left_alone(arguments, run.project):
         return None
-    return Sized(run, arguments, arguments.keys_for(command), processes)
+    return Sized(given, arguments, arguments.keys_for(command), processes)

@@ -21,6 +21,7 @@ from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 from trl_lint.sources.nodes import Entry, Sequence, find, value_of
 from trl_lint.sources.placeholders import is_marked
@@ -28,6 +29,8 @@ from trl_lint.sources.shell import Word
 
 # A file with more keys that a command lacks was written for another one, and that is said once.
 _MOST_KEYS_TOLD = 3
+_SETUP_FILES = frozenset({"pyproject.toml", "setup.py", "setup.cfg"})
+_ENTRY_POINT = regex(r"\b([\w-]{1,40})[\"']?[ ]?=[ ]?[\"']?[\w.]{1,200}:\w")
 
 
 class _Asked(NamedTuple):
@@ -37,6 +40,12 @@ class _Asked(NamedTuple):
     command: str
     subcommand: str
     plugins: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """`megatron sft` of a program whose keys are recorded under its own name."""
+        program, dash, name = self.command.rpartition("-")
+        return f"{program} {name}" if dash and name == self.subcommand else self.subcommand
 
     def takes(self, key: str, version: str, is_flag: bool = False) -> bool | None:
         """Whether a release has a key; None if nobody knows."""
@@ -174,7 +183,7 @@ def _word(key: str, asked: _Asked, verdict: Verdict, what: str = "key `") -> str
     keys = keys_of(arguments.package, asked.command, verdict.version)
     near = "" if told or keys is None else did_you_mean(key, keys.own)
     hint = f"; {near}" if near else ""
-    message = f"{arguments.shown} stops at the {what}{key}`: `{asked.subcommand}` has none of that name{told}{hint}"
+    message = f"{arguments.shown} stops at the {what}{key}`: `{asked.shown}` has none of that name{told}{hint}"
     if arguments.surplus == "ignored":
         message = f"{arguments.shown} ignores the {what}{key}`: nothing reads it{told}{hint}"
     return with_scope(message, verdict.scope)
@@ -194,14 +203,35 @@ def plugins_of(document: Document, arguments: Arguments) -> tuple[str, ...]:
 
 
 def is_left_alone(arguments: Arguments, project: Project) -> bool:
-    """Whether the project has a copy of the framework, or says somewhere what gives its commands other keys."""
-    return _has_copy(arguments.imported_as, project) or not _said(project).isdisjoint(arguments.unless)
+    """Whether the project has a copy of the framework or commands of the same names, or says somewhere what gives its
+    commands other keys.
+    """
+    if _has_copy(arguments.imported_as, project) or not _said(project).isdisjoint(arguments.unless):
+        return True
+    return any(
+        program.command in _own_commands(project)
+        for family in families()
+        if family.arguments is not None and family.arguments.package == arguments.package
+        for program in family.program
+    )
 
 
 @per_project
 def _has_copy(imported_as: str, project: Project) -> bool:
     copy = os.path.join(os.sep, imported_as, "__init__.py")
     return any(path.endswith(copy) for path in project.paths)
+
+
+@read_per_project
+def _own_commands(project: Project) -> frozenset[str]:
+    """The names that packages of the project may install as commands: `megatron = "own.cli:main"`."""
+    found: set[str] = set()
+    for path in project.paths:
+        if os.path.basename(path) in _SETUP_FILES:
+            with suppress(OSError, SourceError):
+                text = project.files.read(path).decode("utf-8", "replace")
+                found.update(match[1] for match in _ENTRY_POINT.finditer(text))
+    return frozenset(found)
 
 
 @read_per_project

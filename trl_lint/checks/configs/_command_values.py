@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from trl_lint.checks._phrases import either, with_scope
 from trl_lint.checks.configs._asserts import Problem
 from trl_lint.checks.configs._command_keys import flag_name, is_left_alone
+from trl_lint.checks.configs._command_words import Given, words_of
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_config
 from trl_lint.knowledge.command_keys import choices_of
 from trl_lint.knowledge.families import arguments_of
 from trl_lint.project import Project
-from trl_lint.project.effective import Setting, of_flag
+from trl_lint.project.effective import Setting
 from trl_lint.project.launches import Launch
 from trl_lint.sources.placeholders import is_marked
 
@@ -30,8 +31,9 @@ def refused_values(launch: Launch, rule: Rule, project: Project) -> Iterator[Pro
     if arguments.package not in choices:
         return
     known = choices_of(arguments.package, command, choices[arguments.package].newest)
-    for name in dict.fromkeys(filter(None, map(flag_name, launch.args))):
-        said = of_flag(launch, name) if name in known else None
+    given = words_of(launch, project) or Given(launch.args, launch)
+    for name in dict.fromkeys(filter(None, map(flag_name, given.words))):
+        said = given.setting(name) if name in known else None
         if not isinstance(said, Setting) or not isinstance(said.value, str) or is_marked(said.value):
             continue
         value = said.value

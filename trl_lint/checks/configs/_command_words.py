@@ -7,14 +7,17 @@ cli/main.py of ms-swift makes flags of such a file before anything else reads th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from trl_lint.finding import Location
 from trl_lint.knowledge.families import Arguments, arguments_of
 from trl_lint.knowledge.ranges import holds
 from trl_lint.memos import per_project
-from trl_lint.missing import UNKNOWN
+from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.project import Project
 from trl_lint.project.documents import MAX_BYTES
+from trl_lint.project.effective import Setting, of_flag, of_words
+from trl_lint.project.launchers import Flags, read_flags
 from trl_lint.project.launches import Launch
 from trl_lint.records import NamedTuple
 from trl_lint.sources import Source, SourceError
@@ -24,6 +27,7 @@ from trl_lint.sources.shell import Word
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _FLAG = "--config"
+_FILE_LIMIT = 1 << 40  # beyond every place in a file
 
 
 class Given(NamedTuple):
@@ -39,6 +43,22 @@ class Given(NamedTuple):
         """Where a word stands, or the part of it before `end`."""
         source = self.file if self.file is not None and word in self.of_file else self.launch.source
         return source.location(word.start, word.end if end is None else min(word.end, end))
+
+    def may_abbreviate(self, name: str) -> bool:
+        """Whether a word may be the beginning of a flag, which argparse takes for the whole."""
+        return any(_abbreviates(word.text or "", name) for word in self.words)
+
+    def setting(self, name: str) -> Setting | Missing:
+        """What the command and its file say about an argument, as `of_flag`."""
+        if self.file is None:
+            return of_flag(self.launch, name)
+        flags = _flags_among(self.words)
+        is_last = self.words[-1] in self.of_file
+
+        def order(word: Word) -> int:
+            return word.start + (_FILE_LIMIT if (word in self.of_file) is is_last else 0)
+
+        return of_words(lambda flag: flags.given.get(flag, flags.absent), name, order, self.place)
 
 
 @per_project
@@ -79,6 +99,16 @@ def _with_file(
     words = tuple(_flags(root, source, family.config_sets))
     sets = bool(family.config_sets) and root.get(family.config_sets) is not None
     return Given((*before, *words, *after), launch, source, frozenset(words), sets)
+
+
+def _abbreviates(word: str, name: str) -> bool:
+    beginning = word[2:].partition("=")[0].replace("-", "_")
+    return word.startswith("--") and bool(beginning) and beginning != name and name.startswith(beginning)
+
+
+@lru_cache(maxsize=64)
+def _flags_among(words: tuple[Word, ...]) -> Flags:
+    return read_flags(words)
 
 
 @per_project

@@ -14,10 +14,13 @@ from functools import partial
 from typing import Any
 
 from trl_lint.checks.configs._asserts import Assertion, Broken, Problem, UnknownValueError, Values, broken
+from trl_lint.checks.configs._command_keys import is_left_alone
+from trl_lint.checks.configs._command_words import Given, words_of
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
+from trl_lint.knowledge.families import arguments_of
 from trl_lint.missing import ABSENT
-from trl_lint.project.effective import Setting, of_flag
+from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
 
 PACKAGE = "ms-swift"
@@ -100,21 +103,24 @@ def misfits(run: Run, rule: Rule) -> Iterator[Problem]:
         return
     if launch.subcommand not in program.ranks.subcommands or program.ranks.processes not in launch.env.names():
         return
-    if run.link("recipe") is not None or any(of_flag(launch, name) is not ABSENT for name in _UNLESS):
+    given, family = words_of(launch, run.project), arguments_of(run.framework)
+    if given is None or family is None or any(given.setting(name) is not ABSENT for name in _UNLESS):
         return
-    read = partial(_values, run)
+    if not (given.words and (given.words[0].text or "").startswith("-")) or is_left_alone(family, run.project):
+        return
+    read = partial(_values, run, given)
     exact = Level(rule, launch.is_mild, of_code=False)
     mild = exact._replace(is_mild=exact.is_mild or program.ranks.machines not in launch.env.names())
     for assertions, level in ((_OF_ALL_MACHINES, mild), (_OF_ANY_MACHINES, exact)):
         for found in broken(assertions, PACKAGE, run.choices, read, level):
-            yield _problem(run, found)
+            yield _problem(run, given, found)
             return
 
 
-def _problem(run: Run, found: Broken) -> Problem:
+def _problem(run: Run, words: Given, found: Broken) -> Problem:
     """At the last of the settings that the command names, with the others beside it."""
     launch = run.launch
-    said = (run.processes if key == _WORLD else of_flag(launch, key) for key in found.keys)
+    said = (run.processes if key == _WORLD else words.setting(key) for key in found.keys)
     given = {one.location: None for one in said if isinstance(one, Setting) and one.location is not None}
     *beside, location = sorted(given, key=lambda place: (place.path == launch.source.path, place.start))
     related = tuple(place._replace(message="together with this") for place in beside)
@@ -122,14 +128,14 @@ def _problem(run: Run, found: Broken) -> Problem:
     return Problem(location, message, found.verdict.severity, (*related, *found.verdict.related))
 
 
-def _values(run: Run, version: str) -> Values:
-    return Values(partial(_value, run))
+def _values(run: Run, given: Given, version: str) -> Values:
+    return Values(partial(_value, run, given))
 
 
-def _value(run: Run, key: str) -> Any:
-    said = run.processes if key == _WORLD else of_flag(run.launch, key)
+def _value(run: Run, given: Given, key: str) -> Any:
+    said = run.processes if key == _WORLD else given.setting(key)
     if said is ABSENT:
-        if any(_abbreviates(word.text or "", key) for word in run.launch.command.words):
+        if given.may_abbreviate(key):
             raise UnknownValueError
         return _DEFAULTS[key]
     if not isinstance(said, Setting):
@@ -138,9 +144,3 @@ def _value(run: Run, key: str) -> Any:
     if not isinstance(value, int | str) or isinstance(value, bool):
         raise UnknownValueError
     return value
-
-
-def _abbreviates(word: str, key: str) -> bool:
-    """Whether a word may be the beginning of a flag, which argparse takes for the whole."""
-    name = word[2:].partition("=")[0].replace("-", "_")
-    return word.startswith("--") and bool(name) and key.startswith(name)

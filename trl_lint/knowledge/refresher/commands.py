@@ -22,6 +22,8 @@ Commands = dict[str, tuple[str, ...]]
 """The name of a command, or the module of a plugin -> references of classes."""
 
 _LISTS = {"_TRAIN_ARGS": "train", "_INFER_ARGS": "infer", "_EVAL_ARGS": "eval"}
+# What the names of the commands begin with in the history, and where they stand: `swift sft`, `megatron sft`.
+_SWIFT_PROGRAMS = {"": "swift/cli/main.py", "megatron-": "swift/cli/_megatron/main.py"}
 _MAIN = regex(r"(\w+)_main")
 
 
@@ -97,10 +99,12 @@ def _swift(contents: Contents, modules: Mapping[str, Module], resolver: Resolver
             if taken is not None:
                 mains.setdefault(taken[0], resolver.definition(f"{name}:{taken[1]}"))
     found: Commands = {}
-    for command, module in _routes(contents).items():
-        called = _called_main(tree_of(contents.members, f"{module.replace('.', '/')}.py"))
-        if called in mains:
-            found[command.replace("_", "-")] = (mains[called],)
+    for prefix, path in _SWIFT_PROGRAMS.items():
+        for command, module in _routes(contents, path).items():
+            names = _called_mains(tree_of(contents.members, f"{module.replace('.', '/')}.py"))
+            called = next((name for name in names if name in mains), None)
+            if called is not None:
+                found[prefix + command.replace("_", "-")] = (mains[called],)
     return found
 
 
@@ -118,9 +122,9 @@ def _taken_by_main(node: ast.stmt) -> tuple[str, str] | None:
     return None
 
 
-def _routes(contents: Contents) -> dict[str, str]:
-    """`ROUTE_MAPPING` of the command line: command -> module."""
-    tree = tree_of(contents.members, "swift/cli/main.py")
+def _routes(contents: Contents, path: str) -> dict[str, str]:
+    """`ROUTE_MAPPING` of a command line: command -> module."""
+    tree = tree_of(contents.members, path)
     for node in tree.body if tree is not None else ():
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         value = getattr(node, "value", None)
@@ -135,11 +139,10 @@ def _route(node: ast.expr) -> str:
     return read_string(node) if read_string(node).startswith("swift.") else ""
 
 
-def _called_main(tree: ast.Module | None) -> str:
+def _called_mains(tree: ast.Module | None) -> Iterator[str]:
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Call) and _MAIN.fullmatch(last_name(node.func)):
-            return last_name(node.func)
-    return ""
+            yield last_name(node.func)
 
 
 def _axolotl(modules: Mapping[str, Module]) -> Commands:

@@ -102,9 +102,10 @@ RECORDED = {
         (),
         longest=700,
         written="(refuse|flag|type) .*",
-        # Those of the commands in `rules/api`: not Megatron's, nor what a server is sent.
+        # Those of the commands in `rules/api`: not what a server is sent.
         flags=(
             "swift.arguments*",
+            "swift.megatron.argument*",
             "swift.llm.argument*",
             "swift.llm.utils.argument",
             "swift.trainers*",

@@ -182,10 +182,10 @@ PACKAGES = {
         Package(
             "ms-swift",
             "2.0",
-            r"swift/(__init__|cli/\w+|llm/(__init__|\w+|argument/.*|utils/(__init__|argument)|(train|infer|export|eval"
+            r"swift/(__init__|cli/(_megatron/)?\w+|llm/(__init__|\w+|argument/.*|utils/(__init__|argument)|(train|infer|export|eval"
             r"|sampling|app)/\w+)|arguments/.*|pipelines/.*|trainers/(__init__|\w*arguments?|\w*args\w*)|ray_utils/\w+"
             r"|ray/\w+|rlhf_trainers/(__init__|\w*arg\w*)|trainers/rlhf_arguments|ui/(__init__|app)|utils/(__init__|\w*arg\w*)"
-            r"|dataset/__init__|tuners?/__init__|plugin/__init__|megatron/arguments?/\w+)\.py",
+            r"|dataset/__init__|tuners?/__init__|plugin/__init__|megatron/(arguments?|export|train|pipelines/\w+)/\w+)\.py",
             unlisted=("swift",),
             tables="$^",
             messages="$^",
