@@ -262,7 +262,7 @@ def test_deepspeed_makes_the_names_of_its_builders(name: str):
 def test_histories_stay_small():
     folder = os.path.join(rules_dir(), "api")
     sizes = {name: os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder) if name.endswith(".txt")}
-    assert sum(sizes.values()) <= 1_510_000, sizes
+    assert sum(sizes.values()) <= 1_535_000, sizes
 
 
 @pytest.mark.parametrize("package", ["trl", "peft", "accelerate"])
