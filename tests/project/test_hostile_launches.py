@@ -68,7 +68,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("number", [250, pytest.param(2_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [50, pytest.param(2_000, marks=pytest.mark.slow)])
 def test_scripts_are_read(number, tmp_path):
     """The whole tool runs over them, in a process of its own: a hang or a crash of the parser would take this one."""
     for name, text in (SCRIPTS | {name: write(number) for name, write in LONG_SCRIPTS.items()}).items():

@@ -13,6 +13,7 @@ from trl_lint.checks.configs._hydra import (
     CommandLine,
     Override,
     Tree,
+    apply_all,
     copied,
     read_command_line,
     tree_of,
@@ -28,6 +29,7 @@ from trl_lint.checks.configs._hydra_files import (
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import config_keys
 from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs
+from trl_lint.memos import per_project
 from trl_lint.missing import Missing
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
@@ -117,6 +119,11 @@ class VerlRun(NamedTuple):
             return copied(self.own.tree)
         return self.release_tree(version)
 
+    def composed(self, version: str) -> Tree | None:
+        """The configuration in a release with the overrides; None if it is not known or Hydra refuses the command."""
+        tree = self.tree(version)
+        return None if tree is None or any(True for _ in apply_all(tree, self.overrides)) else tree
+
     def release_tree(self, version: str) -> Tree | None:
         name = config_name(self, version)
         found = tree_in_release(name, version) if name else None
@@ -133,6 +140,7 @@ def is_verl(launch: Launch) -> bool:
     return launch.module is not None and launch.module in programs("verl")
 
 
+@per_project
 def read_run(launch: Launch, project: Project) -> VerlRun | None:
     """A launch of a Hydra program whose configuration is known; None for all else."""
     if launch.command.errors:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from trl_lint.checks.configs._asserts import Problem, is_release, places
-from trl_lint.checks.configs._hydra import MISSING, Tree, apply_all, find
+from trl_lint.checks.configs._hydra import MISSING, Tree, find
 from trl_lint.checks.configs._program_refusals import Reading, Settings, broken
 from trl_lint.checks.configs._verl import VerlRun
 from trl_lint.checks.verdict import Level
@@ -49,8 +49,8 @@ def settings_of(run: VerlRun, version: str, is_mild: bool) -> Settings | None:
 
     `is_mild`: arguments from outside may give what the command does not.
     """
-    tree = run.tree(version)
-    if tree is None or any(True for _ in apply_all(tree, run.overrides)):
+    tree = run.composed(version)
+    if tree is None:
         return None
     given = frozenset(override.key for override in run.overrides) | run.over_keys
     return settings_from(tree, version, given, is_mild)

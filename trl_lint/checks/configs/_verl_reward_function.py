@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from trl_lint.checks.configs._asserts import Problem
-from trl_lint.checks.configs._hydra import apply_all, find
+from trl_lint.checks.configs._hydra import find
 from trl_lint.checks.configs._verl import read_run
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
@@ -77,8 +77,8 @@ def _named_in(run: Run) -> Iterator[_Named]:
     words = {override.key: override.word for override in verl.overrides}
     for block in _BLOCKS:
         word = words.get(f"{block}.path")
-        tree = verl.tree(verl.choices["verl"].newest) if word is not None else None
-        if word is None or tree is None or any(True for _ in apply_all(tree, verl.overrides)):
+        tree = verl.composed(verl.choices["verl"].newest) if word is not None else None
+        if word is None or tree is None:
             continue
         path, name = find(tree, f"{block}.path"), find(tree, f"{block}.name")
         if isinstance(path, str) and path.endswith(".py"):

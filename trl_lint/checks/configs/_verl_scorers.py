@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from trl_lint import budget
 from trl_lint.checks.configs._asserts import Problem
-from trl_lint.checks.configs._hydra import Tree, apply_all, find
+from trl_lint.checks.configs._hydra import Tree, find
 from trl_lint.checks.configs._verl import VerlRun, read_run
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge
@@ -90,8 +90,8 @@ def unscored(run: Run, rule: Rule) -> Iterator[Problem]:
 
 
 def _is_scored_by_name(run: VerlRun) -> bool:
-    tree = run.tree(run.choices["verl"].newest)
-    if tree is None or run.line.takes_more or any(True for _ in apply_all(tree, run.overrides)):
+    tree = run.composed(run.choices["verl"].newest)
+    if tree is None or run.line.takes_more:
         return False
     return all(_is_one_of(tree, key, values) for key, values in _OTHERWISE.items())
 
@@ -102,8 +102,7 @@ def _is_one_of(tree: Tree, key: str, values: tuple[object, ...]) -> bool:
 
 
 def _sources_of(run: VerlRun, project: Project) -> Iterator[tuple[str, Location]]:
-    tree = run.tree(run.choices["verl"].newest) or {}
-    list(apply_all(tree, run.overrides))
+    tree = run.composed(run.choices["verl"].newest) or {}
     never = find(tree, "trainer.test_freq") == -1 and find(tree, "trainer.val_before_train") is False
     for each in run.overrides:
         is_read = each.key in _FILES and not (never and each.key == "data.val_files")

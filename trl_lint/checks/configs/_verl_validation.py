@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from trl_lint.checks.configs._asserts import (
@@ -18,7 +18,7 @@ from trl_lint.checks.configs._asserts import (
     is_release,
     places,
 )
-from trl_lint.checks.configs._hydra import Tree, apply_all, find
+from trl_lint.checks.configs._hydra import Tree, find
 from trl_lint.checks.configs._verl import VerlRun, read_run
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
@@ -72,7 +72,7 @@ def groups_of_one(launch: Launch, groups: Groups, rule: Rule, project: Project) 
             yield Problem(location, message, found.verdict.severity, related)
         return
     version = _development_version(run, project)
-    values = _values(run, version) if version else None
+    values = _values(run, version, run.composed(version)) if version else None
     for assertion in assertions if values is not None else ():
         said, _ = evaluate(assertion, version, values)
         if said is not None and values is not None:
@@ -128,18 +128,20 @@ def _failing(
 ) -> Iterator[tuple[Location, Broken, tuple[Location, ...]]]:
     """The assertions that fail, each with its place and those it rests on."""
     words = {override.key: override.word for override in run.overrides}
-    for found in broken(assertions, "verl", run.choices, lambda version: _values(run, version), level):
+    tree_in = cache(run.composed)
+
+    def values_in(version: str) -> Values | None:
+        return _values(run, version, tree_in(version))
+
+    for found in broken(assertions, "verl", run.choices, values_in, level):
         location, beside = places(found.keys, words, run.launch)
         yield location, found, (*beside, *found.verdict.related)
 
 
-def _values(run: VerlRun, version: str) -> Values | None:
-    """The settings of a run in a release, None where they are not known or Hydra refuses the command."""
-    tree = run.tree(version)
-    if tree is None or any(True for _ in apply_all(tree, run.overrides)):
-        return None
+def _values(run: VerlRun, version: str, tree: Tree | None) -> Values | None:
+    """The settings of a run as they are asked for."""
     # A command in a document often shows only what the text is about.
-    return Values(partial(_value, tree, run, version), _is_mild(run))
+    return None if tree is None else Values(partial(_value, tree, run, version), _is_mild(run))
 
 
 def _value(tree: Tree, run: VerlRun, version: str, key: str) -> Any:

@@ -7,7 +7,7 @@ machine with what it makes visible, unless one is running there, or is named.
 
 from __future__ import annotations
 
-from trl_lint.checks.configs._hydra import apply_all, find
+from trl_lint.checks.configs._hydra import find
 from trl_lint.checks.configs._verl import VerlRun, read_run
 from trl_lint.finding import Location
 from trl_lint.memos import per_project
@@ -101,8 +101,8 @@ def _names_cluster(source: Source, project: Project) -> bool:
 
 
 def _number(run: VerlRun, version: str) -> int | None:
-    tree = run.tree(version)
-    if tree is None or any(True for _ in apply_all(tree, run.overrides)):
+    tree = run.composed(version)
+    if tree is None:
         return None
     if find(tree, _MACHINES) != 1 or find(tree, _DEVICE) not in (ABSENT, None, "cuda"):
         return None
