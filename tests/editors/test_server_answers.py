@@ -111,3 +111,14 @@ def test_what_a_command_starts_and_names(client: Client, project: Path):
     client.ask("workspace/executeCommand", {"command": command["command"], "arguments": command["arguments"]})
     while not any(m["method"] == "window/showMessage" for m in client.said):
         client.next()
+
+
+def test_files_that_a_requirements_file_takes_in(client: Client, project: Path):
+    (project / "dev.txt").write_text("pytest\n-r requirements.txt\n-c gone.txt\n")
+    uri = client.open(project / "dev.txt", "pytest\n-r requirements.txt\n-c gone.txt\n", "pip-requirements")
+    assert client.ask("textDocument/documentLink", {"textDocument": {"uri": uri}}) is None  # no such name
+    path = project / "requirements-dev.txt"
+    uri = client.open(path, "pytest\n-r requirements.txt\n-c gone.txt\n", "pip-requirements")
+    (link,) = client.ask("textDocument/documentLink", {"textDocument": {"uri": uri}})
+    assert link["target"].endswith("/requirements.txt")
+    assert link["range"] == {"start": {"line": 1, "character": 3}, "end": {"line": 1, "character": 19}}

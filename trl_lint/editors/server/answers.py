@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 
 from lsprotocol import types
 
@@ -15,10 +17,13 @@ from trl_lint.editors.server.wire import place, position, range_of, uri_of
 from trl_lint.finding import Location
 from trl_lint.project import Project
 from trl_lint.project.overview import backend_of
+from trl_lint.project.pins import kind_of
 from trl_lint.project.runs import Run
 from trl_lint.reports import visible
 from trl_lint.reports.runs import counted, describe, gpu_roles
 from trl_lint.settings_file import SettingsError
+from trl_lint.sources import SourceError
+from trl_lint.sources.requirements import read_requirements
 
 SHOW_RUN = "trl-lint.showRun"
 
@@ -104,11 +109,11 @@ def shown_run(session: Session, path: str, start: int) -> str:
 
 
 def links(session: Session, path: str) -> list[types.DocumentLink]:
-    """The files that the commands in a file name."""
+    """The files that the commands in a file name, and those that a requirements file takes in."""
     project, view = _project(session, path), session.view(path)
     if project is None or view is None:
         return []
-    found: dict[Location, str] = {}
+    found: dict[Location, str] = dict(_taken_in(path, project))
     for run in runs_of(path, project):
         for link in run.links:
             if link.status == "exact" and link.location.path == path:
@@ -117,3 +122,14 @@ def links(session: Session, path: str) -> list[types.DocumentLink]:
         types.DocumentLink(range_of(view.span(where.start, where.end)), uri_of(target))
         for where, target in found.items()
     ]
+
+
+def _taken_in(path: str, project: Project) -> Iterator[tuple[Location, str]]:
+    """What `-r` and `-c` of a requirements file name, where that is there."""
+    if kind_of(path) not in ("requirements", "constraints"):
+        return
+    with suppress(OSError, SourceError):
+        for include in read_requirements(project.files.own(path).text).includes:
+            target = os.path.normpath(os.path.join(os.path.dirname(path), include.path))
+            if project.files.exists(target):
+                yield Location(path, include.start, include.end), target
