@@ -1,4 +1,6 @@
-"""What the build of a wheel does besides copying: it puts the texts of some folders of `rules/` into one file each."""
+"""What the build of a wheel does besides copying: it puts the texts of some folders of `rules/` into one file each,
+and compresses the histories in `rules/api`.
+"""
 
 import sys
 import tempfile
@@ -14,13 +16,17 @@ class PackTexts(BuildHookInterface[Any]):
         if version == "editable":
             return
         sys.path.insert(0, self.root)
-        from trl_lint.knowledge import PACKED, packed
+        from trl_lint.knowledge import COMPRESSED, PACKED, compressed, packed
 
         self.folder = tempfile.TemporaryDirectory()
         for name in PACKED:
             written = Path(self.folder.name, f"{name}.txt")
             written.write_bytes(packed(str(Path(self.root, "rules", name))).encode())
             build_data["force_include"][str(written)] = f"trl_lint/rules/{name}.txt"
+        for history in sorted(Path(self.root, "rules", COMPRESSED).glob("*.txt")):
+            written = Path(self.folder.name, f"{history.name}.xz")
+            written.write_bytes(compressed(history.read_bytes()))
+            build_data["force_include"][str(written)] = f"trl_lint/rules/{COMPRESSED}/{written.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the files that were written for the build."""

@@ -1,15 +1,18 @@
-"""What is installed stays small: how large the wheel is, estimated without building it. 2.0 MB would be better."""
+"""What is installed stays small: how large the wheel is, estimated without building it."""
 
 import zlib
 from pathlib import Path
 
-from trl_lint.knowledge import PACKED, packed
+from trl_lint.knowledge import COMPRESSED, PACKED, compressed, packed
 
 ROOT = Path(__file__).parent.parent
 _NOT_ALONE = tuple(f"rules/{name}/" for name in (*PACKED, "coverage"))
-_LEFT_OUT = ("trl_lint/knowledge/refresh.py", "trl_lint/knowledge/refresher/", "trl_lint/editors/vscode/", *_NOT_ALONE)
+_LEFT_OUT = (
+    "trl_lint/knowledge/refresh.py", "trl_lint/knowledge/refresher/", "trl_lint/knowledge/tables.py",
+    "trl_lint/knowledge/condition_tables.py", "trl_lint/editors/vscode/", *_NOT_ALONE,
+)  # fmt: skip
 _OF_A_FILE = 76 + 60  # bytes: the headers of a file in a zip archive, and its line in RECORD, which are hashes
-_MOST = 2_030_000
+_MOST = 2_000_000
 
 
 def test_the_wheel_stays_small():
@@ -23,7 +26,8 @@ def test_the_wheel_stays_small():
             name = path.relative_to(ROOT).as_posix()
             if path.is_file() and "__pycache__" not in name and not name.startswith(_LEFT_OUT):
                 installed = name if folder == "trl_lint" else f"trl_lint/{name}"
-                size += _packed_size(installed, path.read_bytes())
+                data = path.read_bytes()
+                size += _packed_size(installed, compressed(data) if path.parent.name == COMPRESSED else data)
     for name in PACKED:
         size += _packed_size(f"trl_lint/rules/{name}.txt", packed(str(ROOT / "rules" / name)).encode())
     assert size <= _MOST, size

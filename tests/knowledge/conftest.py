@@ -40,16 +40,16 @@ def forget():
 
 
 @pytest.fixture
-def recorded(tmp_path, monkeypatch):
+def recorded(monkeypatch):
     """Write the history of a package from its releases; the reader then sees only what was recorded."""
-    monkeypatch.setattr(histories, "rules_dir", lambda: str(tmp_path))
-    (tmp_path / "api").mkdir()
+    written: dict[str, str] = {}
+    monkeypatch.setattr(histories, "read_history", written.get)
     forget()
 
     def record(name, releases, **options):
         history = merge([(version, facts_of(name, files, **options)) for version, files in releases.items()])
         text = render(name, list(releases), history)
-        (tmp_path / "api" / f"{name}.txt").write_text(text, encoding="utf-8")
+        written[f"api/{name}"] = text
         forget()
         return text
 

@@ -2,7 +2,8 @@
 
 A zip archive compresses each file by itself, and has a name and a hash for each. So the build of a wheel
 (`hatch_build.py`) writes each folder of PACKED, with many texts that say much alike, as one file: `rules/pages.txt`.
-There, lines of comments in tables are empty, and so are those that only tests read: the examples of symptoms.
+There, lines of comments in tables are empty, and so are those that only tests read: the examples of symptoms. What is
+in COMPRESSED stands there as `NAME.txt.xz`: these histories repeat themselves over longer ways than a zip archive sees.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 from functools import cache
 
 PACKED = ("commands", "compat", "environment", "families", "pages", "releases", "semantics", "symptoms")
+COMPRESSED = "api"
 _ONLY_READ_HERE = ("#", "example = ", "printed_by = ")
 _HEAD = "===== "  # and the name of the text that follows
 
@@ -39,6 +41,39 @@ def read_text(path: str) -> str:
         return packed[name]
     with open(os.path.join(rules_dir(), path), encoding="utf-8", newline="") as stream:
         return stream.read()
+
+
+def read_history(path: str) -> str | None:
+    """A history by its path in `rules/`, without the ending; None if there is none.
+
+    Raises KnowledgeError where this Python cannot read what the wheel holds.
+    """
+    whole = os.path.join(rules_dir(), f"{path}.txt")
+    try:
+        with open(whole, encoding="utf-8") as stream:
+            return stream.read()
+    except OSError:
+        if not os.path.exists(f"{whole}.xz"):
+            return None
+    try:
+        import lzma
+    except ImportError:
+        raise KnowledgeError("this Python was built without lzma, which rules/api needs") from None
+    with lzma.open(f"{whole}.xz", "rt", encoding="utf-8") as stream:
+        return stream.read()
+
+
+def history_names(folder: str) -> list[str]:
+    """The names of the histories in a folder of `rules/`, sorted. Raises OSError."""
+    names = os.listdir(os.path.join(rules_dir(), folder))
+    return sorted(name.partition(".")[0] for name in names if name.endswith((".txt", ".txt.xz")))
+
+
+def compressed(data: bytes) -> bytes:
+    """A history as the wheel holds it."""
+    import lzma
+
+    return lzma.compress(data, preset=9 | lzma.PRESET_EXTREME)
 
 
 def text_names(folder: str) -> list[str]:

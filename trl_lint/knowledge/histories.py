@@ -6,11 +6,10 @@ The form of the lines is told in `trl_lint.knowledge.refresher.write`, the facts
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
 from functools import cache, lru_cache
 
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge import read_history
 from trl_lint.regexes import regex
 
 Changes = tuple[tuple[int, str], ...]
@@ -117,16 +116,9 @@ def text_of(package: str) -> str:
     folder, _, name = package.rpartition("/")
     if not name.replace("-", "_").isidentifier() or folder not in ("", "models"):  # never a path of its own
         return ""
-    text = _read(folder, name)
-    return text if text is not None else _read(folder, _project_of(name)) or ""
-
-
-def _read(folder: str, name: str) -> str | None:
-    try:
-        with open(os.path.join(rules_dir(), folder or "api", f"{name}.txt"), encoding="utf-8") as stream:
-            return stream.read()
-    except OSError:
-        return None
+    folder = folder or "api"
+    text = read_history(f"{folder}/{name}")
+    return text if text is not None else read_history(f"{folder}/{_project_of(name)}") or ""
 
 
 def _project_of(module: str) -> str:

@@ -6,14 +6,13 @@ known. Which extras tell more than what they install is in `rules/compat/extras.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Literal
 
 from packaging.version import Version
 
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge import history_names
 from trl_lint.knowledge.compat import ranges, ranges_of, supports
 from trl_lint.knowledge.ranges import holds
 from trl_lint.records import NamedTuple
@@ -66,8 +65,7 @@ _NOTHING = Requirement("", "none")
 @cache
 def providers() -> tuple[str, ...]:
     """The packages whose requirements are known, wholly or in part."""
-    recorded = [name[:-4] for name in os.listdir(os.path.join(rules_dir(), "api")) if name.endswith(".txt")]
-    return tuple(sorted({*recorded, *(row.package for row in ranges())}))
+    return tuple(sorted({*history_names("api"), *(row.package for row in ranges())}))
 
 
 @cache
