@@ -16,6 +16,8 @@
 # make overlaps  what two rules say about one defect in TREES="folder folder …"
 # make site   build the documentation site into build/site, with an environment of its own, and look after every link in it
 # make prose  spelling, grade and long sentences of all pages, beside what is recorded in website/prose.json
+# make pages   open the pages of TREES="folder folder …" (the demo) in a headless Chromium and keep pictures in build/pages;
+#             BROWSER_PYTHON names an interpreter with playwright
 # make torture  check and repair everything there is, whole and broken: the standard library, edited fixtures, edited bytes
 #             of every kind of file, and TREES="folder folder …"; and measure how the work grows; slow
 #
@@ -41,7 +43,7 @@ endef
 
 SITE := .venv-site
 
-.PHONY: site prose rule refresh demo test test-all pytest lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps torture clean
+.PHONY: site prose rule refresh demo test test-all pytest lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps pages torture clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(DEMO)/.installed
@@ -150,6 +152,16 @@ links: $(INSTALLED)
 overlaps: $(INSTALLED)
 	@test -n "$(TREES)" || { echo 'make overlaps TREES="folder folder …"' >&2; exit 1; }
 	@$(BIN)/python -m benchmarks.overlaps $(TREES)
+
+TREES_OF_PAGES = $(or $(TREES),fixtures/demo)
+
+pages: $(INSTALLED)
+	@test -n "$(BROWSER_PYTHON)" || { echo 'make pages BROWSER_PYTHON=env/bin/python [TREES="folder folder …"]' >&2; exit 1; }
+	@mkdir -p build/pages; for tree in $(TREES_OF_PAGES); do name="$$(basename "$$tree")"; to="$(CURDIR)/build/pages/$$name"; \
+		( cd "$$tree" && PYTHONPATH="$(CURDIR)" "$(abspath $(BIN))/python" -m trl_lint --exit-zero --silent --no-cache \
+			--output-format html --output-file "$$to.html"; \
+		PYTHONPATH="$(CURDIR)" "$(abspath $(BIN))/python" -m trl_lint runs --html "$$to-runs.html" ); done
+	@$(BROWSER_PYTHON) -m benchmarks.pages build/pages build/pages/*.html
 
 torture: $(INSTALLED)
 	@failed=0; \

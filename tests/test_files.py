@@ -274,7 +274,7 @@ def test_a_kept_report_does_not_wait_either(
 
 # -- names ------------------------------------------------------------------------------------------------------------
 
-FORMATS = ("full", "concise", "json", "sarif", "gitlab", "github", "junit", "rdjson")
+FORMATS = ("full", "concise", "json", "sarif", "gitlab", "github", "junit", "rdjson", "html")
 
 
 def test_names_that_are_no_text_in_every_format(sh: Shell):

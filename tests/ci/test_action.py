@@ -128,7 +128,7 @@ def test_it_has_the_published_form():
 
 def test_other_actions_are_pinned():
     uses = [line.strip().removeprefix("- ") for line in TEXT.splitlines() if "uses:" in line]
-    assert len(uses) == 4
+    assert len(uses) == 5
     assert all(re.fullmatch(r"uses: [\w-]+/[\w-]+(?:/[\w-]+)?@[0-9a-f]{40} # v\d+\.\d+\.\d+", line) for line in uses)
 
 

@@ -15,7 +15,7 @@ from trl_lint.commands.options import group_by_settings, read_options, unread
 from trl_lint.commands.outcome import Group, Outcome, about_targets, shown
 from trl_lint.commands.output import Output, columns, write_bytes
 from trl_lint.finding import SEVERITIES, Edit, Finding, Notice
-from trl_lint.reports import FOR_PEOPLE, WITH_EDITS, Report, write
+from trl_lint.reports import FOR_PEOPLE, WITH_EDITS, WITH_ENVIRONMENT, Report, write
 from trl_lint.reports.colors import wants_color
 from trl_lint.settings import Settings
 from trl_lint.sources.text import SourceFile
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from trl_lint.cache.store import Memory
     from trl_lint.engine import Result
     from trl_lint.fixes.repair import Refusal
+    from trl_lint.reports.run_places import RunPlaces
     from trl_lint.workspace import Workspace
 
 _STDIN_NAME = "stdin.py"
@@ -219,14 +220,31 @@ class CheckRun:
             problems += [(path, message) for path, message in result.problems if (path, message) not in problems]
         findings = sorted(dict.fromkeys(findings), key=lambda finding: finding.sort_key)
         environment: dict[str, Mapping[str, str | None]] = {}
-        if self.settings.output_format == "json":
+        if self.settings.output_format in WITH_ENVIRONMENT:
             from trl_lint.commands.environment import pinned_packages
 
             environment = pinned_packages(result for _, result in results)
+        runs: list[RunPlaces] = []
+        if self.settings.output_format == "html":
+            from trl_lint.commands.runs import runs_of
+            from trl_lint.reports.run_places import places_of
+
+            runs = [places_of(run) for _, result in results for project in result.projects for run in runs_of(project)]
         checked = sum(result.checked for _, result in results)
         everything = {**self.overlays, **contents}
         return Outcome(
-            findings, list(notices), problems, environment, everything, changed, before, fixed, refused, hidden, checked
+            findings,
+            list(notices),
+            problems,
+            environment,
+            everything,
+            changed,
+            before,
+            fixed,
+            refused,
+            hidden,
+            checked,
+            runs,
         )
 
     # -- repairing ------------------------------------------------------------------------------------------------
@@ -295,6 +313,7 @@ class CheckRun:
             in_baseline=outcome.in_baseline,
             summary=not self.args.quiet,
             notices=outcome.notices,
+            runs=outcome.runs,
             least="info" if self.settings.hints or self.settings.fail_on == "info" else "warning",
             unfold=self.args.verbose,
         )

@@ -16,7 +16,8 @@ from trl_lint.words import counted
 
 def write_diff(changed: Mapping[str, bytes], before: Mapping[str, SourceFile], report: Report, stream: TextIO) -> None:
     """The changes of all files as one patch, by path."""
-    from trl_lint.fixes.diff import painted, safe_line, unified
+    from trl_lint.fixes.diff import painted, safe_line
+    from trl_lint.reports.diffs import unified
 
     for path, data in sorted(changed.items()):
         file = before[path]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Finding, Notice
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trl_lint.baseline import Baseline
     from trl_lint.engine import Result
     from trl_lint.fixes.repair import Refusal
+    from trl_lint.reports.run_places import RunPlaces
 
 
 class Group(NamedTuple):
@@ -39,6 +40,7 @@ class Outcome(NamedTuple):
     refused: list[Refusal]
     in_baseline: int
     checked: int
+    runs: Sequence[RunPlaces] = ()
 
     def files(self) -> Files:
         """The files as they are now, repaired ones in their new form."""

@@ -31,6 +31,8 @@ commands:
   trl-lint server               speak to an editor, by the language server protocol
   trl-lint upgrade [PATH]...    move code, recipes, commands and pins to newer releases
 
+A file or folder that is called like a command is checked as `./NAME`.
+
 exit status: 0 nothing above a hint (see --fail-on), 1 errors or warnings found, 2 the tool could not do its work
 """
 
@@ -68,7 +70,10 @@ def runs_parser() -> argparse.ArgumentParser:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="show only runs that use these files and folders")
     parser.add_argument("--documentation", action="store_true", help="also commands in READMEs and docstrings")
     _add_format(parser, "text", "json")
-    parser.add_argument("--html", metavar="FILE", help="write one page with a picture of the GPUs instead")
+    parser.add_argument("--all", action="store_true", help="also the values that are left to a default")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write one page instead: what starts what, GPUs, values, findings"
+    )
     _add(parser, "color")
     return parser
 

@@ -10,9 +10,13 @@ from collections.abc import Iterable
 from trl_lint import tracked
 from trl_lint.commands import UsageError
 from trl_lint.commands.unread import say_unread
+from trl_lint.finding import Finding
+from trl_lint.project import Project
 from trl_lint.project.overview import is_shown
 from trl_lint.project.runs import Run, files_of
+from trl_lint.reports import Report
 from trl_lint.settings_file import SettingsError
+from trl_lint.sources.files import Files
 
 
 def run(args: argparse.Namespace) -> int:
@@ -27,16 +31,23 @@ def run(args: argparse.Namespace) -> int:
 
     tracked.pop_unread()
     try:
-        found = collect_runs(args.paths or ["."], args.documentation)
+        projects: dict[str, Project] = {}
+        found = collect_runs(args.paths or ["."], args.documentation, projects)
     except SettingsError as error:
         raise UsageError(str(error)) from None
-    described = [describe(one, os.getcwd()) for one in found]
+    described = [describe(one, os.getcwd(), args.all) for one in found]
     if args.html:
         from trl_lint.fixes.write import put_file
+        from trl_lint.reports.run_places import places_of
         from trl_lint.reports.runs_html import page
 
         try:
-            put_file(args.html, page(described).encode("utf-8", "backslashreplace"))
+            put_file(
+                args.html,
+                page(described, _checked(projects), [places_of(one) for one in found]).encode(
+                    "utf-8", "backslashreplace"
+                ),
+            )
         except OSError as error:
             raise UsageError(f"--html: {args.html}: cannot be written: {tracked.reason(error)}") from None
     elif args.output_format == "json":
@@ -51,14 +62,16 @@ def run(args: argparse.Namespace) -> int:
     return 2 if say_unread(tracked.pop_unread()) else 0
 
 
-def collect_runs(paths: Iterable[str], documentation: bool) -> list[Run]:
-    """The runs whose command, script or config is one of the paths or lies below one. Raises SettingsError."""
-    from trl_lint.project import Project, find_root
+def collect_runs(paths: Iterable[str], documentation: bool, projects: dict[str, Project] | None = None) -> list[Run]:
+    """The runs whose command, script or config is one of the paths or lies below one. Raises SettingsError.
+
+    The projects that are looked into are put among `projects`, by their root.
+    """
+    from trl_lint.project import find_root
     from trl_lint.settings import settings_for
-    from trl_lint.sources import Files
 
     found: dict[Run, None] = {}
-    projects: dict[str, Project] = {}
+    projects = {} if projects is None else projects
     files = Files({})
     for path in map(os.path.abspath, paths):
         folder = path if os.path.isdir(path) else os.path.dirname(path)
@@ -66,11 +79,28 @@ def collect_runs(paths: Iterable[str], documentation: bool) -> list[Run]:
         if root not in projects:
             ((settings, _),) = settings_for([root])
             projects[root] = Project(root, files, settings)
-        for one in projects[root].runs:
-            told = one.launch.is_documentation and not documentation
-            if not told and is_shown(one) and any(_below(file, path) for file in files_of(one)):
+        for one in runs_of(projects[root], documentation):
+            if any(_below(file, path) for file in files_of(one)):
                 found[one] = None
-    return sorted(found, key=lambda one: (one.launch.source.path, one.launch.location.start))
+    return list(found)
+
+
+def _checked(projects: dict[str, Project]) -> Report:
+    """What the rules find in the projects of the runs."""
+    from trl_lint.engine import check_state
+
+    findings: dict[Finding, None] = {}
+    files = next((project.files for project in projects.values()), Files({}))
+    for root, project in [*projects.items()]:
+        project.settings.wants_edits = False
+        findings.update(dict.fromkeys(check_state([root], project.settings, files, projects, None).findings))
+    return Report([*findings], [], files, os.getcwd())
+
+
+def runs_of(project: Project, documentation: bool = False) -> list[Run]:
+    """The runs of a project that are worth showing, by their places."""
+    shown = [one for one in project.runs if is_shown(one) and (documentation or not one.launch.is_documentation)]
+    return sorted(shown, key=lambda one: (one.launch.source.path, one.launch.location.start))
 
 
 def _below(path: str, folder: str) -> bool:

@@ -1,4 +1,4 @@
-"""What fixes would change, as a unified diff that `git apply` and `patch` accept."""
+"""How the diff of a fix looks in a terminal and in the log of a CI job."""
 
 from __future__ import annotations
 
@@ -6,25 +6,6 @@ from collections.abc import Iterator
 
 from trl_lint.reports import visible
 from trl_lint.reports.colors import Palette
-
-
-def unified(name: str, before: str, after: str) -> Iterator[str]:
-    """The lines of the diff between two texts of a file, line ends included."""
-    import difflib
-
-    # Only LF ends a line of a patch; a CR before it belongs to the line.
-    old, new = _lines(before), _lines(after)
-    for line in difflib.unified_diff(old, new, f"a/{name}", f"b/{name}"):
-        if line.endswith("\n"):
-            yield line
-        else:
-            yield line + "\n"
-            yield "\\ No newline at end of file\n"
-
-
-def _lines(text: str) -> list[str]:
-    lines = text.split("\n")
-    return [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
 def painted(lines: Iterator[str], palette: Palette) -> Iterator[str]:

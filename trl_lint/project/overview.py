@@ -18,12 +18,15 @@ _FLAG = regex(r"--(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>.*))?", re.DOTALL)
 
 
 class Line(NamedTuple):
-    """One value of a run: `value` None where it is not known, `default` None where that is not known."""
+    """One value of a run: `value` None where it is not known, `default` None where that is not known.
+
+    One that is left to its default has no place.
+    """
 
     name: str
     value: str | None
     default: str | None
-    location: Location
+    location: Location | None
 
 
 def is_shown(run: Run) -> bool:
@@ -32,20 +35,26 @@ def is_shown(run: Run) -> bool:
     return run.framework != "other" or (program is not None and program.starts_programs)
 
 
-def values_of(run: Run) -> list[Line]:
-    """The values somebody wrote, in the order of their names; those that repeat the default are left out."""
+def values_of(run: Run, everything: bool = False) -> list[Line]:
+    """The values somebody wrote, in the order of their names; those that repeat the default are left out.
+
+    With `everything`, those as well, and every field that nobody sets, without a place.
+    """
     if run.parser is None and (run.script is None or run.script.call is None):
         return sorted(_words(run), key=lambda line: line.name)
     versions = run.choices.newest(("trl", "transformers"))
     found = []
-    for name in sorted(set(_names(run))):
+    signature = run.signature(versions) if everything else None
+    for name in sorted({*_names(run), *(signature.parameters if signature is not None else ())}):
         said = run.field(name)
+        if everything and said is ABSENT and isinstance(usual := run.default(name, versions), Setting):
+            found.append(Line(name, _text(usual), _text(usual), None))
         if not isinstance(said, Setting) or said.location is None or said.origin == "default":
             continue
         usual = run.default(name, versions)
         default = _text(usual) if isinstance(usual, Setting) else None
         value = _text(said)
-        if value is None or value != default:
+        if everything or value is None or value != default:
             found.append(Line(name, value, default, said.location))
     return found
 

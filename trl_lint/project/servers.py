@@ -13,8 +13,8 @@ from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.words import read_count
 
-# Tensor and data parallel sizes multiply. `vllm serve` and `trl vllm-serve` name them like this, vllm also shorter.
-_SIZES = (("tensor_parallel_size", "-tp"), ("data_parallel_size", "-dp"))
+# The parallel sizes multiply. `vllm serve` and `trl vllm-serve` name them like this, vllm also shorter.
+_SIZES = (("tensor_parallel_size", "-tp"), ("pipeline_parallel_size", "-pp"), ("data_parallel_size", "-dp"))
 _PORT = 8000
 # They put one of the two on another machine.
 _ELSEWHERE = CONTAINERS | {"srun", "ssh", "mpirun", "mpiexec", "ray", "apptainer", "singularity", "kubectl"}
@@ -29,6 +29,7 @@ class Server(NamedTuple):
     `own`: whether it is TRL's (`trl vllm-serve`), which speaks another protocol than `vllm serve` before trl 1.11.
     `gpus`: the ids it may use, None where the text does not say. `ranks`: how many of them it takes, None unknown.
     `port`: None unknown. `in_background`: the file goes on while it runs.
+    `tensor` and `pipeline` are the sizes of an engine, None unknown.
     """
 
     run: Run
@@ -37,6 +38,8 @@ class Server(NamedTuple):
     ranks: int | None
     port: int | None
     in_background: bool
+    tensor: int | None = 1
+    pipeline: int | None = 1
 
 
 def servers_of(run: Run) -> list[Server]:
@@ -51,14 +54,14 @@ def servers_of(run: Run) -> list[Server]:
 def read_server(run: Run) -> Server:
     """What the command of a server says."""
     launch = run.launch
+    sizes = [size_of(run, name, short) for name, short in _SIZES]
     ranks: int | None = 1
-    for name, short in _SIZES:
-        size = size_of(run, name, short)
+    for size in sizes:
         ranks = None if size is None or ranks is None else ranks * size
     port = of_flag(launch, "port")
     number = _PORT if port is ABSENT else port.integer if isinstance(port, Setting) else None
     own = launch.launcher == "trl" or (launch.module or "").startswith("trl.")
-    return Server(run, own, launch.visible_gpus, ranks, number, launch.command.background)
+    return Server(run, own, launch.visible_gpus, ranks, number, launch.command.background, *sizes[:2])
 
 
 def size_of(run: Run, name: str, short: str) -> int | None:

@@ -19,10 +19,12 @@ from trl_lint.words import counted, listed
 
 if TYPE_CHECKING:
     from trl_lint.knowledge.pages import Page
+    from trl_lint.reports.run_places import RunPlaces
 
 FOR_PEOPLE = ("full", "concise")
-WITH_EDITS = ("json", "sarif", "rdjson")
-FORMATS = (*FOR_PEOPLE, "json", "sarif", "github", "gitlab", "junit", "rdjson")
+WITH_EDITS = ("html", "json", "sarif", "rdjson")
+WITH_ENVIRONMENT = ("html", "json")
+FORMATS = (*FOR_PEOPLE, "html", "json", "sarif", "github", "gitlab", "junit", "rdjson", "badge")
 
 
 class Report(NamedTuple):
@@ -30,7 +32,8 @@ class Report(NamedTuple):
 
     `problems` are (path, message) of what could not be done. `environment` maps packages to specifier, resolved release
     and source. `shown_as` renames paths (standard input). `width` is the number of columns to fill. For people:
-    `least` is the lowest level that is shown, and `unfold` shows every place of an entry.
+    `least` is the lowest level that is shown, and `unfold` shows every place of an entry. `runs` are those of the
+    projects, for the page.
     """
 
     findings: Sequence[Finding]
@@ -48,6 +51,7 @@ class Report(NamedTuple):
     summary: bool = True
     notices: Sequence[Notice] = ()
     least: Severity = "info"
+    runs: Sequence[RunPlaces] = ()
     unfold: bool = False
 
     def path(self, path: str) -> str:

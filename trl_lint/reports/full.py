@@ -18,7 +18,6 @@ from trl_lint.reports.lines import Lines
 from trl_lint.reports.log_safe import places_of_orders
 
 _CONTEXT = 2
-_MAX_MARKED_LINES = 6
 _TAB = 4
 _MIN_WIDTH = 20
 # So many entries with the lines around theirs fill a screen or two, and so many with their own lines several.
@@ -106,38 +105,20 @@ class _Painter:
 
     def _excerpt(self, location: Location, mark: str, level: str, margin: int, context: int) -> list[str]:
         """The marked lines with `context` lines around them."""
-        start, end = self.report.span(location)
-        text = self.lines.of(location.path, start.cell)
-        if not text or start.line > len(text):
+        shown = self.lines.around(location, context)
+        if not shown:
             return []
-        if end.cell != start.cell or end.line < start.line:
-            end = start._replace(column=start.column + 1)
-        last = min(end.line, len(text))
-        if last > start.line and end.column == 1:  # up to and with the line end
-            last -= 1
-            end = end._replace(line=last, column=len(text[last - 1]) + 1)
-        first = max(1, start.line - context)
-        while first < start.line and not text[first - 1].strip():
-            first += 1
-        until = min(len(text), last + context)
-        while until > last and not text[until - 1].strip():
-            until -= 1
         empty = f"{' ' * margin} {self.palette.blue('|')}"
         around = [empty] if self.context else []  # room around the lines, where there is room
         out = [*around]
-        for number in range(first, until + 1):
-            marked = start.line <= number <= last
-            if marked and number - start.line >= _MAX_MARKED_LINES - 1 and number < last:
-                if number - start.line == _MAX_MARKED_LINES - 1:
-                    out.append(f"{self.palette.blue('...'.rjust(margin + 2))}")
+        for line in shown:
+            if not line.number:
+                out.append(f"{self.palette.blue('...'.rjust(margin + 2))}")
                 continue
-            line = text[number - 1]
-            begin = start.column - 1 if number == start.line else len(line) - len(line.lstrip())
-            stop = end.column - 1 if number == end.line else len(line.rstrip())
-            row = _layout(line, begin, stop, max(_MIN_WIDTH, self.report.width - margin - 3))
-            label = self.palette.blue(f"{number:>{margin}} |")
+            row = _layout(line.text, line.start, line.stop, max(_MIN_WIDTH, self.report.width - margin - 3))
+            label = self.palette.blue(f"{line.number:>{margin}} |")
             out.append(f"{label} {row.text}".rstrip())
-            if marked and (line.strip() or start.line == last):
+            if line.is_marked:
                 marks = self.palette.level(mark * row.length, level)
                 out.append(f"{empty} {' ' * row.offset}{marks}")
         return [*out, *around]

@@ -21,8 +21,11 @@ _LONGEST = 60
 _MOST_GPUS = 64  # shown of a machine
 
 
-def describe(run: Run, cwd: str) -> dict[str, Any]:
-    """A run as JSON has it; paths from the working directory. None stands for what is not known."""
+def describe(run: Run, cwd: str, everything: bool = False) -> dict[str, Any]:
+    """A run as JSON has it; paths from the working directory. None stands for what is not known.
+
+    With `everything`, the values that are left to a default as well.
+    """
     launch = run.launch
 
     def place(location: Location | None) -> dict[str, Any]:
@@ -50,7 +53,7 @@ def describe(run: Run, cwd: str) -> dict[str, Any]:
         "servers": [_server(server, place(server.run.launch.location)) for server in servers_of(run)],
         "links": _links(run, cwd),
         "versions": _versions(run, place),
-        "values": (values := _values(run, place)),
+        "values": (values := _values(run, place, everything)),
         "candidates": [
             {
                 "label": candidate.label,
@@ -104,10 +107,10 @@ def _links(run: Run, cwd: str) -> list[dict[str, Any]]:
     ]
 
 
-def _values(run: Run, place: Any) -> list[dict[str, Any]]:
+def _values(run: Run, place: Any, everything: bool = False) -> list[dict[str, Any]]:
     return [
         {"name": line.name, "value": line.value, "default": line.default, **place(line.location)}
-        for line in values_of(run)
+        for line in values_of(run, everything)
     ]
 
 
@@ -117,6 +120,8 @@ def _server(server: Server, place: dict[str, Any]) -> dict[str, Any]:
         **place,
         "gpus": None if server.gpus is None else list(server.gpus),
         "ranks": server.ranks,
+        "tensor": server.tensor,
+        "pipeline": server.pipeline,
         "port": server.port,
     }
 
@@ -163,7 +168,7 @@ def _write_values(values: Sequence[dict[str, Any]], indent: str, stream: TextIO,
     for value in values:
         shown = "?" if value["value"] is None else shortened(value["value"])
         usual = f" (default {shortened(value['default'])})" if value["default"] is not None else ""
-        where = palette.cyan(f"{visible(value['path'])}:{value['line']}")
+        where = palette.cyan(visible(_where(value)) or "the default")
         stream.write(f"{indent}{visible(value['name']):<{width}} = {visible(shown)}{visible(usual)}  {where}\n")
 
 
@@ -242,9 +247,16 @@ def vllm_in_words(vllm: dict[str, Any]) -> str:
     return known.get(vllm["mode"], vllm["mode"] or "?")
 
 
+def is_by_ray(run: dict[str, Any]) -> bool:
+    """Whether Ray starts the processes that train, so that the command and its process say nothing about GPUs."""
+    return run["framework"] in ("openrlhf", "verl") and run["launcher"] != "torchrun"
+
+
 def gpu_roles(run: dict[str, Any]) -> dict[str, str]:
     """What each GPU that the texts name does: id -> trainer, server, vLLM, several, idle; empty where none is known."""
     roles: dict[str, str] = {}
+    if is_by_ray(run):
+        return roles
     used, visible_ids, vllm = run["gpus"]["used"], run["gpus"]["visible"], run["vllm"] or {}
     count = run["gpus"]["per_machine"]
     is_server = run["framework"] == "vllm"
