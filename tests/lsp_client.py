@@ -1,7 +1,7 @@
 """A small client of the language server, over pipes in one process.
 
 Every message of the server is read into the types of `lsprotocol`, which are made of the published meta-model: one that
-is not as the protocol says fails there.
+is not as the protocol says fails there. With a meta-model (`lsp_model`) it is compared with that as well.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import lsp_model
 from lsprotocol import converters, types
 
 from trl_lint.editors.server.app import make_server, serve
@@ -26,9 +27,10 @@ def uri_of(path: Path | str) -> str:
 
 
 class Client:
-    """Starts a server with the capabilities of a client, as JSON has them."""
+    """Starts a server with the capabilities of a client, as JSON has them; `agrees` to what the server asks, or not."""
 
-    def __init__(self, capabilities: dict[str, Any] | None = None, **initialize: Any) -> None:
+    def __init__(self, capabilities: dict[str, Any] | None = None, agrees: bool = True, **initialize: Any) -> None:
+        self._answer = {"result": None} if agrees else {"error": {"code": -32603, "message": "Internal error"}}
         theirs, ours = os.pipe()
         mine, theirs_out = os.pipe()
         self._to = os.fdopen(ours, "wb")
@@ -91,7 +93,7 @@ class Client:
         if "method" in message:
             self.said.append(message)
             if "id" in message:
-                self.send({"id": message["id"], "result": None})
+                self.send({"id": message["id"], **self._answer})
         return message
 
     def _read(self) -> None:
@@ -154,6 +156,10 @@ def _conforms(message: dict[str, Any], requests: dict[int | str, str]) -> None:
     """Read a message into its type, and see that nothing of it was left over."""
     assert message["jsonrpc"] == "2.0"
     method = message.get("method")
+    model = os.environ.get("LSP_META_MODEL")
+    asked = str(method or requests.get(message.get("id", ""), ""))
+    if model and asked and asked in types.METHOD_TO_TYPES:
+        assert lsp_model.read(model).wrong(message, asked) == []
     if method is not None:
         kind = types.METHOD_TO_TYPES[method][0]
     elif "error" in message:

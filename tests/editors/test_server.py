@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,23 @@ def test_settings_are_read_again_when_they_are_saved(client: Client, project: Pa
     (project / "pyproject.toml").write_text('[tool.trl-lint]\nignore = ["TRL103"]\n')
     client.tell("textDocument/didSave", {"textDocument": {"uri": uri}})
     assert client.published(uri, 1) == []
+
+
+def test_a_client_that_refuses_to_tell_of_changed_files_is_not_relied_on(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("trl_lint.editors.server.session._PAUSE_SECONDS", 0)
+    client = Client({"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}}, agrees=False)
+    uri = client.open(project / "train.py")
+    client.published(uri)
+    (asked,) = [m["params"]["registrations"][0] for m in client.said if m["method"] == "client/registerCapability"]
+    patterns = [one["globPattern"] for one in asked["registerOptions"]["watchers"]]
+    assert not any("*" in group for pattern in patterns for group in re.findall(r"{.*?}", pattern))  # eglot 1.9
+    (project / "trl-lint.toml").write_text('ignore = ["TRL103"]\n')
+    client.change(uri, SCRIPT)
+    while client.published(uri):
+        pass
+    assert client.close() == 0
 
 
 def test_settings_that_cannot_be_used_are_told_once(client: Client, project: Path):
@@ -229,6 +247,8 @@ def test_nothing_that_a_client_sends_ends_the_server(client: Client, project: Pa
         item = {"uri": odd, "languageId": "python", "version": -3, "text": SCRIPT}
         client.tell("textDocument/didOpen", {"textDocument": item})
     client.change(uri, "?", (900, 7, 3, 10_000))
+    earlier = {"uri": uri, "version": -7}
+    client.tell("textDocument/didChange", {"textDocument": earlier, "contentChanges": [{"text": "?"}]})
     again = {"processId": None, "rootUri": None, "capabilities": {}}
     assert client.answer(client.begin("initialize", again))["error"]["code"] == -32600
     client.tell("initialized", {})
@@ -251,6 +271,13 @@ def test_a_request_may_be_taken_back(client: Client, project: Path):
     for number in numbers:
         client.tell("$/cancelRequest", {"id": number})
     assert {client.answer(number).get("error", {}).get("code") for number in numbers} <= {None, -32800}
+    assert client.close() == 0
+
+
+def test_a_file_outside_of_the_workspace_is_checked_too(project: Path, tmp_path_factory: pytest.TempPathFactory):
+    client = Client(rootUri=project.as_uri(), workspaceFolders=[{"uri": project.as_uri(), "name": "project"}])
+    uri = client.open(tmp_path_factory.mktemp("elsewhere") / "train.py", SCRIPT)
+    assert _codes(client.published(uri)) == ["TRL103"]
     assert client.close() == 0
 
 

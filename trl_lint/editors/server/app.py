@@ -21,10 +21,12 @@ from trl_lint.editors.server.wire import url_of
 
 _log = logging.getLogger(__name__)
 
-# One look is enough for whatever changed, so a client may tell of more than is read.
+# One look is enough for whatever changed, so a client may tell of more than is read. No `*` within braces: eglot 1.9
+# refuses the whole registration for one.
 _WATCHED = (
     "**/*.{py,pyi,ipynb,yaml,yml,json,toml,md,txt,in,cfg,lock,sh,bash,slurm,sbatch,dockerfile}",
-    "**/{Makefile,makefile,GNUmakefile,Containerfile,Dockerfile*}",
+    "**/{Makefile,makefile,GNUmakefile,Containerfile}",
+    "**/Dockerfile*",
 )
 
 
@@ -126,7 +128,11 @@ def make_server() -> Server:
             watchers = [types.FileSystemWatcher(pattern) for pattern in _WATCHED]
             options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
             one = types.Registration("watch", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
-            server.client_register_capability(types.RegistrationParams([one]))
+            session.can.watch = False  # until the client agrees
+            registered = server.client_register_capability(types.RegistrationParams([one]))
+            registered.add_done_callback(
+                lambda done: session.is_watched(not done.cancelled() and done.exception() is None)
+            )
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def watched(_: types.DidChangeWatchedFilesParams) -> None:

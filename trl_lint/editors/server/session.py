@@ -87,6 +87,10 @@ class Session:
         """Something changed on disk."""
         self.worker.ask(self._look)
 
+    def is_watched(self, agreed: bool) -> None:
+        """Whether the client agreed to tell of files that change; for one that refused, the server looks by itself."""
+        self.can.watch = agreed
+
     async def ask(self, call: Callable[[], T]) -> T:
         """What the worker answers; not called if the client takes its question back in time."""
         return await asyncio.wrap_future(self.worker.ask(call))
