@@ -18,6 +18,8 @@
 # make prose  spelling, grade and long sentences of all pages, beside what is recorded in website/prose.json
 # make pages   open the pages of TREES="folder folder …" (the demo) in a headless Chromium and keep pictures in build/pages;
 #             BROWSER_PYTHON names an interpreter with playwright
+# make editors  follow docs/editors.md in real editors, which are put into EDITORS=folder (1.3 GB, 10 minutes; the first lines
+#             of benchmarks/editors/install.py say what has to be there), and write down what they showed, with pictures
 # make torture  check and repair everything there is, whole and broken: the standard library, edited fixtures, edited bytes
 #             of every kind of file, and TREES="folder folder …"; and measure how the work grows; slow
 #
@@ -162,6 +164,9 @@ pages: $(INSTALLED)
 			--output-format html --output-file "$$to.html"; \
 		PYTHONPATH="$(CURDIR)" "$(abspath $(BIN))/python" -m trl_lint runs --html "$$to-runs.html" ); done
 	@$(BROWSER_PYTHON) -m benchmarks.pages build/pages build/pages/*.html
+editors: $(INSTALLED)
+	@test -n "$(EDITORS)" || { echo 'make editors EDITORS=folder' >&2; exit 1; }
+	@$(BIN)/python -m benchmarks.editors --folder "$(EDITORS)" --output $(RESULTS)/editors.json --write
 
 torture: $(INSTALLED)
 	@failed=0; \

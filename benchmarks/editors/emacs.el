@@ -1,19 +1,26 @@
-;; What somebody does in Emacs with eglot, without a screen: open a file, see, ask, fix. Prints JSON.
-;; Expects the configuration of docs/editors.md to be loaded, and the file to be the first argument behind `--`.
+;; What somebody does in Emacs with eglot, without a screen: open a file, see, ask, fix, open others, change the settings.
+;; Prints JSON. Expects the set-up of docs/editors.md to be loaded, the file as the first argument behind `--`, and
+;; in the environment TRY_OTHERS, files that are opened later, and TRY_HIDING, settings that hide every finding.
 (require 'json)
 (require 'flymake)
 (defun trl-wait (what check)
   (let ((end (+ (float-time) 30)))
-    (while (and (not (funcall check)) (< (float-time) end)) (run-hooks (quote post-command-hook)) (accept-process-output nil 0.1))
+    (while (and (not (funcall check)) (< (float-time) end))
+      (run-hooks 'post-command-hook)
+      (accept-process-output nil 0.1)
+      (ignore-errors (read-event nil nil 0.01)))  ; what tells of changed files
     (unless (funcall check) (error "waited in vain for %s" what))))
 (defun trl-diagnostics ()
   (mapcar (lambda (d)
             (save-excursion
               (goto-char (flymake-diagnostic-beg d))
-              `((line . ,(line-number-at-pos)) (column . ,(- (point) (line-beginning-position)))
+              `((line . ,(line-number-at-pos))
+                (column . ,(string-bytes (buffer-substring-no-properties (line-beginning-position) (point))))
                 (text . ,(substring-no-properties (flymake-diagnostic-text d))))))
           (flymake-diagnostics)))
-(let (said)
+(defun trl-settings (text)
+  (write-region text nil (expand-file-name "trl-lint.toml")))
+(let (said others)
   (condition-case problem
       (progn
         (find-file (car (last command-line-args)))
@@ -34,8 +41,20 @@
           (eglot--apply-workspace-edit (plist-get fix :edit)))
         (trl-wait "fresh diagnostics" (lambda () (null (flymake-diagnostics))))
         (push `(after . ,(vconcat (trl-diagnostics))) said)
-        (push `(text . ,(buffer-substring-no-properties (point-min) (point-max))) said))
+        (push `(text . ,(buffer-substring-no-properties (point-min) (point-max))) said)
+        (save-buffer)
+        (dolist (name (split-string (getenv "TRY_OTHERS")))
+          (find-file (expand-file-name name (file-name-directory (expand-file-name (car (last command-line-args))))))
+          (trl-wait (concat "diagnostics of " name) (lambda () (flymake-diagnostics)))
+          (accept-process-output nil 1.5)
+          (push (cons name (vconcat (trl-diagnostics))) others)
+          (trl-settings (getenv "TRY_HIDING"))
+          (trl-wait "settings that are read again" (lambda () (null (flymake-diagnostics))))
+          (trl-settings "")
+          (trl-wait "settings that are gone" (lambda () (flymake-diagnostics))))
+        (push `(others . ,others) said)
+        (push `(settings . t) said))
     (error (push `(problem . ,(format "%S" problem)) said)))
-  (princ (concat (json-encode said) "\n"))
+  (princ (concat "\n" (json-encode said) "\n"))
   (set-buffer-modified-p nil)
   (kill-emacs))
