@@ -226,17 +226,12 @@ class Checker:
         project.readings.let_go(module)
 
     def _check_fences(self, file: SourceFile) -> bool:
-        """The Python that a page shows: hints, since nothing runs it there."""
-        active = {rule for rule in self._triage.active(file.data, file.path, is_rough=True) if rule.fences}
-        if not active:
-            return False
-        from trl_lint.python.fences import modules_shown
+        from trl_lint.checks.shown import hooks_of_page
 
-        project, modules = self.project(file.path), modules_shown(file)
-        for module in modules:
-            for rule in self._triage.importing(module, active):
-                self._guarded(rule, file.path, partial(_as_hints, rule, module, project))
-        return bool(modules)
+        hooks = hooks_of_page(file, self._rules, self._triage, self.project(file.path))
+        for rule, hook in hooks:
+            self._guarded(rule, file.path, hook)
+        return bool(hooks)
 
     def _check_document(self, file: SourceFile, explicit: bool) -> bool:
         rules = [rule for rule in self._rules if rule.documents or rule.holding]
@@ -385,10 +380,6 @@ class Checker:
         if finding.code != "TRL003" and any(is_retired(path, root) for root in roots):
             finding = finding._replace(severity=milder(finding.severity))
         self.found_in.setdefault(self._checking, {}).setdefault(finding)
-
-
-def _as_hints(rule: Rule, module: PythonModule, project: Project) -> Iterator[Finding]:
-    return (finding._replace(severity="info") for finding in rule.check_module(module, project))
 
 
 def _check_launch(rule: Rule, run: Run) -> Iterator[Finding]:

@@ -38,7 +38,7 @@ class Rule:
 
     `triggers`   Python calls (see python/triage.py)         -> `check_call`
     `imports`    Python files that import one of the packages -> `check_module`
-    `fences`     with `imports`: what blocks of Markdown show of such files, too, as hints
+    `fences`     with `imports` and `documents`: what blocks of Markdown show of such files, too, as hints
     `documents`  kinds of config documents ("any" of the recognised ones, "other", "command" for those that a command of
                  a framework reads) -> `check_document`
     `holding`    documents of the kinds that hold one of these, see `knowledge/families.py`, `Holds` -> `check_document`

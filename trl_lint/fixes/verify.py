@@ -62,14 +62,14 @@ def _notebook_objection(before: SourceFile, after: SourceFile) -> str | None:
 
 
 def _fences_objection(before: SourceFile, after: SourceFile) -> str | None:
-    """As many blocks of Python can be read as before."""
+    """As many blocks of Python and as many recipes can be read as before."""
+    from trl_lint.project.documents import documents_shown
     from trl_lint.python.fences import modules_shown
 
-    return (
-        "a block of Python could not be read any more"
-        if len(modules_shown(before)) != len(modules_shown(after))
-        else None
-    )
+    if len(modules_shown(before)) != len(modules_shown(after)):
+        return "a block of Python could not be read any more"
+    old, new = ([document.kind for document in documents_shown(file)] for file in (before, after))
+    return "a recipe that is shown could not be read any more" if old != new else None
 
 
 # -- YAML, JSON, TOML -------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from trl_lint.knowledge.family_files import checksum
 from trl_lint.records import NamedTuple
 
 _WRITTEN = "needles.txt"
+MAX_BYTES = 1_000_000  # above it a file is data
 
 
 class Needles(NamedTuple):
@@ -44,6 +45,11 @@ def needles() -> Needles:
         )
         return Needles(tuple(documents), *(tuple(word for (word,) in found) for found in (commands, plain, common)))
     return needles_of_families()
+
+
+def may_be_document(data: bytes) -> bool:
+    """Whether bytes may hold a config document of a known kind."""
+    return len(data) <= MAX_BYTES and any(all(word in data for word in group) for group in needles().documents)
 
 
 def needles_of_families() -> Needles:

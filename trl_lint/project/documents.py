@@ -8,18 +8,17 @@ only its program uses.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
 from trl_lint.knowledge.families import document_kind, document_kinds
-from trl_lint.knowledge.needles import needles
+from trl_lint.knowledge.needles import may_be_document
 from trl_lint.sources import Source, SourceError, SourceFile
 from trl_lint.sources.nodes import Entry, Mapping, Node, Sequence, Value, find, value_of
 
 if TYPE_CHECKING:
     from trl_lint.knowledge.families import DocumentKind, Shape
-
-MAX_BYTES = 1_000_000  # above it a file is data
 
 
 class Document:
@@ -65,26 +64,37 @@ def read_document(file: SourceFile) -> Document | None:
     candidate is malformed, save for templates (`{{ … }}`, `{% … %}`), which are not YAML before they are filled in.
     """
     extension = os.path.splitext(file.path)[1].lower()
-    if extension not in (".yaml", ".yml", ".json") or not _is_candidate(file.data):
+    if extension not in (".yaml", ".yml", ".json") or not may_be_document(file.data):
         return None
-    source = Source(file, "json" if extension == ".json" else "yaml")
     try:
-        from trl_lint.sources.trees import read_trees
-
-        roots = read_trees(source)
+        return _document(Source(file, "json" if extension == ".json" else "yaml"))
     except SourceError:
         if b"{{" in file.data or b"{%" in file.data:
             return None
         raise
+
+
+def documents_shown(file: SourceFile) -> list[Document]:
+    """The documents in the YAML and JSON that a page of Markdown shows; what cannot be read is an excerpt."""
+    from trl_lint.python.fences import blocks_shown
+
+    found = []
+    for fence in blocks_shown(file, "yaml", "json") if may_be_document(file.data) else ():
+        if may_be_document(fence.text.encode("utf-8", "replace")):
+            with suppress(SourceError, RecursionError):
+                found.append(_document(fence))
+    return [document for document in found if document is not None]
+
+
+def _document(source: Source) -> Document | None:
+    from trl_lint.sources.trees import read_trees
+
+    roots = read_trees(source)
     if not roots:
         return None
     # The programs read one document; several in a file are somebody else's format.
     kind = recognise(roots[0]) if len(roots) == 1 else "other"
     return Document(kind, source, roots[0])
-
-
-def _is_candidate(data: bytes) -> bool:
-    return len(data) <= MAX_BYTES and any(all(word in data for word in group) for group in needles().documents)
 
 
 def recognise(root: Node) -> str:

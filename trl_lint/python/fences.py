@@ -1,13 +1,14 @@
-"""The Python that a page of Markdown shows, each block of it by itself."""
+"""What a page of Markdown shows of today, each block by itself: Python, and by their languages others."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from trl_lint.python.module import PythonModule
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError, SourceFile
-from trl_lint.sources.markdown import fences
+from trl_lint.sources.markdown import Fence, fences
 
 # What tells of releases shows how things were, and so does a block with such a comment.
 _OF_THE_PAST = regex(r"CHANGE|HISTORY|MIGRAT|NEWS|RELEASE|UPGRAD")
@@ -16,13 +17,20 @@ _COMPARES = regex(
 )
 
 
+def blocks_shown(file: SourceFile, *languages: str) -> Iterator[Fence]:
+    """The blocks in one of these languages, save for those that show how things were."""
+    if _OF_THE_PAST.search(os.path.basename(file.path).upper()):
+        return
+    for fence in fences(Source(file, "markdown")):
+        if fence.language in languages and not _COMPARES.search(fence.text):
+            yield fence
+
+
 def modules_shown(file: SourceFile) -> list[PythonModule]:
     """The blocks that are whole Python with imports of their own; those that only hint at code are left out."""
-    if _OF_THE_PAST.search(os.path.basename(file.path).upper()):
-        return []
     found = []
-    for fence in fences(Source(file, "markdown")):
-        if fence.language == "python" and "import" in fence.text and not _COMPARES.search(fence.text):
+    for fence in blocks_shown(file, "python"):
+        if "import" in fence.text:
             try:
                 found.append(PythonModule(fence))
             except (SourceError, RecursionError):

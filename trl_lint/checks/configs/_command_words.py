@@ -11,11 +11,11 @@ from functools import lru_cache
 
 from trl_lint.finding import Location
 from trl_lint.knowledge.families import Arguments, arguments_of
+from trl_lint.knowledge.needles import MAX_BYTES
 from trl_lint.knowledge.ranges import holds
 from trl_lint.memos import per_project
 from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.project import Project
-from trl_lint.project.documents import MAX_BYTES
 from trl_lint.project.effective import Setting, of_flag, of_words
 from trl_lint.project.launchers import Flags, read_flags
 from trl_lint.project.launches import Launch

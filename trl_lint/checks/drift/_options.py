@@ -21,7 +21,8 @@ from trl_lint.knowledge.commands import has_command, unknown_name
 from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.missing import ABSENT
-from trl_lint.project import Project
+from trl_lint.paths import MARKDOWN
+from trl_lint.project import DOCUMENT_SUFFIXES, Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
 from trl_lint.project.parsers import OF_THE_PARSER, ScriptParser, parsers_of
@@ -29,7 +30,7 @@ from trl_lint.project.runs import command_parser
 from trl_lint.python.guards import last_name
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.sources import SourceError
+from trl_lint.sources import Source, SourceError
 from trl_lint.sources.shell import Word
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 Where = Literal["keys", "flags"]
 _OF_THE_COMMAND = frozenset({"accelerate_config"})
+_MOST_BEFORE = 300  # characters before a block in which the name of its file may stand
+_NAME_ENDS = regex(r"[^\w.-]+")
 _FLAG = regex(r"--([A-Za-z][\w-]*)")
 
 
@@ -251,20 +254,44 @@ def parsers_of_document(document: Document, project: Project) -> tuple[list[Scri
     Where no command names the file, every parser of the project that knows most of its keys may be meant. The first is
     the one that it fits best.
     """
-    launches = naming_launches(document, project)
+    is_recipe = document.definition.holds.script_fields
+    keys = document.mapping.keys() if document.mapping is not None else set()
+    launches, is_linked = naming_launches(document, project), True
+    if document.path.endswith(MARKDOWN):
+        launches, is_linked = commands_beside(document.source, project)
     found: dict[str, ScriptParser] = {}
     for launch in launches:
         parsers = [parser for parser in parsers_of_launch(launch, project) if parser.reads_files]
         if not parsers:
             return [], True
         found.update({parser.path if parser.location else parser.name: parser for parser in parsers})
-    if launches or not document.definition.holds.script_fields:
+    if launches and not is_linked:
+        return [parser for parser in found.values() if is_recipe and knows_most(parser, keys, project)], False
+    if launches or not is_recipe:
         return list(found.values()), True
-    keys = document.mapping.keys() if document.mapping is not None else set()
     fitting = [parser for parser in parsers_of(project) if parser.reads_files and knows_most(parser, keys, project)]
     if len(fitting) > 1:
         fitting.sort(key=lambda parser: _fitness(parser, keys, document, project), reverse=True)
     return fitting, False
+
+
+def commands_beside(fence: Source, project: Project) -> tuple[list[Launch], bool]:
+    """The commands of a page that may read a recipe which it shows, and whether it names their file.
+
+    The name stands in the text before the block, behind its fence, or in its first line.
+    """
+    begin = fence.file_offset(0)
+    above, _, info = fence.file.text[max(0, begin - _MOST_BEFORE) : begin].rpartition("```")
+    above = above.rpartition("```")[2]
+    first = fence.text.partition("\n")[0] if fence.text.startswith("#") else ""
+    words = {word.strip(".") for word in _NAME_ENDS.split(f"{above} {info} {first}")}
+    reading: dict[Launch, set[str]] = {}
+    for launch in project.launches_in(fence.path):
+        names = {os.path.basename((word.text or "").rpartition("=")[2]) for word in launch.args}
+        if files := {name for name in names if name.endswith(DOCUMENT_SUFFIXES)}:
+            reading[launch] = files
+    named = [launch for launch, files in reading.items() if not files.isdisjoint(words)]
+    return (named, True) if named else (list(reading), False)
 
 
 def _fitness(parser: ScriptParser, keys: set[str], document: Document, project: Project) -> tuple[int, bool, bool]:
