@@ -121,6 +121,14 @@ def newest(package: str) -> Version | None:
 
 
 @lru_cache(maxsize=4096)
+def ends_of(specifier: str) -> tuple[Version, ...]:
+    """The releases that a range names as the first or last of what it lets in, oldest first: somebody has seen them."""
+    clauses = parse_specifier(specifier)
+    ends = [clause.version for clause in clauses or () if clause.operator in (">=", "<=", "~=")]
+    named = {version for version in map(parse_version, ends) if version is not None}
+    return tuple(sorted(version for version in named if clauses is not None and clauses.contains(version)))
+
+
 def allowed(package: str, specifier: str) -> tuple[Version, ...] | None:
     """The known releases a specifier allows, oldest first, as pip chooses them; None if nothing is known.
 

@@ -87,15 +87,18 @@ def leads_to_failure(pin: Pin, fault: str, tried: View, view: View) -> bool:
 def specifiers_within(pin: Pin, specifier: str) -> Iterator[str]:
     """What may be written into a pin: the range itself; for an exact pin the releases in the range, the nearest first.
 
-    Newer releases come before older ones, because what is known to be broken was repaired later.
+    Newer releases come before older ones, because what is known to be broken was repaired later. Of a package whose
+    releases are not listed, only one that the range itself names and lets in is known to be there.
     """
-    from trl_lint.knowledge.releases import allowed, parse_version
+    from trl_lint.knowledge.releases import allowed, ends_of, parse_version
 
     version = parse_version(pin.specifier[2:]) if is_exact(pin.specifier) else None
-    fitting = allowed(pin.package, specifier) if version is not None else None
-    if version is None or not fitting:
+    if version is None:
         yield specifier
         return
+    fitting = allowed(pin.package, specifier)
+    if fitting is None:
+        fitting = ends_of(specifier)
     yield from (f"=={newer}" for newer in fitting if newer > version)
     yield from (f"=={older}" for older in reversed(fitting) if older < version)
 
