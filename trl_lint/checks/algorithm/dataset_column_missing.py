@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks.drift._calls import is_unsloth
+from trl_lint.checks.drift._calls import accepts, is_unsloth
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.columns import Alone, Needs, trainer_columns
 from trl_lint.project import Project
 from trl_lint.project.columns import Columns, columns_of
+from trl_lint.project.environment import Environment
 from trl_lint.project.stack import environment_at
 from trl_lint.project.trainercall import Options, TrainerCall, is_absent, literals, trainer_calls
 from trl_lint.python.module import PythonModule
@@ -44,7 +45,7 @@ class DatasetColumnMissing(Rule):
         if not datasets or any(not one.complete and not one.certain and not one.gone for one in datasets):
             return None
         environment = environment_at(call.module, call.call, project, "trl")
-        if environment is None:
+        if environment is None or _is_refused(call, environment):
             return None
         level = Level("warning" if any(one.is_remembered for one in datasets) else self)
         for row in rows:
@@ -58,6 +59,13 @@ class DatasetColumnMissing(Rule):
                     related=(*_places(datasets), *verdict.related),
                 )
         return None
+
+
+def _is_refused(call: TrainerCall, environment: Environment) -> bool:
+    """Whether the trainer takes a keyword no more: the call ends before the dataset is looked at (TRL301)."""
+    names = [keyword.arg for keyword in call.call.keywords if keyword.arg is not None]
+    releases = environment.choices.newest({"trl"})
+    return any(accepts(call.trainer, name, releases) is False for name in names)
 
 
 def _places(datasets: tuple[Columns, ...]) -> tuple[Location, ...]:

@@ -194,8 +194,8 @@ def edit_removal(call: ast.Call, node: ast.keyword, module: PythonModule) -> Edi
     preceding = [e for _, e in spans if e <= start]
     if following and "\n" not in text[end : following[0]]:
         removed = (start, following[0])
-    elif "#" in text[after:line_end]:
-        return None  # the comment is about this argument
+    elif "#" in text[after : min(line_end, close) if line_start > module.span(call)[0] else line_end]:
+        return None  # the comment is about this argument, or about a call of one line
     elif preceding:
         removed = (preceding[-1], end)
     elif following:
