@@ -83,6 +83,10 @@ def edit_renamed(node: ast.AST, dotted: str, chosen: Choice, module: PythonModul
         return None
     if isinstance(node, ast.Attribute):
         edits = _edit_attributes(dotted, found.name, module)
+    elif isinstance(node, ast.Call):  # getattr(trl, "name")
+        start, end = module.span(node.args[1])
+        is_plain = module.text[start + 1 : end - 1] == old
+        edits = (module.source.edit(start + 1, end - 1, found.name),) if is_plain else ()
     elif isinstance(node, ast.ImportFrom) and not node.level:
         edits = _edit_names(node, old, found.name, module, project)
     else:

@@ -162,7 +162,7 @@ def name_location(module: PythonModule, node: ast.Attribute) -> Location:
 
 
 def used_attributes(module: PythonModule) -> Iterator[Use]:
-    """Attributes that are read from an imported package or module: `trl.PPOConfig`, `transformers.utils.logging`."""
+    """Attributes that are read from an imported package or module: `trl.PPOConfig`, `getattr(trl, "PPOConfig")`."""
     modules = {
         alias.asname or alias.name.partition(".")[0]
         for node in module.imports
@@ -178,6 +178,21 @@ def used_attributes(module: PythonModule) -> Iterator[Use]:
             if isinstance(first, ast.Name) and first.id in modules and module.names.is_certain(node):
                 for dotted in module.names.origins(node):
                     yield Use(dotted, node, node)
+    if "getattr(" in module.text:
+        yield from _looked_up_names(modules, module)
+
+
+def _looked_up_names(modules: set[str], module: PythonModule) -> Iterator[Use]:
+    """What `getattr(trl, "name")` reads, which fails without the name; with a value for that case it does not."""
+    from trl_lint.python.scopes import scopes
+
+    for call in () if scopes(module).binds("getattr") else module.calls:
+        match call:
+            case ast.Call(ast.Name("getattr"), [ast.Name() | ast.Attribute() as owner, ast.Constant(str(name))], []):
+                first = root_of(owner)
+                is_ours = isinstance(first, ast.Name) and first.id in modules and module.names.is_certain(owner)
+                for dotted in module.names.origins(owner) if is_ours and name.isidentifier() else ():
+                    yield Use(f"{dotted}.{name}", call, call.args[1])
 
 
 def is_assigned(module: PythonModule, dotted: str) -> bool:
