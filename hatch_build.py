@@ -23,10 +23,11 @@ class PackTexts(BuildHookInterface[Any]):
             written = Path(self.folder.name, f"{name}.txt")
             written.write_bytes(packed(str(Path(self.root, "rules", name))).encode())
             build_data["force_include"][str(written)] = f"trl_lint/rules/{name}.txt"
-        for history in sorted(Path(self.root, "rules", COMPRESSED).glob("*.txt")):
-            written = Path(self.folder.name, f"{history.name}.xz")
-            written.write_bytes(compressed(history.read_bytes()))
-            build_data["force_include"][str(written)] = f"trl_lint/rules/{COMPRESSED}/{written.name}"
+        for folder in COMPRESSED:
+            for history in sorted(Path(self.root, "rules", folder).glob("*.txt")):
+                written = Path(self.folder.name, f"{folder}-{history.name}.xz")
+                written.write_bytes(compressed(history.read_bytes()))
+                build_data["force_include"][str(written)] = f"trl_lint/rules/{folder}/{history.name}.xz"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the files that were written for the build."""

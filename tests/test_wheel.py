@@ -53,7 +53,7 @@ def checkout_files(*folders: str) -> set[str]:
 def test_wheel_holds_the_package_and_the_rules_and_nothing_else(wheel: Path):
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     alone = {name for name in checkout_files("rules") if name.split("/")[1] not in (*PACKED, "coverage")}
-    alone = {f"{name}.xz" if name.split("/")[1] == COMPRESSED else name for name in alone}
+    alone = {f"{name}.xz" if name.split("/")[1] in COMPRESSED else name for name in alone}
     rules = {f"trl_lint/{name}" for name in alone | {f"rules/{name}.txt" for name in PACKED}}
     package = {name for name in checkout_files("trl_lint") if not name.startswith(LEFT_OUT)}
     assert names == package | rules
@@ -69,8 +69,8 @@ def test_wheel_holds_every_packed_text_but_for_comments_of_tables(wheel: Path):
 
 def test_wheel_holds_every_history(wheel: Path):
     archive = zipfile.ZipFile(wheel)
-    for path in (ROOT / "rules" / COMPRESSED).iterdir():
-        held = archive.read(f"trl_lint/rules/{COMPRESSED}/{path.name}.xz")
+    for path in [path for folder in COMPRESSED for path in (ROOT / "rules" / folder).iterdir()]:
+        held = archive.read(f"trl_lint/rules/{path.parent.name}/{path.name}.xz")
         assert lzma.decompress(held) == path.read_bytes(), path.name
 
 

@@ -27,7 +27,7 @@ def test_the_wheel_stays_small():
             if path.is_file() and "__pycache__" not in name and not name.startswith(_LEFT_OUT):
                 installed = name if folder == "trl_lint" else f"trl_lint/{name}"
                 data = path.read_bytes()
-                size += _packed_size(installed, compressed(data) if path.parent.name == COMPRESSED else data)
+                size += _packed_size(installed, compressed(data) if path.parent.name in COMPRESSED else data)
     for name in PACKED:
         size += _packed_size(f"trl_lint/rules/{name}.txt", packed(str(ROOT / "rules" / name)).encode())
     assert size <= _MOST, size

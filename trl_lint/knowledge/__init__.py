@@ -12,7 +12,7 @@ import os
 from functools import cache
 
 PACKED = ("commands", "compat", "environment", "families", "pages", "releases", "semantics", "symptoms")
-COMPRESSED = "api"
+COMPRESSED = ("api", "conditions")
 _ONLY_READ_HERE = ("#", "example = ", "printed_by = ")
 _HEAD = "===== "  # and the name of the text that follows
 
@@ -44,7 +44,7 @@ def read_text(path: str) -> str:
 
 
 def read_history(path: str) -> str | None:
-    """A history by its path in `rules/`, without the ending; None if there is none.
+    """A text of COMPRESSED by its path in `rules/`, without the ending; None if there is none.
 
     Raises KnowledgeError where this Python cannot read what the wheel holds.
     """
@@ -58,7 +58,7 @@ def read_history(path: str) -> str | None:
     try:
         import lzma
     except ImportError:
-        raise KnowledgeError("this Python was built without lzma, which rules/api needs") from None
+        raise KnowledgeError("this Python was built without lzma, which rules/ needs") from None
     with lzma.open(f"{whole}.xz", "rt", encoding="utf-8") as stream:
         return stream.read()
 

@@ -7,10 +7,9 @@ The files are written by `python -m trl_lint.knowledge.refresh conditions`; thei
 from __future__ import annotations
 
 import ast
-import os
 from functools import cache, lru_cache
 
-from trl_lint.knowledge import rules_dir
+from trl_lint.knowledge import read_history
 from trl_lint.knowledge.condition_shared import classes_of, expanded, owner_of
 from trl_lint.knowledge.ranges import spans
 from trl_lint.records import NamedTuple
@@ -204,10 +203,4 @@ def _section(package: str, name: str) -> list[str]:
 
 @cache
 def _text(package: str) -> str:
-    if package not in PACKAGES:
-        return ""
-    try:
-        with open(os.path.join(rules_dir(), "conditions", f"{package}.txt"), encoding="utf-8") as stream:
-            return stream.read()
-    except FileNotFoundError:
-        return ""
+    return (read_history(f"conditions/{package}") or "") if package in PACKAGES else ""
