@@ -15,7 +15,6 @@ from trl_lint.reports.colors import Palette
 from trl_lint.reports.concise import pin_line
 from trl_lint.reports.diffs import unified
 from trl_lint.reports.html_page import choice, code_told, folded, level_told, page, prose, told
-from trl_lint.reports.html_script import FILTER
 from trl_lint.reports.lines import Lines
 from trl_lint.reports.places import Places
 from trl_lint.reports.run_places import MOST_RUNS, Concerned
@@ -54,7 +53,7 @@ class _Writer:
         parts = ["<h1>Findings of trl-lint</h1>", *self._summary(groups), *self._notes()]
         if self.findings:
             parts += [self._filter(), "<main>", *causes, "</main>"]
-        return page("Findings of trl-lint", [*parts, self._releases()], FILTER if self.findings else "")
+        return page("Findings of trl-lint", [*parts, self._releases()], "filter" if self.findings else None)
 
     # -- above the findings ---------------------------------------------------------------------------------------
 

@@ -6,14 +6,16 @@ by their hashes, so a browser runs and loads nothing else, whatever an analysed 
 
 from __future__ import annotations
 
+import os
 from base64 import b64encode
 from collections.abc import Iterable
+from functools import cache
 from html import escape
+from typing import Literal
 
 from trl_lint import __version__
 from trl_lint.finding import Severity
 from trl_lint.reports import visible
-from trl_lint.reports.html_style import STYLE
 
 # Told apart by sign and word too, so that nobody depends on seeing the colours.
 _LEVELS = {"error": "✖ error", "warning": "▲ warning", "info": "● hint"}
@@ -21,22 +23,29 @@ _LONGEST = 400  # characters of a line that an excerpt shows
 _TAB = 4
 
 
-def page(title: str, parts: Iterable[str], script: str = "") -> str:
+def page(title: str, parts: Iterable[str], script: Literal["filter", "compare"] | None = None) -> str:
     """A whole page of HTML parts; `title` is plain text, and `script` only adds to what can be read without it."""
-    runs = f"<script>{script}</script>\n" if script else ""
-    allowed = _digest(script) if script else "'none'"
+    style, code = _asset("page.css"), _asset(f"{script}.js") if script else ""
+    runs = f"<script>{code}</script>\n" if code else ""
+    allowed = _digest(code) if code else "'none'"
     policy = (
-        f"default-src 'none'; style-src {_digest(STYLE)}; script-src {allowed}; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src {_digest(style)}; script-src {allowed}; base-uri 'none'; form-action 'none'"
     )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
-        f"<title>{told(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{told(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
         + "\n".join(filter(None, parts))
         + f"\n<footer>trl-lint {escape(__version__)}</footer>\n{runs}</body>\n</html>\n"
     )
+
+
+@cache
+def _asset(name: str) -> str:
+    with open(os.path.join(os.path.dirname(__file__), "assets", name), encoding="utf-8") as stream:
+        return stream.read()
 
 
 def _digest(text: str) -> str:

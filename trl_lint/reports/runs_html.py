@@ -10,7 +10,6 @@ from trl_lint.finding import Finding, Location, levels
 from trl_lint.reports import Report
 from trl_lint.reports.html_page import choice, folded, level_told, prose, told
 from trl_lint.reports.html_page import page as framed
-from trl_lint.reports.html_script import COMPARE
 from trl_lint.reports.run_gpus import gpu_grid
 from trl_lint.reports.run_places import Concerned, RunPlaces
 from trl_lint.reports.runs import candidate_in_words, counted, is_by_ray, vllm_in_words
@@ -68,7 +67,7 @@ class _Writer:
             parts.append(f'<form class="filter" hidden aria-label="Compare">{fields}{alike}</form>')
             parts.append('<div id="compared" class="wide" role="status"></div>')
         parts += ["<main>", *shown, "</main>", self._environments(), self._findings()]
-        return framed("Training runs", parts, COMPARE if len(self.runs) > 1 else "")
+        return framed("Training runs", parts, "compare" if len(self.runs) > 1 else None)
 
     # -- a run ----------------------------------------------------------------------------------------------------
 
