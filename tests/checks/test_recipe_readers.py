@@ -66,3 +66,16 @@ def test_a_script_that_trains_comes_before_one_that_does_not(project: Shell):
     project.write("recipes/config.yaml", f"{COMMON}num_generations: 8\nbeta: 0.0\nvllm_device: auto\n")
     message, script = told(project, "vllm_device")
     assert script == "src/grpo.py" and message.startswith("trl 0.18.0 removed the key `vllm_device` of `GRPOConfig`")
+
+
+def test_the_pin_that_decides_is_named(sh: Shell):
+    """Not that of the package of the parser, where its dataclasses are another's."""
+    sh.write("requirements.txt", "trl==0.13.0\ntransformers==4.48.0\n")
+    sh.write(
+        "train.py",
+        "from transformers import HfArgumentParser\nfrom trl import RLOOConfig, ScriptArguments\n\n"
+        "script, config = HfArgumentParser((ScriptArguments, RLOOConfig)).parse_args_into_dataclasses()\n",
+    )
+    sh.write("run.sh", "python train.py --output_dir out --dataset_text_field prompt\n")
+    shown = sh("--select", "TRL301", "--output-format", "concise").out
+    assert "`train.py` has no flag `--dataset_text_field` (pinned: trl 0.13.0)" in shown

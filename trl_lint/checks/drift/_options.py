@@ -111,7 +111,9 @@ def judge_name(name: str, where: Where, parser: ScriptParser, level: Level, proj
 
 
 def parser_package(parser: ScriptParser) -> str:
-    return "transformers" if parser.kind == "transformers" else "trl"
+    """The package that decides what a parser takes: that of its own dataclasses comes before the one they extend."""
+    is_of_trl = parser.kind != "transformers" or any(dotted.startswith("trl.") for dotted in parser.fields.bases)
+    return "trl" if is_of_trl else "transformers"
 
 
 def takes(parser: ScriptParser, name: str, where: Where, versions: dict[str, str]) -> bool | None:
