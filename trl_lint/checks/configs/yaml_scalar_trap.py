@@ -74,6 +74,7 @@ class YamlScalarTrap(Rule):
 
     def _check_recipe(self, document: Document, root: Mapping, project: Project) -> Iterator[Finding]:
         launches: list[Launch] | None = None
+        has_strings = any(is_number_string(node) for _, node in walk(root)) and not is_omegaconf(root)
         for name, node in last_values(root):
             if isinstance(node, Scalar) and name in _STRATEGY_FIELDS and is_negative_word(node):
                 launches = launches if launches is not None else recipe_launches(document, project)
@@ -84,6 +85,8 @@ class YamlScalarTrap(Rule):
                 )
                 if severity is not None:
                     yield self._report(document, node, message, severity, quoted(node, "no"))
+            elif not has_strings:
+                continue
             elif isinstance(node, Scalar) and name in _INT_FIELDS and is_number_string(node):
                 launches = launches if launches is not None else recipe_launches(document, project)
                 severity = after_flags(self.page.severity, (name,), launches)
@@ -207,6 +210,18 @@ def last_values(root: Mapping) -> Iterator[tuple[str, Node]]:
     for name, node in last.items():
         if isinstance(name, str):
             yield name, node
+
+
+def is_omegaconf(root: Mapping) -> bool:
+    """Whether a file is written for Hydra or OmegaConf, whose loader takes `1e-6` for a number.
+
+    Read in omegaconf 2.0.0 and 2.3.0 (_utils.py, get_yaml_loader).
+    """
+    if isinstance(root.get("defaults"), Sequence) or isinstance(root.get("hydra"), Mapping):
+        return True
+    return any(
+        path[-1:] == ("_target_",) or (isinstance(node.value, str) and "${" in node.value) for path, node in walk(root)
+    )
 
 
 def is_plain(node: Scalar) -> bool:
