@@ -73,7 +73,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.inference.unsloth_without_engine': (2159106515, (), {'code': 'TRL805', 'needles': (b'use_vllm',), 'words': (b'unsloth',), 'skips_tests': True, 'imports': ('trl', 'transformers')}),
     'trl_lint.checks.inference.vllm_mode_implicit': (1704772396, (), {'code': 'TRL801', 'runs': True}),
     'trl_lint.checks.launch.flags_dropped': (2670339523, ('trl_lint.regexes',), {'code': 'TRL505', 'launches': True}),
-    'trl_lint.checks.launch.linked_file_missing': (3903778104, (), {'code': 'TRL504', 'holding': ('deepspeed',), 'launches': True}),
+    'trl_lint.checks.launch.linked_file_missing': (3501142130, (), {'code': 'TRL504', 'holding': ('deepspeed',), 'launches': True}),
     'trl_lint.checks.launch.more_ranks_than_gpus': (2595839141, ('trl_lint.finding',), {'code': 'TRL503', 'runs': True, 'launched': True}),
     'trl_lint.checks.launch.plain_python_on_several_gpus': (710354169, ('trl_lint.checks.launch._visible',), {'code': 'TRL501', 'launches': True}),
     'trl_lint.checks.launch.server_and_trainer_share_gpu': (2848230960, (), {'code': 'TRL502', 'runs': True, 'launched': True}),

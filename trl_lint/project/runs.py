@@ -146,11 +146,15 @@ class Run:
             yield self._link(kind, word)
 
     def _only_argument(self) -> Word | None:
-        """`python train.py config.yaml`: scripts with an HfArgumentParser and most frameworks take the file alone."""
+        """`python train.py config.yaml`: scripts with an HfArgumentParser and most frameworks take the file first.
+
+        JSON with other arguments than overrides behind it is data, for an HfArgumentParser reads it alone.
+        """
         args = self.launch.args
         if not args or args[0].text is None or not args[0].text.endswith(_CONFIG_SUFFIXES):
             return None
-        return args[0]
+        is_data = args[0].text.endswith(".json") and any("=" not in (word.text or word.raw) for word in args[1:])
+        return None if is_data and self.launch.script is not None else args[0]
 
     def _link(self, kind: LinkKind, word: Word) -> Link:
         location = self.launch.source.location(word.start, word.end)

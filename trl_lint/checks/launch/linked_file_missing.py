@@ -74,7 +74,8 @@ class LinkedFileMissing(Rule):
                 continue
             message = read_message(_WHAT[link.kind], link.name, project)
             if meant is not None:
-                message = f"there is no {_WHAT[link.kind]} {link.name} here: did you mean {os.path.basename(meant)}?"
+                near = os.path.basename(meant)
+                message = f"there is no {_WHAT[link.kind]} `{link.name}` here: did you mean `{near}`?"
             yield self.finding(
                 launch.source.location(link.word.start, link.word.end),
                 message,
@@ -198,8 +199,8 @@ def read_message(what: str, name: str, project: Project) -> str:
     found = [path for path in project.paths if os.path.basename(path) == base]
     elsewhere = ""
     if len(found) == 1:
-        elsewhere = f"; the only {base} is {os.path.relpath(found[0], project.root).replace(os.sep, '/')}"
-    return f"the {what} {name} does not exist, though its folder does{elsewhere}"
+        elsewhere = f"; the only `{base}` is `{os.path.relpath(found[0], project.root).replace(os.sep, '/')}`"
+    return f"the {what} `{name}` does not exist, though its folder does{elsewhere}"
 
 
 def read_severity(link: NamedFile, launch: Launch) -> Severity:
