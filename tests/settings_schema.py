@@ -27,6 +27,7 @@ def schema() -> dict[str, Any]:
         "string": text,
         "file": text,
         "strings": strings,
+        "files": strings,
         "rules": rules,
         "rules by pattern": {"type": "object", "additionalProperties": rules},
         "releases": {"anyOf": [{"type": "object", "additionalProperties": {"type": "string"}}, strings]},

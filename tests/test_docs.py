@@ -83,6 +83,7 @@ def test_settings_page_names_every_setting_and_no_other(tmp_path: Path):
     (tmp_path / "pyproject.toml").write_text(example.content, "utf-8")
     (tmp_path / "team").mkdir()
     (tmp_path / "team" / "trl-lint.toml").write_text("", "utf-8")
+    (tmp_path / "ml-advisories.toml").write_text("", "utf-8")
     settings.load(str(tmp_path / "pyproject.toml"))
     assert set(tomli.loads(example.content)["tool"]["trl-lint"]) == set(SETTINGS)
 

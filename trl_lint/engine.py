@@ -95,7 +95,13 @@ def check_state(
         tracked.pop_unread()  # what nobody asked about before
         found, missing = collect(paths, settings, files.overlays)
         run = _Run(Checker(settings, files, projects, rules), found)
-        return run.result([Problem(path, message) for path, message in missing], jobs, known)
+        problems = [Problem(path, message) for path, message in missing]
+        if settings.own is None:
+            return run.result(problems, jobs, known)
+        from trl_lint.knowledge.own import using
+
+        with using(settings.own):
+            return run.result(problems, jobs, known)
     finally:
         if enabled:
             gc.enable()

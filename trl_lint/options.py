@@ -15,7 +15,7 @@ from trl_lint.records import NamedTuple
 Kind = Literal["switch", "either", "value", "values"]
 # What its value in a settings file is; "" for an option of the command line alone.
 Setting = Literal[
-    "", "boolean", "string", "file", "strings", "rules", "rules by pattern", "releases", "format", "level"
+    "", "boolean", "string", "file", "files", "strings", "rules", "rules by pattern", "releases", "format", "level"
 ]  # fmt: skip
 
 
@@ -158,6 +158,10 @@ _OF_FILES_ALONE = (
     Option(
         "extend", "settings", "value", "settings that these come on top of",
         setting="file", example='"team/trl-lint.toml"  # settings of another file, which these come on top of',
+    ),
+    Option(
+        "knowledge", "settings", "values", "advisories, renames and remedies of your own",
+        setting="files", example='["ml-advisories.toml"]  # advisories, renames and remedies of your own',
     ),
 )  # fmt: skip
 # What a settings file may hold, by key.

@@ -16,7 +16,7 @@ from trl_lint.options import SETTINGS, option
 from trl_lint.paths import Glob
 from trl_lint.records import NamedTuple
 from trl_lint.selection import Selection, covers, is_selected
-from trl_lint.settings_file import Reader, SettingsError, own_table, unreadable
+from trl_lint.settings_file import Reader, SettingsError, own_table, shown, unreadable
 
 # The names of ruff's configuration files, in its order of preference.
 _OWN_FILES = (".trl-lint.toml", "trl-lint.toml")
@@ -68,6 +68,7 @@ class Settings:
         fail_on: Severity = "warning",
         respect_file_noqa: bool = True,
         ignore_noqa: bool = False,
+        own: Mapping[type, tuple[Any, ...]] | None = None,
     ) -> None:
         self.root = root or os.getcwd()
         self.config = config
@@ -90,6 +91,7 @@ class Settings:
         self.hints = hints
         self.fail_on = fail_on
         self.respect_file_noqa = respect_file_noqa
+        self.own = own  # the rows of the files that `knowledge` names (`knowledge/own.py`), None for no file
         # Whether somebody reads or makes the edits of fixes; else their titles are enough.
         self.wants_edits = True
         self._selected: dict[str, bool] = {}
@@ -199,8 +201,21 @@ def load(config: str | None, said: Said = NOTHING) -> Settings:
         baseline=baseline,
         cache_dir=written.get("cache-dir"),
         ignore_noqa=said.get("ignore-noqa", False),
+        own=_own([os.path.join(root, path) for path in written.get("knowledge", ())]),
         **{one.attribute: settled(one.name) for one in SETTINGS.values() if one.setting in _SETTLED},
     )
+
+
+def _own(paths: Sequence[str]) -> Mapping[type, tuple[Any, ...]] | None:
+    if not paths:
+        return None
+    from trl_lint.knowledge import KnowledgeError
+    from trl_lint.knowledge.own_files import read_own
+
+    try:
+        return read_own({path: shown(path) for path in map(os.path.normpath, paths)})
+    except KnowledgeError as error:
+        raise SettingsError(str(error)) from None
 
 
 # Of these the command line replaces what the file says.

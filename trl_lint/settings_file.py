@@ -61,9 +61,9 @@ class _WrongError(Exception):
 
 _MOST_EXTENDED = 8
 # What files add to each other; any other setting of a file replaces that of the file it extends.
-_ADDED = ("extend-select", "extend-exclude")
+_ADDED = ("extend-select", "extend-exclude", "knowledge")
 _MERGED = ("per-file-ignores", "target")
-_PATHS = ("baseline", "cache-dir")
+_PATHS = ("baseline", "cache-dir", "knowledge")
 
 
 class Reader:
@@ -123,7 +123,7 @@ class Reader:
         found = reader.read()
         self.origins = reader.origins
         folder = os.path.dirname(path)
-        return {key: os.path.join(folder, value) if key in _PATHS else value for key, value in found.items()}
+        return {key: _joined(folder, value) if key in _PATHS else value for key, value in found.items()}
 
     def _place(self, key: str) -> str:
         """File and line of a key; found by its text, because the TOML reader keeps no places."""
@@ -136,6 +136,11 @@ class Reader:
         match = setting.search(text, _line_start(text, start))
         line = text.count("\n", 0, match.end() if match else start) + 1
         return f"{shown(self.path)}:{line}"
+
+
+def _joined(folder: str, value: Any) -> Any:
+    """A path, or several, as seen from a folder."""
+    return os.path.join(folder, value) if isinstance(value, str) else tuple(os.path.join(folder, one) for one in value)
 
 
 def _line_start(text: str, offset: int) -> int:
@@ -211,6 +216,7 @@ def _kind(value: object) -> str:
 _READERS: dict[Setting, Callable[[object], Any]] = {
     "boolean": _boolean,
     "file": _string,
+    "files": _strings,
     "format": _output_format,
     "level": _level,
     "releases": _targets,

@@ -143,9 +143,16 @@ class _Independents(NamedTuple):
 # Each of these raises KnowledgeError if its table is malformed.
 
 
-@cache
 def advisories() -> tuple[Advisory, ...]:
-    """Every advisory."""
+    """Every advisory, and behind them those of the settings in use."""
+    from trl_lint.knowledge.own import own_rows
+
+    return (*recorded_advisories(), *own_rows(Advisory))
+
+
+@cache
+def recorded_advisories() -> tuple[Advisory, ...]:
+    """Every advisory of `rules/`."""
     return read_rows("compat/advisories.toml", _Advisories).advisory
 
 

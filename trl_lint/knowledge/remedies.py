@@ -6,12 +6,14 @@ only where a finding is being written.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from collections.abc import Callable
+from functools import cache
 from typing import Literal, get_args
 
 from trl_lint.knowledge.histories import releases
-from trl_lint.knowledge.presence import definitions_of
+from trl_lint.knowledge.own import own_rows
 from trl_lint.knowledge.ranges import holds
+from trl_lint.knowledge.renames import own_rename, owners_of
 from trl_lint.knowledge.rows import Range, read_rows
 from trl_lint.records import NamedTuple
 
@@ -58,6 +60,55 @@ def remedies() -> tuple[Remedy, ...]:
     return read_rows(PATH, _Table).remedy
 
 
+# -- what a file of the team says -------------------------------------------------------------------------------------
+
+
+def with_own_of_argument(said: str, dotted: str, name: str, versions: dict[str, str], kind: str = "argument") -> str:
+    """What is to be done about an argument or a field, with what files of the team say of it behind it."""
+
+    def is_meant(row: Remedy) -> bool:
+        return row.kind in (kind, "argument") and any(_is_for(row, one, versions) for one in owners_of(dotted))
+
+    return _with_own(said, name, is_meant)
+
+
+def with_own_of_name(said: str, module: str, name: str, versions: dict[str, str]) -> str:
+    """The same for a name of a module, or for a module."""
+
+    def is_meant(row: Remedy) -> bool:
+        is_inside = row.kind == "name" and any(f"{module}.".startswith(f"{home}.") for home in row.of)
+        return (is_inside or (row.kind == "module" and module in row.of)) and _is_for_release(row, versions)
+
+    return _with_own(said, name, is_meant)
+
+
+def with_own_in(said: str, kind: str, owner: str, name: str, versions: dict[str, str]) -> str:
+    """The same for a key of a configuration, one above it, or a flag of a program."""
+
+    def is_meant(row: Remedy) -> bool:
+        return row.kind == kind and owner in row.of and _is_for_release(row, versions)
+
+    parts = name.split(".") if kind == "key" else [name]
+    for count in range(len(parts), 0, -1):
+        said = _with_own(said, ".".join(parts[:count]), is_meant)
+    return said
+
+
+def _with_own(said: str, name: str, is_meant: Callable[[Remedy], bool]) -> str:
+    return "; ".join(filter(None, (said, *(r.do for r in own_rows(Remedy) if name in r.names and is_meant(r)))))
+
+
+def use_instead(dotted: str, old: str, new: str, said: str = "", dashes: str = "") -> str:
+    """The advice to use another argument, where nothing else is said; behind it where a file of the team says so."""
+    own = own_rename(dotted, old)
+    if own is None or own.new != new:
+        return said or f"use `{dashes}{new}`"
+    return "; ".join(filter(None, (said, f"use `{dashes}{new}`: {own.why}")))
+
+
+# -- what the table says ----------------------------------------------------------------------------------------------
+
+
 def releases_of(row: Remedy) -> tuple[str, ...]:
     """The recorded releases that a row is for."""
     return tuple(version for version in releases(row.package) if holds(row.releases, version))
@@ -87,7 +138,7 @@ def remedy_of_argument(dotted: str, name: str, versions: dict[str, str], kind: s
 def row_of_argument(dotted: str, name: str, versions: dict[str, str], kind: str = "argument") -> Remedy | None:
     """The row for an argument of a class, function or method in these releases."""
     rows = _by_name().get((kind, name), ())
-    return next((row for owner in _owners(dotted) for row in rows if _is_for(row, owner, versions)), None)
+    return next((row for owner in owners_of(dotted) for row in rows if _is_for(row, owner, versions)), None)
 
 
 def remedy_of_name(module: str, name: str, versions: dict[str, str]) -> str:
@@ -132,15 +183,6 @@ def remedy_in(kind: str, owner: str, name: str, versions: dict[str, str]) -> str
             return found
         name = name.rpartition(".")[0] if kind == "key" else ""
     return ""
-
-
-@lru_cache(maxsize=256)
-def _owners(dotted: str) -> tuple[tuple[str, str], ...]:
-    """The definitions behind a dotted name in any release, and their bases: (package, `Class` or `Class.method`)."""
-    owner = dotted.rpartition(".")[0].rpartition(".")[2]
-    method = f".{dotted.rpartition('.')[2]}" if owner[:1].isupper() else ""
-    found = ((package, symbol.partition(":")[2] + method) for package, symbol in definitions_of(dotted))
-    return tuple(dict.fromkeys(found))
 
 
 def _is_for(row: Remedy, owner: tuple[str, str], versions: dict[str, str]) -> bool:

@@ -8,7 +8,7 @@ accelerate announced `project_dir` for `logging_dir`, but wrote it somewhere els
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.presence import definitions_of
@@ -30,7 +30,7 @@ class Rename(NamedTuple):
     same: bool
     why: str
     evidence: tuple[str, ...]
-    releases: str = ""
+    releases: Range = ""
 
 
 class Move(NamedTuple):
@@ -110,19 +110,39 @@ def renamed_modules() -> tuple[RenamedModule, ...]:
     return _moves().name
 
 
-@cache
 def is_same_value(dotted: str, old: str, new: str) -> bool:
     """Whether every class or function behind a name that announced `new` for `old` is known to take the value over."""
-    found = _rows(dotted, old, new)
-    return bool(found) and all(row is not None and row.same for row in found)
+    if found := _rows(dotted, old, new):
+        return all(row is not None and row.same for row in found)
+    own = own_rename(dotted, old)
+    return own is not None and own.new == new and own.same
+
+
+def takers(dotted: str, old: str, new: str) -> Mapping[str, str]:
+    """The releases, by package, in which a new name takes the value of the old one, where not all that have it do."""
+    rows = _rows(dotted, old, new) or [own_rename(dotted, old)]
+    return {row.package: row.releases for row in rows if row is not None and row.releases}
+
+
+def own_rename(dotted: str, old: str) -> Rename | None:
+    """What a file of the team says of an argument of a class, of its bases, or of a function; None if nothing."""
+    from trl_lint.knowledge.own import own_rows
+
+    rows = [row for row in own_rows(Rename) if row.old == old]
+    owners = owners_of(dotted) if rows else ()
+    return next((row for package, name in owners for row in rows if row.package == package and name in row.of), None)
+
+
+@lru_cache(maxsize=256)
+def owners_of(dotted: str) -> tuple[tuple[str, str], ...]:
+    """The definitions behind a dotted name in any release, and their bases: (package, `Class` or `Class.method`)."""
+    owner = dotted.rpartition(".")[0].rpartition(".")[2]
+    method = f".{dotted.rpartition('.')[2]}" if owner[:1].isupper() else ""
+    found = ((package, symbol.partition(":")[2] + method) for package, symbol in definitions_of(dotted))
+    return tuple(dict.fromkeys(found))
 
 
 @cache
-def takers(dotted: str, old: str, new: str) -> Mapping[str, str]:
-    """The releases, by package, in which a new name takes the value of the old one, where not all that have it do."""
-    return {row.package: row.releases for row in _rows(dotted, old, new) if row is not None and row.releases}
-
-
 def _rows(dotted: str, old: str, new: str) -> list[Rename | None]:
     """What is known of a rename, for each definition that announced it."""
     return [

@@ -26,6 +26,9 @@ Release = Annotated[str, "release"]
 Ranges = Annotated[dict[str, str], "ranges"]
 
 R = TypeVar("R")
+# Instead of a package: ranges may be of any, also of one whose releases are not known.
+ANY_PACKAGE = "*"
+
 Check = Callable[[Any, str], Any]  # (a value of the TOML file, the package it is about) -> the value of the record
 
 _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
@@ -218,7 +221,7 @@ def _record(record: Any) -> Check:
     def check(value: Any, package: str) -> Any:
         if type(value) is not dict:
             raise _WrongError(f"a table is expected, not {_shown(value)}")
-        if type(own := value.get("package")) is str:
+        if package != ANY_PACKAGE and type(own := value.get("package")) is str:
             package = own
         read = unread.copy()
         key = ""
@@ -264,7 +267,7 @@ def _ranges(value: Any, package: str) -> dict[str, str]:
     name = ""
     try:
         for name, text in value.items():
-            _range(text, name)
+            _range(text, ANY_PACKAGE if package == ANY_PACKAGE else name)
     except _WrongError as error:
         raise error.within(name) from None
     return value
@@ -286,6 +289,8 @@ def _fault_of_range(text: str, package: str) -> str:
     specifier = parse_specifier(text)
     if specifier is None:
         return f'"{text}" is no range of releases'
+    if package == ANY_PACKAGE:
+        return ""
     known = release_names(package)
     if not known:
         return f'the releases of "{package}" are not known'

@@ -167,12 +167,14 @@ def _word(fault: Fault, run: OpenRLHFRun, flags: Flags, verdict: Verdict | None 
 
 def _word_unknown(name: str, run: OpenRLHFRun, flags: Flags, verdict: Verdict | None, shown: str) -> str:
     from trl_lint.checks.drift._wording import did_you_mean, sentence
-    from trl_lint.knowledge.remedies import remedy_in
+    from trl_lint.knowledge.remedies import remedy_in, with_own_in
 
     found = [f"`{new}`" for new in successors("openrlhf", name) if new in flags]
     remedy = f"use {' and '.join(found)}" if found else ""
     if verdict is not None and not remedy:
         remedy = remedy_in("flag", run.module, name, {"openrlhf": verdict.version})
+    if verdict is not None:
+        remedy = with_own_in(remedy, "flag", run.module, name, {"openrlhf": verdict.version})
     if verdict is None:
         return sentence(f"`{shown}` has no flag `{name}`", remedy or did_you_mean(name, flags), "")
     program = run.module.rpartition(".")[2]

@@ -14,7 +14,7 @@ from trl_lint.checks.drift._wording import next_release, sentence
 from trl_lint.checks.verdict import Verdict
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.programs import config_of_engine, successors
-from trl_lint.knowledge.remedies import remedy_in
+from trl_lint.knowledge.remedies import remedy_in, with_own_in
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
 from trl_lint.regexes import regex
@@ -87,6 +87,7 @@ def word_release(run: VerlRun, override: Override, fault: Fault, tree: Tree, ver
     known = positions("verl")
     older = [version for version in having if known[version] < known[verdict.version]]
     remedy = _release_remedy(run, key, tree, verdict.version)
+    remedy = with_own_in(remedy, "key", name, key, {"verl": verdict.version})
     if older:
         gone = next_release("verl", older[-1])
         return sentence(f"verl {gone} removed the key `{key}` of `{name}`, and Hydra stops", remedy, verdict.basis)

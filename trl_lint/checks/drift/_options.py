@@ -206,15 +206,14 @@ def word_unknown(name: str, where: Where, unknown: Unknown, is_linked: bool = Tr
 
 
 def _remedy(parser: ScriptParser, name: str, where: Where, unknown: Unknown) -> str:
-    from trl_lint.knowledge.remedies import remedy_of_argument
+    from trl_lint.knowledge.remedies import remedy_of_argument, use_instead, with_own_of_argument
 
     bases, newest = parser.fields.bases, unknown.newest
-    if found := next(filter(None, (remedy_of_argument(dotted, name, newest) for dotted in bases)), ""):
-        return found
+    said = next(filter(None, (remedy_of_argument(dotted, name, newest) for dotted in bases)), "")
     successor = unknown.past.successor if unknown.past is not None else ""
-    if not successor or not any(accepts(dotted, successor, newest) for dotted in bases):
-        return ""
-    return f"use `{'--' if where == 'flags' else ''}{successor}`"
+    if successor and any(accepts(dotted, successor, newest) for dotted in bases):
+        said = use_instead(unknown.owner, name, successor, said, "--" if where == "flags" else "")
+    return with_own_of_argument(said, unknown.owner, name, newest)
 
 
 def _fields(dotted: str, versions: dict[str, str]) -> Iterable[str]:

@@ -53,10 +53,11 @@ def read_past(dotted: str, name: str, newest: dict[str, str]) -> Past | None:
     if found is None:
         return None
     last = parameter(dotted, name, {**newest, found.package: found.older}) if found.older else None
-    if last is None or not last.deprecated:
-        return Past(found, "", False)
-    from trl_lint.knowledge.renames import is_same_value
+    from trl_lint.knowledge.renames import is_same_value, own_rename
 
+    if last is None or not last.deprecated or not last.successor:
+        own = own_rename(dotted, name)
+        return Past(found, own.new if own is not None else "", own is not None)
     return Past(found, last.successor, last.is_rename or is_same_value(dotted, name, last.successor))
 
 

@@ -12,7 +12,7 @@ from trl_lint.checks.drift._classes import Argument, Callee
 from trl_lint.checks.drift._moves import edit_removal
 from trl_lint.checks.drift._past import Past
 from trl_lint.finding import Fix
-from trl_lint.knowledge.remedies import remedy_of_argument, row_of_argument
+from trl_lint.knowledge.remedies import remedy_of_argument, row_of_argument, use_instead, with_own_of_argument
 from trl_lint.knowledge.renames import move_of
 from trl_lint.python.module import PythonModule
 
@@ -24,11 +24,17 @@ def remedy_of_keyword(callee: Callee, name: str, successor: str, versions: dict[
 
     `successor`: what a release announced to use instead, "" if nothing. `versions`: the releases to be right for.
     """
-    if found := remedy_of_argument(callee.dotted, name, versions):
-        return found
-    if successor and accepts(callee.dotted, successor, versions):
-        return f"use `{successor}`"
     config = callee.dotted.removesuffix("Trainer") + "Config"
+    said = with_own_of_argument(_recorded(callee, config, name, successor, versions), callee.dotted, name, versions)
+    return said if config == callee.dotted else with_own_of_argument(said, config, name, versions)
+
+
+def _recorded(callee: Callee, config: str, name: str, successor: str, versions: dict[str, str]) -> str:
+    said = remedy_of_argument(callee.dotted, name, versions)
+    if successor and accepts(callee.dotted, successor, versions):
+        said = use_instead(callee.dotted, name, successor, said)
+    if said:
+        return said
     if not callee.name.endswith("Trainer") or signature_of(config, versions) is None:
         return ""
     move = move_of(callee.package, callee.name, name)
@@ -66,4 +72,6 @@ def edit_left_out(
 
 def remedy_of_field(dotted: str, name: str, successor: str, versions: dict[str, str]) -> str:
     """What to do about an attribute that is read from an object of a class, "" if nobody knows."""
-    return remedy_of_argument(dotted, name, versions, "attribute") or (f"use `{successor}`" if successor else "")
+    said = remedy_of_argument(dotted, name, versions, "attribute")
+    said = use_instead(dotted, name, successor, said) if successor else said
+    return with_own_of_argument(said, dotted, name, versions, "attribute")

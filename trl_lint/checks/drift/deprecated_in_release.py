@@ -148,13 +148,16 @@ class DeprecatedInRelease(Rule):
         if not found or len(found) != len(parsers):
             return
         dotted, announced, known = found[0]
-        from trl_lint.knowledge.remedies import remedy_of_argument
+        from trl_lint.knowledge.remedies import remedy_of_argument, use_instead, with_own_of_argument
 
         shown, dashes = ("key", "") if where == "keys" else ("flag", "--")
-        use = f"use `{dashes}{announced.successor}`" if announced.successor else ""
+        remedy = remedy_of_argument(dotted, name, announced.newest)
+        if announced.successor:
+            remedy = use_instead(dotted, name, announced.successor, remedy, dashes)
+        remedy = with_own_of_argument(remedy, dotted, name, announced.newest)
         happened = announced.happened(f"the {shown} `{dashes}{name}`", dotted.rpartition(".")[2])
         chosen = known[announced.package]
-        message = sentence(happened, remedy_of_argument(dotted, name, announced.newest) or use, basis_of(chosen))
+        message = sentence(happened, remedy, basis_of(chosen))
         from trl_lint.checks.drift._option_fixes import Reader
 
         readers = [
@@ -181,10 +184,11 @@ class DeprecatedInRelease(Rule):
                 continue
             gone = gone_in(package, chosen.newest, points, partial(_is_there, use.dotted, package))
             then = f", and {package} {gone} removed it" if gone else ""
-            from trl_lint.knowledge.remedies import remedy_of_name
+            from trl_lint.knowledge.remedies import remedy_of_name, with_own_of_name
 
             versions = {package: chosen.newest}
             remedy = remedy_of_name(home, name, versions) or (f"use `{successor}`" if successor else "")
+            remedy = with_own_of_name(remedy, home, name, versions)
             message = sentence(f"`{name}` of `{home}` is deprecated{then}", remedy, basis_of(chosen))
             from trl_lint.checks.drift._imports import edit_deprecated_import
             from trl_lint.checks.drift._renamed_names import edit_renamed

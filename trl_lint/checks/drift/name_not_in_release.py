@@ -239,6 +239,16 @@ def _listed_until(home: str, name: str, version: str) -> str:
 
 def _remedy(gone: tuple[str, str], use: Use, version: str, target: str) -> str:
     """What to do about a name that is not where it was: "" where nobody knows."""
+    from trl_lint.knowledge.remedies import with_own_of_name
+
+    home, name = gone
+    said, versions = _recorded_remedy(gone, use, version, target), {home.partition(".")[0]: version}
+    last = use.dotted.rpartition(".")[2]
+    said = with_own_of_name(said, home, last, versions)
+    return said if last == name else with_own_of_name(said, home, name, versions)
+
+
+def _recorded_remedy(gone: tuple[str, str], use: Use, version: str, target: str) -> str:
     home, name = gone
     package = home.partition(".")[0]
     last = use.dotted.rpartition(".")[2]
