@@ -29,7 +29,7 @@ def test_the_guide_and_the_most_frequent_rules_are_there():
     assert len(MOST_FREQUENT) == 20
     names = {chinese.stem for chinese, _ in translations()}
     assert {"README.zh-CN", "index", "diagnose"} <= names
-    assert set(MOST_FREQUENT) - names == {"TRL403"}  # five times as long as any other, most of it generated tables
+    assert set(MOST_FREQUENT) <= names
 
 
 def _body(english: Path) -> str:
