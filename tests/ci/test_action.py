@@ -54,6 +54,7 @@ class Runner:
         self.temp.mkdir()
         self.event = "pull_request"
         self.more: dict[str, str] = {}
+        self.artifact = ""
         self.python = folder / "python"
         tool = tool_folder(folder / "bin") / "trl-lint"
         self.python.write_text(PYTHON.format(tool=tool, log=self.pip))
@@ -72,6 +73,8 @@ class Runner:
             if not self._applies(step.get("if", ""), values):
                 continue
             if "uses" in step:
+                if step.get("id") == "pages":
+                    values["steps.pages.outputs.artifact-url"] = self.artifact
                 uses.append(" ".join([step["uses"], *(self._value(str(v), values) for v in step["with"].values())]))
                 continue
             done = self._run(step, values)
@@ -273,6 +276,12 @@ def test_the_review_says_what_the_check_found(runner: Runner):
     (thread,) = hub.open
     assert (thread["path"], thread["line"]) == ("sub/train.py", 6)
     assert 'review "mine sub" finding' in thread["comments"][0]["body"] and not hub.comments
+
+    # Pages that were kept are linked.
+    runner.artifact = "https://github.com/octo/train/actions/runs/1/artifacts/2"
+    assert runner(**given, page="true").status == 1
+    assert f"]({runner.artifact})" in hub.comments.pop()["body"]
+    assert runner(**given).status == 1 and not hub.comments
 
     # What the pull request does not touch fails nothing, unless that is asked for.
     hub.base = dict(hub.files)

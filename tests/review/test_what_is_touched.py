@@ -180,3 +180,24 @@ def test_the_level_that_fails_a_review(job: Job, hub: GitHub):
     assert [job("--fail-on", level).status for level in ("error", "warning", "info")] == [0, 1, 1]
     job.push(**{"trl-lint.toml": "fail-on = 'error'\n"})
     assert job().status == 0
+
+
+def test_the_summary_links_the_page(job: Job, hub: GitHub, monkeypatch: pytest.MonkeyPatch):
+    job.push(train_py="x = 1\n")
+    assert job("--page", "https://ci.example/7").status == 0 and not hub.comments, "nothing to tell, nothing to link"
+    job.push(train_py=script("one"))
+    run = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "octo/train", "GITHUB_RUN_ID": "7"}
+    job.set(**run)
+    assert job("--page", "run").status == 1
+    (summary,) = hub.comments
+    assert "pages to download](https://github.com/octo/train/actions/runs/7)" in summary["body"]
+    job.push(train_py="x = 1\n")
+    assert job("--page", "run").status == 0 and "Nothing is left to say here." in summary["body"]
+    monkeypatch.delenv("GITHUB_RUN_ID")
+    assert job("--page", "run").status == 2
+
+
+@pytest.mark.parametrize("page", ["javascript:alert(1)", "https://x) [y](https://z", "here", "https://x\n"])
+def test_a_page_is_an_address(job: Job, page: str):
+    done = job("--page", page)
+    assert done.status == 2 and "an address that begins with https://" in done.err

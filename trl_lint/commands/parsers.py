@@ -175,6 +175,11 @@ def review_parser() -> argparse.ArgumentParser:
     place.add_argument("--api-url", metavar="URL", help="default: GITHUB_API_URL, or https://api.github.com")
     place.add_argument("--prefix", metavar="FOLDER", help="where the paths of the report count from in the repository")
     place.add_argument("--name", help="what tells this review from others of the same pull request")
+    place.add_argument(
+        "--page",
+        metavar="URL",
+        help="link the page with all findings; `run` is the run of the workflow, by GITHUB_RUN_ID",
+    )
     _add_group(parser, "rules")
     _add_group(parser, "settings", *_OF_THE_CACHE)
     return parser

@@ -38,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
     token = (os.environ.get("GITHUB_TOKEN") or "").strip()
     try:
         name, prefix = _names(args)
+        page = _page(args.page)
         if not token:
             raise UsageError("the review needs a token in GITHUB_TOKEN")
         url = check_url(args.api_url or os.environ.get("GITHUB_API_URL") or DEFAULT_URL)
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         reading = judged = _reading(args, prefix)
         try:
             if (target := _target(args, client)) is not None:
-                options = Options(name, args.unsafe_fixes, everything=args.all)
+                options = Options(name, args.unsafe_fixes, everything=args.all, page=page)
                 state = look(client, target, options)
                 if not args.all:
                     judged = touched(reading, state)
@@ -113,6 +114,20 @@ def _names(args: argparse.Namespace) -> tuple[str, str]:
     if prefix:  # two folders of one repository have two reviews
         name = f"{name} {re.sub(r'[^a-zA-Z0-9_./ ]', '_', prefix)[:100]}"
     return name, prefix
+
+
+def _page(said: str | None) -> str:
+    """The address of the page that the summary links, "" if none is asked for. Raises UsageError."""
+    if not said:
+        return ""
+    if said == "run":
+        parts = [os.environ.get(f"GITHUB_{name}", "") for name in ("SERVER_URL", "REPOSITORY", "RUN_ID")]
+        if not all(parts):
+            raise UsageError("--page run: GITHUB_SERVER_URL, GITHUB_REPOSITORY and GITHUB_RUN_ID tell where a run is")
+        said = "{}/{}/actions/runs/{}".format(*parts)
+    if not re.fullmatch(r"https?://[\w.:/?#=&%~+-]{1,500}", said, re.ASCII):
+        raise UsageError("--page: an address that begins with https:// is needed, or `run`")
+    return said
 
 
 def _folder() -> str:

@@ -130,9 +130,9 @@ class Rest(NamedTuple):
         return not (self.changed or self.elsewhere or self.outdated or self.notices)
 
 
-def summary(rest: Rest, web: Web | None = None) -> str:
-    """The text of the summary; places are links where `web` is known."""
-    if rest.is_empty:
+def summary(rest: Rest, web: Web | None = None, page: str = "") -> str:
+    """The text of the summary; places are links where `web` is known. `page`: the address of all findings."""
+    if rest.is_empty and not page:
         return "### trl-lint\n\nNothing is left to say here."
     parts = ["### trl-lint"]
     if rest.changed:
@@ -145,10 +145,10 @@ def summary(rest: Rest, web: Web | None = None) -> str:
     if rest.notices:
         parts.append("What was not judged:")
         parts.append(_bullets((_notice(place, text, web) for place, text in rest.notices), _ROOM // 8))
-    foot = []
+    foot = [f"[All findings and runs, as pages to download]({page})"] if page else []
     if rest.left_out:
         count = counted(rest.left_out, "finding")
-        foot = [f"{count} that this pull request does not touch: `trl-lint review --all` has them."]
+        foot.append(f"{count} that this pull request does not touch: `trl-lint review --all` has them.")
     if rest.elsewhere:
         title = f"{counted(len(rest.elsewhere), 'finding')} in files that this pull request does not change"
         parts.append(f"<details><summary>{title}</summary>")

@@ -69,12 +69,16 @@ Action = Post | Rewrite | Resolve | Reopen | Summarise
 
 
 class Options(NamedTuple):
-    """`name` tells this review from others of the same pull request. `everything`: also what it does not touch."""
+    """`name` tells this review from others of the same pull request. `everything`: also what it does not touch.
+
+    `page` is the address of a page with all findings, "" where there is none.
+    """
 
     name: str
     unsafe_fixes: bool = False
     most: int = MAX_COMMENTS
     everything: bool = False
+    page: str = ""
 
 
 def plan(reading: Reading, state: State, options: Options, refused: Collection[str] = ()) -> list[Action]:
@@ -113,7 +117,8 @@ def plan(reading: Reading, state: State, options: Options, refused: Collection[s
     closing = [*spare, *(one for one in gone if one.path not in reading.unread)]
     resolved = [_resolved(one, options) for one in closing if not one.closed and not one.has_replies]
     actions: list[Action] = [Post(tuple(sorted(drafts, key=lambda one: (one.path, one.last))))] if drafts else []
-    return [*actions, *kept, *resolved, *_summary(rest, outdated, left_out, reading.notices, state, options)]
+    is_said = bool(actions) or live > len(outdated)
+    return [*actions, *kept, *resolved, *_summary(rest, outdated, left_out, reading.notices, is_said, state, options)]
 
 
 def touched(reading: Reading, state: State) -> Reading:
@@ -218,15 +223,17 @@ def _summary(
     outdated: Sequence[tuple[Reported, str]],
     left_out: int,
     notices: Sequence[tuple[Place | None, str]],
+    is_said: bool,
     state: State,
     options: Options,
 ) -> list[Action]:
     here = [finding for finding in findings if finding.place.path in state.diff]
     elsewhere = [finding for finding in findings if finding.place.path not in state.diff]
     rest = markdown.Rest(here, elsewhere, outdated, left_out, notices)
-    if state.summary is None and rest.is_empty:
+    page = options.page if is_said or not rest.is_empty else ""
+    if state.summary is None and rest.is_empty and not page:
         return []
-    text = markdown.summary(rest, state.web)
+    text = markdown.summary(rest, state.web, page)
     body = markdown.marked(text, options.name)
     comment, old = state.summary or (None, None)
     return [] if old == markdown.read_mark(body) else [Summarise(comment, body)]
