@@ -25,7 +25,7 @@ from trl_lint.upgrade.decision import KINDS, Decision
 from trl_lint.upgrade.defaults import Change, changes, decisions_on_defaults, findings_of_defaults
 from trl_lint.upgrade.fitting import Fit, Used, find_fit
 from trl_lint.upgrade.goals import Goal
-from trl_lint.upgrade.pins import OUTSIDE, decisions_on_bounds, decisions_on_pins, edits_of_pins
+from trl_lint.upgrade.pins import OUTSIDE, decisions_on_bounds, decisions_on_pins, edits_of_pins, is_compiled
 
 # What these rules find is about releases; of what others find, only that is ours which the move brings.
 _ABOUT_RELEASES = "TRL3"
@@ -152,8 +152,11 @@ def move(
                 mine = [path for path in asked if _is_of(path, project)]
                 yield from changes(project, earlier[project.root], mine)
 
+    compiled = {m.path for project in before.projects for m in project.manifests if is_compiled(m.path, project)}
+
     def wanted(result: Result) -> list[Finding]:
-        found = [finding for finding in result.findings if finding.fix and _is_ours(finding, known, result.files)]
+        mine = (finding for finding in result.findings if finding.fix and _is_ours(finding, known, result.files))
+        found = [f for f in mine if not (f.code.startswith(_ABOUT_PINS) and f.location.path in compiled)]
         return found + (list(findings_of_defaults(changed(result))) if keep else [])
 
     done = repair(checked, wanted, unsafe)
