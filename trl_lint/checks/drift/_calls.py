@@ -13,12 +13,13 @@ from trl_lint.knowledge.signatures import Parameter, Signature
 from trl_lint.memos import per_module
 from trl_lint.missing import Missing
 from trl_lint.project import Project
-from trl_lint.project.stack import Choices, choices_at
+from trl_lint.project.stack import PACKAGES, Choices, choices_at
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 
 # The old names of `rules/compat/loading.toml`, which is read for files alone that have one.
 HANDED_ON = ("torch_dtype", "use_auth_token", "use_flash_attention_2")
+TRAINERS, CONFIGS = ("Trainer",), ("Config", "Arguments", "Args")
 
 
 @per_module
@@ -33,6 +34,29 @@ def judged_calls(module: PythonModule, project: Project) -> Iterator[tuple[ast.C
         known = choices_at(module, call, project, callee.package)
         if known is not None:
             yield call, callee, known
+
+
+@per_module
+def calls_of_others(module: PythonModule) -> list[ast.Call]:
+    """The calls with keywords of what is called like a trainer or a config, and that `known_calls` does not know."""
+    named = [call for call in module.calls if call.keywords and _is_called_so(call.func)]
+    if not named or is_patched(module) or is_unsloth(module):
+        return []
+    known = module.names.imported_from(PACKAGES)
+    return [call for call in named if key_of(call.func).partition(".")[0] not in known and _may_derive(call, module)]
+
+
+def _is_called_so(node: ast.expr) -> bool:
+    name = key_of(node).rpartition(".")[2]
+    return name[:1].isupper() and name.endswith(TRAINERS + CONFIGS)
+
+
+def _may_derive(call: ast.Call, module: PythonModule) -> bool:
+    """Whether a call may reach a class that other modules or several bases derive from one of a package."""
+    cls = own_class(call.func, module)
+    if cls is not None and not any(key_of(base).endswith(TRAINERS + CONFIGS) for base in cls.bases):
+        return False
+    return callee_of(call, module) is None
 
 
 def _known_calls(module: PythonModule) -> Iterator[tuple[ast.Call, Callee]]:

@@ -8,7 +8,7 @@ from trl_lint.checks.drift._calls import accepts
 from trl_lint.checks.drift._classes import Argument, Callee, root_of
 from trl_lint.checks.drift._objects import construction, object_of
 from trl_lint.checks.drift._past import Past
-from trl_lint.checks.drift._unpacked import may_pass, spelled
+from trl_lint.checks.drift._unpacked import passes, spelled
 from trl_lint.finding import Edit, Fix
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import intervals, points_of_parameter
@@ -75,9 +75,9 @@ def edit_rename(
     """Rename the keyword where its own release announced the new name.
 
     Safe where that release is known to have taken the value over unchanged (`rules/compat/renames.toml`) and the pins
-    are settled; what is announced as a new name is sometimes a near relative. Withheld where the call passes the new
-    name already, or may pass it in `**kwargs`, where the name stands in a dict that may be used for something else, and
-    where some of the allowed releases do not take the new name.
+    are settled; what is announced as a new name is sometimes a near relative. Unsafe where the call may pass the new
+    name in `**kwargs`. Withheld where it does so for certain, where the name stands in a dict that may be used for
+    something else, and where some of the allowed releases do not take the new name.
 
     A class that stood elsewhere before announced what it renamed there: `trl.experimental.cpo` never saw `tokenizer`.
     """
@@ -93,12 +93,13 @@ def edit_rename(
     else:
         return None
     sites = spelled(call, argument, module)
-    if not sites or may_pass(call, new, module) or not takes_over(dotted, argument.name, new, known):
+    is_there = passes(call, new, module)
+    if not sites or is_there or not takes_over(dotted, argument.name, new, known):
         return None
     edits = [edit_spelling(site, argument.name, new, module) for site in sites]
     if not all(edits):
         return None
-    is_safe = is_same and is_settled(dotted, new, package, known)
+    is_safe = is_same and is_there is False and is_settled(dotted, new, package, known)
     title = f"Rename `{argument.name}` to `{new}`"
     return Fix(title, "safe" if is_safe else "unsafe", tuple(edit for edit in edits if edit is not None))
 

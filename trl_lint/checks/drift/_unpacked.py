@@ -92,16 +92,18 @@ def spelled(call: ast.Call, argument: Argument, module: PythonModule) -> tuple[a
     return ()
 
 
-def may_pass(call: ast.Call, name: str, module: PythonModule) -> bool:
-    """Whether a call passes a keyword, or may do so out of a dict that is not understood."""
+def passes(call: ast.Call, name: str, module: PythonModule) -> bool | None:
+    """Whether a call passes a keyword; None where it may do so out of a dict that is not understood."""
+    answer: bool | None = False
     for keyword in call.keywords:
         if keyword.arg == name:
             return True
         if keyword.arg is None:
             found = unpacked(keyword.value, module)
-            if found is None or name in _sites(found.bound, module):
+            if found is not None and name in _sites(found.bound, module):
                 return True
-    return False
+            answer = None if found is None else answer
+    return answer
 
 
 @per_module

@@ -5,10 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._arity import misfit
-from trl_lint.checks.drift._calls import accepts, all_arguments, judged_calls, may_hand_on, signature_of
+from trl_lint.checks.drift._calls import (
+    accepts,
+    all_arguments,
+    calls_of_others,
+    judged_calls,
+    may_hand_on,
+    signature_of,
+)
 from trl_lint.checks.drift._classes import Argument, Callee
 from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.drift._wording import did_you_mean, word_gone
@@ -49,7 +57,12 @@ class ArgumentNotInRelease(Rule):
 
             yield from findings(self, module, project, is_gone=True)
         told: set[tuple[str, str]] = set()
-        for call, callee, known in judged_calls(module, project):
+        calls = judged_calls(module, project)
+        if calls_of_others(module):
+            from trl_lint.checks.drift._derived import inherited_calls
+
+            calls = chain(calls, inherited_calls(module, project))
+        for call, callee, known in calls:
             found = [
                 finding
                 for argument in all_arguments(call, module)

@@ -5,9 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
-from trl_lint.checks.drift._calls import accepts, all_arguments, judged_calls, may_hand_on, parameter, signature_of
+from trl_lint.checks.drift._calls import (
+    accepts,
+    all_arguments,
+    calls_of_others,
+    judged_calls,
+    may_hand_on,
+    parameter,
+    signature_of,
+)
 from trl_lint.checks.drift._classes import Argument, Callee
 from trl_lint.checks.drift._past import Elsewhere, Past
 from trl_lint.checks.drift._wording import sentence
@@ -71,7 +80,12 @@ class DeprecatedInRelease(Rule):
             from trl_lint.checks.drift._loading import findings
 
             yield from findings(self, module, project, is_gone=False)
-        for call, callee, known in judged_calls(module, project):
+        calls = judged_calls(module, project)
+        if calls_of_others(module):
+            from trl_lint.checks.drift._derived import inherited_calls
+
+            calls = chain(calls, inherited_calls(module, project))
+        for call, callee, known in calls:
             for argument in all_arguments(call, module):
                 if argument.name in callee.own or is_nothing(argument):
                     continue

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from trl_lint.checks.drift._classes import imported
 from trl_lint.checks.drift._wording import sentence
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import judge
@@ -23,9 +22,6 @@ from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.version_guards import is_guarded
 from trl_lint.records import NamedTuple
 
-_PLAIN_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
-_PLAIN_TRAINERS = frozenset({"transformers.Trainer", "transformers.trainer.Trainer"})
-_BASES_DEEP = 4
 # Methods of trainers of trl that call what they override: read in eight releases from 0.12.2 to 1.16.0.
 _HAND_ON = {
     "training_step": (
@@ -103,14 +99,22 @@ class OutdatedOverride(Rule):
             methods = {s.name: s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))}
             hooks = [hook for hook in HOOKS if hook.method in methods and not accepts(methods[hook.method], hook)]
             hooks = [hook for hook in hooks if is_called(methods[hook.method], cls, module)]
-            if not hooks or not (trainer := trainer_of(cls, module, project)) or not trainer.dotted:
+            if not hooks:
+                continue
+            from trl_lint.checks.drift._derived import trainer_of
+
+            trainer = trainer_of(cls, module, project)
+            if trainer is None or not trainer.dotted:
                 continue
             known = choices_at(module, methods[hooks[0].method], project, "transformers")
             if known is None:
                 continue
             told: set[str] = set()
             for hook in hooks:
-                finding = self._judge(cls, methods[hook.method], hook, trainer, known, module)
+                if not trainer.defined.isdisjoint(hook.callers):
+                    continue
+                base = trainer.dotted if hook.method not in trainer.between else ""
+                finding = self._judge(cls, methods[hook.method], hook, trainer.dotted, base, known, module)
                 if finding is not None and hook.method not in told:
                     told.add(hook.method)
                     yield finding
@@ -120,18 +124,19 @@ class OutdatedOverride(Rule):
         cls: ast.ClassDef,
         method: FunctionNode,
         hook: Hook,
-        trainer: Trainer,
+        dotted: str,
+        base: str,
         known: Choices,
         module: PythonModule,
     ) -> Finding | None:
-        if not trainer.defined.isdisjoint(hook.callers) or is_guarded(module, method) or "transformers" not in known:
+        if is_guarded(module, method) or "transformers" not in known:
             return None
         if hook.callers == _LOOPS and calls_itself(cls, hook.method):
             return None  # a training loop of its own
-        points = {**points_of_name(trainer.dotted), "transformers": frozenset(range(len(releases("transformers"))))}
+        points = {**points_of_name(dotted), "transformers": frozenset(range(len(releases("transformers"))))}
         if any(package not in known for package in points):
             return None
-        verdict = judge(known, points, partial(fits, trainer.dotted, hook), self, "transformers")
+        verdict = judge(known, points, partial(fits, dotted, hook), self, "transformers")
         if verdict is None or verdict.package != "transformers":
             return None
         since = f"since transformers {hook.since}" if hook.since else "before transformers 4.47.0"
@@ -142,7 +147,6 @@ class OutdatedOverride(Rule):
         )
         from trl_lint.checks.drift._override_fixes import edit_signature
 
-        base = trainer.dotted if hook.method not in trainer.between else ""
         return self.finding(
             module.name_location(method),
             message,
@@ -151,55 +155,6 @@ class OutdatedOverride(Rule):
             fix=edit_signature(method, hook.keyword, hook.positional, base, known, module),
             pin=verdict.pin,
         )
-
-
-class Trainer(NamedTuple):
-    """The trainer of a package that a class comes from, "" for a mix-in that comes from none; the methods that classes
-    of the project define on the way and that do not call what they override; and all that these classes define.
-    """
-
-    dotted: str
-    defined: frozenset[str]
-    between: frozenset[str]
-
-
-def trainer_of(cls: ast.ClassDef, module: PythonModule, project: Project, depth: int = 0) -> Trainer | None:
-    """The one imported trainer among the bases of a class, with its mix-ins; None where a base is not understood."""
-    from trl_lint.checks.drift._override_fixes import calls_above
-
-    own = [s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    defined = frozenset(method.name for method in own if not calls_above(method, module))
-    between: frozenset[str] = frozenset()
-    dotted = ""
-    for base in cls.bases:
-        if key_of(base).rpartition(".")[2] in _PLAIN_BASES:
-            continue
-        found = _base(base, cls, module, project, depth)
-        if found is None or (dotted and found.dotted and not {dotted, found.dotted} & _PLAIN_TRAINERS):
-            return None
-        # `class Mine(SchedulerMixin, DPOTrainer)`, and the mix-in is a Trainer as well.
-        dotted = found.dotted if dotted in _PLAIN_TRAINERS or not dotted else dotted
-        defined, between = defined | found.defined, between | found.between
-    return Trainer(dotted, defined, between | frozenset(method.name for method in own) if depth else between)
-
-
-def _base(base: ast.expr, cls: ast.ClassDef, module: PythonModule, project: Project, depth: int) -> Trainer | None:
-    callee = imported(base, module)
-    if callee is not None:
-        known = callee.package in ("trl", "transformers")
-        return Trainer(callee.dotted, frozenset(), frozenset()) if known else None
-    if depth >= _BASES_DEEP:
-        return None
-    home, name = module, base.id if isinstance(base, ast.Name) else ""
-    if key_of(base) and module.names.is_imported(key_of(base).partition(".")[0]):
-        from trl_lint.project.modules import imported_name
-
-        elsewhere = imported_name(module, base, project)
-        if elsewhere is None:
-            return None
-        home, name = elsewhere
-    found = [c for c in home.classes if c.name == name and c is not cls]
-    return trainer_of(found[0], home, project, depth + 1) if len(found) == 1 else None
 
 
 def accepts(method: FunctionNode, hook: Hook) -> bool:
