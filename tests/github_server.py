@@ -45,6 +45,10 @@ class WrongError(Exception):
         self.status, self.message, self.headers = status, message, headers
 
 
+class _LateError(Exception):
+    """No answer, for as long as anybody waits."""
+
+
 class Seen(NamedTuple):
     method: str
     path: str
@@ -83,7 +87,7 @@ class GitHub:
         self.may_write = self.may_resolve = True
         self.echo = False
         self.token = TOKEN
-        self.slowness = 2.0
+        self.closed = threading.Event()
         self._ids = 2_500_000_000  # beyond what 32 bits hold, as the real ones are
         self.lock = threading.RLock()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -94,6 +98,7 @@ class GitHub:
         return f"http://127.0.0.1:{self.server.server_port}{self.prefix}"
 
     def close(self) -> None:
+        self.closed.set()
         self.server.shutdown()
         self.server.server_close()
 
@@ -361,6 +366,7 @@ def _moved(before: bytes, after: bytes, first: int, last: int) -> tuple[int, int
 def _handler(hub: GitHub) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # or the body of each answer waits 40 ms for the client to confirm its head
 
         def log_message(self, *arguments: object) -> None:
             pass
@@ -374,11 +380,17 @@ def _handler(hub: GitHub) -> type[BaseHTTPRequestHandler]:
                 hub.seen.append(Seen(self.command, parts.path, body, time.monotonic()))
                 try:
                     status, answer, headers = self._answer(parts.path, parse_qs(parts.query), body)
+                except _LateError:
+                    status, answer, headers = 0, None, {}
                 except WrongError as wrong:
                     status, headers = wrong.status, wrong.headers
                     answer = {"message": wrong.message}
                     if hub.echo:
                         answer["message"] += f" (you sent {self.headers.get('Authorization')})"
+            if not status:
+                hub.closed.wait()  # without the lock: whoever gives up waiting asks again
+                self.close_connection = True
+                return
             data = json.dumps(answer).encode()
             limits = {"X-RateLimit-Limit": "1000", "X-RateLimit-Remaining": "900", "X-RateLimit-Reset": "1900000000"}
             with suppress(OSError):  # whoever asked may have gone
@@ -406,8 +418,7 @@ def _handler(hub: GitHub) -> type[BaseHTTPRequestHandler]:
 
         def _fail(self, fault: Fault) -> None:
             if fault.kind == "timeout":
-                time.sleep(hub.slowness)
-                raise WrongError(504, "too late")
+                raise _LateError
             if fault.kind == "reset":
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)
