@@ -15,8 +15,8 @@ from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location, Notice, Severity, excerpted
 from trl_lint.grading import milder
 from trl_lint.knowledge import KnowledgeError
-from trl_lint.paths import MARKDOWN
-from trl_lint.project import DOCUMENT_SUFFIXES, Project, find_root, is_larger
+from trl_lint.paths import DOCUMENTS, MARKDOWN
+from trl_lint.project import Project, find_root, is_larger
 from trl_lint.python.triage import may_configure, triage_of
 from trl_lint.records import NamedTuple
 from trl_lint.settings import Settings
@@ -162,7 +162,7 @@ class Checker:
         from trl_lint.project.unjudged import unjudged
 
         project = self.project(file.path)
-        document = project.document_in(file.path) if file.path.endswith(DOCUMENT_SUFFIXES) else None
+        document = project.document_in(file.path) if file.path.endswith(DOCUMENTS) else None
         for notice in unjudged(project.environment(file.path), file.data, document, file.path.endswith(".py")):
             self.notices_in.setdefault(file.path, {}).setdefault(notice)
 
@@ -235,7 +235,7 @@ class Checker:
 
     def _check_document(self, file: SourceFile, explicit: bool) -> bool:
         rules = [rule for rule in self._rules if rule.documents or rule.holding]
-        if not (rules or self.run_rules) or not file.path.endswith(DOCUMENT_SUFFIXES):
+        if not (rules or self.run_rules) or not file.path.endswith(DOCUMENTS):
             return False
         project = self.project(file.path)
         document = project.document_in(file.path)

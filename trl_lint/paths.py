@@ -16,6 +16,7 @@ _TEST_FILE = regex(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^
 # Folders of what nobody works on any more.
 _RETIRED = frozenset(("archive", "archived", "attic", "deprecated", "legacy", "obsolete", "old"))
 MARKDOWN = (".md", ".markdown", ".mdx")
+DOCUMENTS = (".yaml", ".yml", ".json")
 # Texts that tell what was done once.
 _RECORDS = frozenset(("changelog.md", "scratch.md", "scratchpad.md"))
 

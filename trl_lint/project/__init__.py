@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint import budget, tracked
 from trl_lint.memos import Memo
+from trl_lint.paths import DOCUMENTS
 from trl_lint.project.readings import Readings
 from trl_lint.sources import Files, SourceError, SourceFile
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from trl_lint.python.module import PythonModule
     from trl_lint.settings import Settings
 
-DOCUMENT_SUFFIXES = (".yaml", ".yml", ".json")
 _OWN_SETTINGS = (".trl-lint.toml", "trl-lint.toml")
 _READMES = ("README.md", "README.rst", "README")
 _PACKAGE_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
@@ -323,7 +323,7 @@ class Project:
     def _all_documents(self) -> list[Document]:
         found = []
         for path in self.paths:
-            if path.endswith(DOCUMENT_SUFFIXES) and not is_larger(path, CONTEXT_FILE_BYTES):
+            if path.endswith(DOCUMENTS) and not is_larger(path, CONTEXT_FILE_BYTES):
                 with suppress(OSError, SourceError):
                     if (document := self.document_in(path)) is not None:
                         found.append(document)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
 from trl_lint.missing import Missing
+from trl_lint.paths import DOCUMENTS
 from trl_lint.project.launchers import (
     SET_HOLE,
     Flags,
@@ -132,6 +133,18 @@ class Launch:
     @property
     def script_path(self) -> str | None:
         return self.candidates[0] if len(self.candidates) == 1 else None
+
+    @property
+    def first_config(self) -> Word | None:
+        """`python train.py config.yaml`: scripts with an HfArgumentParser and most frameworks take the file first.
+
+        JSON with other arguments than overrides behind it is data, for an HfArgumentParser reads it alone.
+        """
+        if not self.args or self.args[0].text is None or not self.args[0].text.endswith(DOCUMENTS):
+            return None
+        first, *others = self.args
+        is_data = (first.text or "").endswith(".json") and any("=" not in (word.text or word.raw) for word in others)
+        return None if is_data and self.script is not None else first
 
     @property
     def location(self) -> Location:

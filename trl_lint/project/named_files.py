@@ -6,6 +6,7 @@ import os
 from typing import Literal
 
 from trl_lint import tracked
+from trl_lint.paths import DOCUMENTS
 from trl_lint.project.launch import Launch
 from trl_lint.project.links import bases, inside_clone, inside_project
 from trl_lint.project.runs import Link, LinkKind, Run
@@ -15,7 +16,6 @@ from trl_lint.sources.shell import Word
 
 Status = Literal["exact", "candidates", "missing", "placeholder", "external", "unknown"]
 
-_CONFIG_SUFFIXES = (".yaml", ".yml", ".json")
 _CODE = ("script", "reward")
 # Blanks to fill in, and patterns.
 _PLACEHOLDER = regex(r"[<>{}\[\]*?]|\.\.\.|(?i:path[/_-]to|your|\bmy[_-]|xxx|placeholder|to/be/)|(?:^|/)[A-Z_]+(?:/|$)")
@@ -57,7 +57,7 @@ def absent(kind: LinkKind, word: Word, name: str, launch: Launch) -> NamedFile:
 
 
 def _absent(kind: LinkKind, name: str, launch: Launch) -> Status:
-    if "://" in name or (kind not in _CODE and not name.endswith(_CONFIG_SUFFIXES)):
+    if "://" in name or (kind not in _CODE and not name.endswith(DOCUMENTS)):
         return "external"
     if is_placeholder(name):
         return "placeholder"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from trl_lint import tracked
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.paths import DOCUMENTS
 from trl_lint.project.effective import Setting, of_default, of_document, of_flag
 from trl_lint.project.parsers import Fields, ScriptParser, beginnings, training_class
 from trl_lint.project.script import Script, read_script
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 LinkKind = Literal["script", "accelerate", "recipe", "deepspeed", "reward"]
 Status = Literal["exact", "candidates", "builtin", "missing", "unknown"]
-
-_CONFIG_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 class Link(NamedTuple):
@@ -127,8 +126,8 @@ class Run:
         if program is not None:
             yield from self._own("accelerate", program.accelerate_config, program)
         recipe = [*self._named("recipe", "--config")]
-        if not recipe and (alone := self._only_argument()) is not None:
-            recipe = [self._link("recipe", alone)]
+        if not recipe and (first := launch.first_config) is not None:
+            recipe = [self._link("recipe", first)]
         yield from recipe
         own = [*self._own("deepspeed", program.deepspeed_config, program)] if program is not None else []
         yield from own or self._named("deepspeed", "--deepspeed")
@@ -144,17 +143,6 @@ class Run:
         word = self.launch.flag(flag)
         if not isinstance(word, Missing) and word.text != flag:
             yield self._link(kind, word)
-
-    def _only_argument(self) -> Word | None:
-        """`python train.py config.yaml`: scripts with an HfArgumentParser and most frameworks take the file first.
-
-        JSON with other arguments than overrides behind it is data, for an HfArgumentParser reads it alone.
-        """
-        args = self.launch.args
-        if not args or args[0].text is None or not args[0].text.endswith(_CONFIG_SUFFIXES):
-            return None
-        is_data = args[0].text.endswith(".json") and any("=" not in (word.text or word.raw) for word in args[1:])
-        return None if is_data and self.launch.script is not None else args[0]
 
     def _link(self, kind: LinkKind, word: Word) -> Link:
         location = self.launch.source.location(word.start, word.end)
@@ -184,7 +172,7 @@ class Run:
     def _document(self, kind: LinkKind, of_kind: str = "") -> Document | None:
         """The document of a link that is one file; of any kind, or of one."""
         link = self.link(kind)
-        if link is None or link.status != "exact" or not link.paths[0].endswith(_CONFIG_SUFFIXES):
+        if link is None or link.status != "exact" or not link.paths[0].endswith(DOCUMENTS):
             return None
         return read_quietly(link.paths[0], self.project, of_kind)
 

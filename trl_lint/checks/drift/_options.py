@@ -21,8 +21,8 @@ from trl_lint.knowledge.commands import has_command, unknown_name
 from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.missing import ABSENT
-from trl_lint.paths import MARKDOWN
-from trl_lint.project import DOCUMENT_SUFFIXES, Project
+from trl_lint.paths import DOCUMENTS, MARKDOWN
+from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
 from trl_lint.project.parsers import OF_THE_PARSER, ScriptParser, parsers_of
@@ -289,7 +289,7 @@ def commands_beside(fence: Source, project: Project) -> tuple[list[Launch], bool
     reading: dict[Launch, set[str]] = {}
     for launch in project.launches_in(fence.path):
         names = {os.path.basename((word.text or "").rpartition("=")[2]) for word in launch.args}
-        if files := {name for name in names if name.endswith(DOCUMENT_SUFFIXES)}:
+        if files := {name for name in names if name.endswith(DOCUMENTS)}:
             reading[launch] = files
     named = [launch for launch, files in reading.items() if not files.isdisjoint(words)]
     return (named, True) if named else (list(reading), False)
