@@ -45,7 +45,7 @@ endef
 
 SITE := .venv-site
 
-.PHONY: site prose rule refresh demo test test-all pytest lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps pages torture clean
+.PHONY: site prose rule refresh demo test test-all pytest lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps pages torture editors clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(DEMO)/.installed
