@@ -16,7 +16,7 @@ from trl_lint.options import SETTINGS, option
 from trl_lint.paths import Glob
 from trl_lint.records import NamedTuple
 from trl_lint.selection import Selection, covers, is_selected
-from trl_lint.settings_file import Reader, SettingsError, own_table, shown, unreadable
+from trl_lint.settings_file import NOTHING_UNSAVED, Reader, SettingsError, Unsaved, own_table, shown, unreadable
 
 # The names of ruff's configuration files, in its order of preference.
 _OWN_FILES = (".trl-lint.toml", "trl-lint.toml")
@@ -145,15 +145,24 @@ def _folder_of(path: str) -> str:
     return path if tracked.is_folder(path) else os.path.dirname(path)
 
 
-@tracked.remembered(1024)
-def find_config(folder: str) -> str | None:
+def find_config(folder: str, unsaved: Unsaved = NOTHING_UNSAVED) -> str | None:
     """The configuration file for an absolute folder: the nearest one at or above it, None where there is none."""
+    return _nearest_config(folder, unsaved) if unsaved else _config_on_disk(folder)
+
+
+@tracked.remembered(1024)
+def _config_on_disk(folder: str) -> str | None:
+    return _nearest_config(folder, NOTHING_UNSAVED)
+
+
+def _nearest_config(folder: str, unsaved: Unsaved) -> str | None:
     for name in _OWN_FILES:
-        if tracked.is_file(path := os.path.join(folder, name)):
+        path = os.path.join(folder, name)
+        if path in unsaved or tracked.is_file(path):
             return path
     path = os.path.join(folder, "pyproject.toml")
     try:
-        data = tracked.read(path)
+        data = unsaved[path] if path in unsaved else tracked.read(path)
     except OSError as error:
         if not tracked.is_gone(error) and tracked.is_file(path):
             raise SettingsError(unreadable(path, error)) from None  # it may hold settings
@@ -162,10 +171,10 @@ def find_config(folder: str) -> str | None:
     if b"trl-lint" in data and own_table(path, data) is not None:
         return path
     parent = os.path.dirname(folder)
-    return None if parent == folder else find_config(parent)
+    return None if parent == folder else find_config(parent, unsaved)
 
 
-def load(config: str | None, said: Said = NOTHING) -> Settings:
+def load(config: str | None, said: Said = NOTHING, unsaved: Unsaved = NOTHING_UNSAVED) -> Settings:
     """Settings from a configuration file (None for none) with the command line on top. Raises SettingsError."""
     written: Said = {}
     here = os.getcwd()
@@ -173,7 +182,7 @@ def load(config: str | None, said: Said = NOTHING) -> Settings:
     if config is not None:
         config = os.path.abspath(config)
         root = os.path.dirname(config)
-        written = Reader(config).read()
+        written = Reader(config, unsaved=unsaved).read()
 
     def settled(name: str) -> Any:
         """What the command line says, else the file, else what holds without either."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from trl_lint import tracked
@@ -65,6 +65,10 @@ _ADDED = ("extend-select", "extend-exclude", "knowledge")
 _MERGED = ("per-file-ignores", "target")
 _PATHS = ("baseline", "cache-dir", "knowledge")
 
+# What counts instead of what the disk holds, by absolute path.
+Unsaved = Mapping[str, bytes]
+NOTHING_UNSAVED: Unsaved = {}
+
 
 class Reader:
     """One configuration file on its way to checked values. `above` are the files that extend it, the first first.
@@ -72,12 +76,13 @@ class Reader:
     `origins` tells of each setting that was read in which file it stands.
     """
 
-    def __init__(self, path: str, above: tuple[str, ...] = ()) -> None:
+    def __init__(self, path: str, above: tuple[str, ...] = (), unsaved: Unsaved = NOTHING_UNSAVED) -> None:
         self.path = path
         self.above = above
+        self.unsaved = unsaved
         self.origins: dict[str, str] = {}
         try:
-            self.data = tracked.read(path)
+            self.data = unsaved[path] if path in unsaved else tracked.read(path)
         except OSError as error:
             raise SettingsError(unreadable(path, error)) from None
 
@@ -113,11 +118,11 @@ class Reader:
             wrong = "it extends itself"
         elif len(above) > _MOST_EXTENDED:
             wrong = f"more than {_MOST_EXTENDED} files extend each other"
-        elif not tracked.is_file(path):
+        elif path not in self.unsaved and not tracked.is_file(path):
             wrong = f"no such file: {shown(path)}"
         if wrong:
             raise SettingsError(f"{self._place('extend')}: `extend`: {wrong}")
-        reader = Reader(path, above)
+        reader = Reader(path, above, self.unsaved)
         if own_table(path, reader.data) is None:
             raise SettingsError(f"{self._place('extend')}: `extend`: {shown(path)} has no `[tool.trl-lint]`")
         found = reader.read()

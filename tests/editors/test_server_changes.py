@@ -110,3 +110,33 @@ def test_a_name_that_will_go_is_marked_and_has_its_successor(project: Path):
     )
     edits = [one["edit"] for one in actions if "edit" in one and "max_length" in str(one["edit"])]
     assert edits and client.close() == 0
+
+
+def test_settings_count_as_they_are_typed(project: Path):
+    client = Client({"textDocument": PUBLISH})
+    settings = project / "pyproject.toml"
+    settings.write_text('[project]\nname = "mine"\n')
+    uri = client.open(project / "train.py", PINNED)
+    assert _codes(client.published(uri, 1)) == ["TRL301"]
+    own = client.open(settings, language="toml")
+    client.change(own, '[project]\nname = "mine"\n[tool.trl-lint]\nignore = ["TRL301"]\n')
+    assert client.published(uri, 1) == []
+    client.change(own, '[project]\nname = "mine"\n[tool.trl-lint]\nignore = ["TRL\n')  # in the midst of a word
+    version = client.change(uri, PINNED + "\n")
+    assert client.published(uri, version) == []
+    client.tell("textDocument/didClose", {"textDocument": {"uri": own}})
+    assert _codes(client.published(uri, version)) == ["TRL301"]
+    assert not any(message["method"] == "window/showMessage" for message in client.said)
+    assert client.close() == 0
+
+
+def test_an_idle_server_sees_what_nobody_tells(project: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in ("_PAUSE_SECONDS", "_IDLE_SECONDS"):
+        monkeypatch.setattr(f"trl_lint.editors.server.session.{name}", 0.05)
+    client = Client({"textDocument": PUBLISH})
+    uri = client.open(project / "train.py", PINNED)
+    assert "0.18.0" in client.published(uri, 1)[0]["message"]
+    for version in ("0.19.1", "0.20.0"):  # nothing is asked meanwhile
+        (project / "requirements.txt").write_text(f"trl=={version}\n")
+        assert version in client.published(uri, 1)[0]["message"]
+    assert client.close() == 0

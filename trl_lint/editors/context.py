@@ -16,6 +16,7 @@ from trl_lint.baseline import Baseline
 from trl_lint.engine import Result
 from trl_lint.finding import Finding
 from trl_lint.settings import Said, Settings, find_config, load
+from trl_lint.settings_file import NOTHING_UNSAVED, Unsaved
 from trl_lint.sources import SourceFile
 from trl_lint.workspace import Workspace
 
@@ -29,15 +30,21 @@ _BREAK_SECONDS = 1.0
 class Kept:
     """The settings of some files as they were read, the baseline that they name, and the workspace under them.
 
-    `said` is what they are told beside their files, as on a command line; `overlays` as of a `Workspace`. Raises
-    SettingsError, BaselineError.
+    `said` is what they are told beside their files, as on a command line; `overlays` as of a `Workspace`; `unsaved` are
+    those that count as settings. Raises SettingsError, BaselineError.
     """
 
-    def __init__(self, config: str | None, said: Said, overlays: Mapping[str, bytes] | None = None) -> None:
+    def __init__(
+        self,
+        config: str | None,
+        said: Said,
+        overlays: Mapping[str, bytes] | None = None,
+        unsaved: Unsaved = NOTHING_UNSAVED,
+    ) -> None:
         self._record = tracked.Record()
         with tracked.recording(self._record):
             # A client names files one by one, and some of those it found by itself: what is excluded stays excluded.
-            self.settings: Settings = load(config, {"force-exclude": True, **said})
+            self.settings: Settings = load(config, {"force-exclude": True, **said}, unsaved)
             self.baseline: Baseline | None = _baseline(self.settings)
         self.workspace = Workspace(self.settings, overlays, tracked.Record())
 

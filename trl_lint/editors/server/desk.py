@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from trl_lint import tracked
 from trl_lint.editors.context import Kept
@@ -15,6 +16,7 @@ from trl_lint.finding import Finding
 from trl_lint.project import Project
 from trl_lint.records import NamedTuple
 from trl_lint.settings import NOTHING, Said, find_config
+from trl_lint.settings_file import Reader, SettingsError
 from trl_lint.sources import Files
 from trl_lint.workspace import Workspace
 
@@ -37,6 +39,7 @@ class Desk:
         self._said = said
         self.contents: dict[str, bytes] = {}
         """What is unsaved, by path."""
+        self._unsaved: dict[str, bytes] = {}  # of that, what counts as settings
         self._kept: dict[str | None, Kept] = {}
 
     def put(self, contents: Mapping[str, bytes | None]) -> None:
@@ -46,8 +49,24 @@ class Desk:
                 self.contents.pop(path, None)
             else:
                 self.contents[path] = data
+            if path.endswith(".toml"):
+                self._take_settings(path, data)
         for kept in self._kept.values():
             kept.workspace.change(contents)
+
+    def _take_settings(self, path: str, data: bytes | None) -> None:
+        """Let an unsaved file of settings count, or no more. One that cannot be used is still being written: what it
+        held before goes on to count.
+        """
+        now = {name: content for name, content in self._unsaved.items() if name != path}
+        if data is not None:
+            now[path] = data
+        said = _settings_in(path, now)
+        if said is None and data is not None:
+            return
+        if said != _settings_in(path, self._unsaved):
+            self._kept.clear()
+        self._unsaved = now
 
     def look_again(self) -> None:
         """Take in what has changed on disk, settings as well."""
@@ -58,7 +77,7 @@ class Desk:
 
     def is_new(self, path: str) -> bool:
         """Whether nothing was read yet of what belongs to a file."""
-        return find_config(os.path.dirname(path)) not in self._kept
+        return find_config(os.path.dirname(path), self._unsaved) not in self._kept
 
     def is_due(self, path: str) -> bool:
         """Whether a file may have other findings now. Raises SettingsError, BaselineError."""
@@ -89,8 +108,16 @@ class Desk:
         return self._kept_for(path).shown(path, result)
 
     def _kept_for(self, path: str) -> Kept:
-        config = find_config(os.path.dirname(path))
+        config = find_config(os.path.dirname(path), self._unsaved)
         kept = self._kept.get(config)
         if kept is None:
-            kept = self._kept[config] = Kept(config, self._said, self.contents)
+            kept = self._kept[config] = Kept(config, self._said, self.contents, self._unsaved)
         return kept
+
+
+def _settings_in(path: str, unsaved: Mapping[str, bytes]) -> dict[str, Any] | None:
+    """What a file sets; None where it cannot be used."""
+    try:
+        return Reader(path, unsaved=unsaved).read()
+    except SettingsError:
+        return None

@@ -37,6 +37,9 @@ _log = logging.getLogger(__name__)
 # longer than a look took.
 _PAUSE_SECONDS = 1.0
 _PAUSE = 4
+# The same while nobody does anything: at most one part in fifty of a processor goes into looking.
+_IDLE_SECONDS = 2.0
+_IDLE = 50
 
 
 class Session:
@@ -57,6 +60,7 @@ class Session:
         self._told: set[str] = set()
         self._unfinished: dict[str, None] = {}  # files of which the first step was shown
         self._next_look = time.monotonic() + _PAUSE_SECONDS
+        self._look_seconds = 0.0  # how long the last one took
         self._is_stale = False  # whether a client that pulls was given what no longer holds
         # Of the protocol alone:
         self._newest: dict[str, View] = {}
@@ -137,11 +141,15 @@ class Session:
         began = time.monotonic()
         self.desk.look_again()
         now = time.monotonic()
-        self._next_look = now + max(_PAUSE_SECONDS, _PAUSE * (now - began))
+        self._look_seconds = now - began
+        self._next_look = now + max(_PAUSE_SECONDS, _PAUSE * self._look_seconds)
         self.worker.want(list(self._views))
 
-    def _rest(self) -> None:
-        """Nothing is left to do: time to see whether anything changed on disk of which nobody tells."""
+    def _rest(self) -> float | None:
+        """Nothing is left to do: time to see whether anything changed on disk of which nobody tells.
+
+        The seconds until it is time again; None where the client tells, or where nothing is open.
+        """
         while self._unfinished:
             with cancelled_by(self.worker.is_pressed):
                 self._check_whole(next(reversed(self._unfinished)))
@@ -151,6 +159,9 @@ class Session:
         elif self._is_stale:
             self._is_stale = False
             self._later(lambda: self.send.workspace_diagnostic_refresh(None))
+        if self.can.watch or not self._views:
+            return None
+        return max(_IDLE_SECONDS, _IDLE * self._look_seconds)
 
     def _check(self, path: str) -> None:
         """Check a file, a large one that is typed in two steps; one that is not typed only while nobody waits."""

@@ -31,10 +31,11 @@ _QUIET_SECONDS = 0.3
 class Worker:
     """Runs what it is asked for; `check` is called with the path of an open file, `rest` when nobody wants anything.
 
-    Both may raise `Cancelled` where `is_pressed`; what was to be checked then is wanted again.
+    Both may raise `Cancelled` where `is_pressed`; what was to be checked then is wanted again. `rest` tells after how
+    many seconds it is to be called again though nobody has wanted anything meanwhile; None: not before that.
     """
 
-    def __init__(self, check: Callable[[str], None], rest: Callable[[], None]) -> None:
+    def __init__(self, check: Callable[[str], None], rest: Callable[[], float | None]) -> None:
         self._check = check
         self._rest = rest
         self._asked: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
@@ -44,6 +45,7 @@ class Worker:
         self._changed = threading.Condition()
         self._ends = False
         self._has_worked = False
+        self._idle_seconds: float | None = None
         self._thread = threading.Thread(target=self._run, name="trl-lint", daemon=True)
 
     def start(self) -> None:
@@ -105,7 +107,7 @@ class Worker:
                     self._changed.wait(_PAUSE_SECONDS / 4)
                     continue
                 # Between two keystrokes nobody should wait for what has time.
-                if not self._changed.wait(_QUIET_SECONDS if self._has_worked else None):
+                if not self._changed.wait(_QUIET_SECONDS if self._has_worked else self._idle_seconds):
                     self._has_worked = False
                     return partial(self._rested)
         return None
@@ -119,7 +121,10 @@ class Worker:
             self.want([path])
 
     def _rested(self) -> None:
-        self._has_worked = not _safely(self._rest)  # if not, it is time for it again in the next pause
+        self._has_worked = not _safely(self._take_rest)  # if not, it is time for it again in the next pause
+
+    def _take_rest(self) -> None:
+        self._idle_seconds = self._rest()
 
 
 def _answer(future: Future[Any], call: Callable[[], Any]) -> None:
