@@ -55,6 +55,16 @@ def test_finding_names_the_other_pin(tmp_path: Path):
     assert finding.related[0].start == len("deepspeed==0.14.0\n")
 
 
+@pytest.mark.parametrize(
+    ("trl", "asked"),
+    [("==1.16.0", " (trl 1.16.0 asks for vllm>=0.22.0,<=0.31.0)"), ("==0.17.0", ""), (">=0.17.0", "")],
+)
+def test_the_advice_keeps_to_what_the_pinned_trl_asks_for(tmp_path: Path, trl: str, asked: str):
+    files = {"requirements.txt": f"trl{trl}\nvllm==0.7.3\n", "run.sh": "trl vllm-serve --model m\n"}
+    (finding,) = check(KNOWN_BAD, tmp_path, files)
+    assert finding.message.endswith(f"Use vllm>=0.8.3{asked}")
+
+
 def test_an_exact_pin_decides_what_a_bare_name_can_be(tmp_path: Path):
     """vLLM 0.4.2 brings torch 2.3.0, so the newest torch is out of the question."""
     assert check(KNOWN_BAD, tmp_path, {"requirements.txt": "deepspeed==0.13.5\ntorch\nvllm==0.4.2\n"}) == []

@@ -84,7 +84,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.numerics.gradient_clipping_off': (3552098973, ('trl_lint.regexes',), {'code': 'TRL601', 'triggers': ('(max_grad_norm=)', '.backward', 'deepspeed.initialize', '.clip_grad_norm_'), 'needles': (b'max_grad_norm=', b'max_grad_norm =', b'.backward(', b'deepspeed.initialize', b'.clip_grad_norm_('), 'holding': ('clipping',), 'launches': True, 'runs': True}),
     'trl_lint.checks.numerics.low_precision_log_softmax': (1767255292, ('trl_lint.regexes',), {'code': 'TRL604', 'triggers': ('.log_softmax', 'torch.nn.functional.log_softmax', 'torch.log_softmax', '.exp', 'torch.exp'), 'needles': (b'log_softmax(', b'.exp('), 'words': (b'bfloat16', b'float16', b'half'), 'skips_tests': True}),
     'trl_lint.checks.numerics.unclamped_mask_mean': (3875712624, (), {'code': 'TRL603', 'triggers': ('.sum',), 'needles': (b'mask.sum(', b'masks.sum('), 'patterns': (b'/[\\s\\\\(]{0,200}(?:#[^\\n]{0,100}\\n[\\s\\\\(]{0,50}){0,2}(?:[\\w\\x80-\\xff][\\w.\\s\\\\\\x80-\\xff]{0,100})?masks?\\.sum\\(',), 'skips_tests': True}),
-    'trl_lint.checks.pins.known_bad_release': (1600077733, (), {'code': 'TRL201', 'manifests': True}),
+    'trl_lint.checks.pins.known_bad_release': (2616444513, (), {'code': 'TRL201', 'manifests': True}),
     'trl_lint.checks.pins.outside_supported_range': (3745830326, (), {'code': 'TRL202', 'manifests': True}),
     'trl_lint.checks.pins.requirement_cut_off': (2219033790, (), {'code': 'TRL205', 'manifests': True, 'workflows': True}),
     'trl_lint.checks.pins.unpinned_package': (1417802098, ('trl_lint.regexes',), {'code': 'TRL203', 'manifests': True}),

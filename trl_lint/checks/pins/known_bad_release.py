@@ -14,7 +14,8 @@ from trl_lint.checks.pins._views import View, said_again, shown, views_of
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
 from trl_lint.knowledge.compat import Advisory, advisories
-from trl_lint.knowledge.releases import releases
+from trl_lint.knowledge.ranges import holds
+from trl_lint.knowledge.releases import installable, releases
 from trl_lint.project import Project
 from trl_lint.project.pins import Manifest
 
@@ -35,7 +36,7 @@ class KnownBadRelease(Rule):
     def _report(self, advisory: Advisory, match: Match, view: View) -> Iterator[Finding]:
         name = advisory.reported_at
         versions = " with ".join(shown(package, view.package(package)) for package in advisory.packages)
-        advice = " or ".join(f"{package}{specifier}" for package, specifier in advisory.fix.items())
+        advice = " or ".join(_told(package, specifier, advisory, view) for package, specifier in advisory.fix.items())
         # Of a table that nothing installs from, what it tells people is the fault: pip never sees it.
         named = "Named here, where nothing is installed from" if view.is_inert(name) else "Pinned"
         message = f"{advisory.title}: {advisory.message}. {named}: {versions}. Use {advice}"
@@ -57,6 +58,21 @@ class KnownBadRelease(Rule):
             if is_yanked(pin.package, version) and pin in view.reported(pin.package):
                 message = f"{pin.package} {version} was withdrawn by its authors (yanked from the index)"
                 yield self.finding(pin.location, f"{message}. Use another release", severity="warning")
+
+
+def _told(package: str, specifier: str, advisory: Advisory, view: View) -> str:
+    """What to change a package to, with what another package of the advisory asks for in the release that is pinned."""
+    for other in advisory.packages:
+        version = view.package(other).resolved
+        if other == package or version is None or len(view.package(other).allowed or ()) != 1:
+            continue
+        needed = view.required(other, version, package)
+        if needed is None or not needed.specifier or other in advisory.fix:
+            continue
+        known = [release for release in installable(package) if holds(specifier, release)]
+        if any(not holds(needed.specifier, release) for release in known):
+            return f"{package}{specifier} ({other} {version} asks for {package}{needed.specifier})"
+    return f"{package}{specifier}"
 
 
 def is_yanked(package: str, version: str) -> bool:
