@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import groupby
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
+from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
 from trl_lint.causes import cause_keys
 from trl_lint.finding import Finding
 from trl_lint.reports import Report, page_of, visible
 from trl_lint.reports.places import in_checkout
 
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
 
 def write(report: Report, stream: TextIO) -> None:
-    from xml.etree.ElementTree import Element, ElementTree, indent
-
     report = in_checkout(report, "CI_PROJECT_DIR")
     root = Element("testsuites", name="trl-lint")
     found = zip(report.findings, cause_keys(report.findings, report.cwd), strict=True)
@@ -40,8 +36,6 @@ def write(report: Report, stream: TextIO) -> None:
 
 
 def _case(finding: Finding, cause: str, report: Report) -> Element:
-    from xml.etree.ElementTree import Element, SubElement
-
     page = page_of(finding.code)
     place = _legal(report.place(finding.location))
     name = f"{finding.code} {page.name}" if page else finding.code
@@ -60,16 +54,12 @@ def _case(finding: Finding, cause: str, report: Report) -> Element:
 
 
 def _problem(path: str, message: str) -> Element:
-    from xml.etree.ElementTree import Element, SubElement
-
     case = Element("testcase", name=_legal(path), classname="trl-lint")
     SubElement(case, "error", type="problem", message=_legal(message))
     return case
 
 
 def _suite(name: str, cases: list[Element]) -> Element:
-    from xml.etree.ElementTree import Element
-
     suite = Element("testsuite", name=_legal(name))
     _count(suite, cases)
     suite.extend(cases)

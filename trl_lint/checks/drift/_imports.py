@@ -26,7 +26,7 @@ def edit_attribute(node: ast.AST, dotted: str, chosen: Choice, module: PythonMod
     Withheld where the package is imported below the top of the module, under another name, or with others.
     """
     home, _, name = dotted.rpartition(".")
-    found = _home_of_gone(home, name, chosen)
+    found = home_of_gone(home, name, chosen)
     imports = [each for each in module.tree.body if isinstance(each, ast.Import)]
     package = next((each for each in imports if [(a.name, a.asname) for a in each.names] == [(home, None)]), None)
     if not isinstance(node, ast.Attribute) or found is None or found.name != name or package is None:
@@ -64,7 +64,7 @@ def edit_import(
     where `rules/compat/moves.toml` knows; and only if every allowed release has the name there. Safe if these releases
     are pinned and all known. Without a `project` nothing gets a new name.
     """
-    return _edit_import(node, dotted, chosen, module, _home_of_gone, project)
+    return _edit_import(node, dotted, chosen, module, home_of_gone, project)
 
 
 def edit_deprecated_import(node: ast.AST, dotted: str, chosen: Choice, module: PythonModule) -> Fix | None:
@@ -153,7 +153,7 @@ def _found(
     return {name: find(home, name, chosen) for name in dict.fromkeys(alias.name for alias in node.names)}
 
 
-def _home_of_gone(home: str, name: str, chosen: Choice) -> Home | None:
+def home_of_gone(home: str, name: str, chosen: Choice) -> Home | None:
     """Where a name that has gone is now; if its module is no more, by the new name that another home announced."""
     if target := target_of(home, name, chosen):
         return Home(target, name, home_of(home, name) != target)

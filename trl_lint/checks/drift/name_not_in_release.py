@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from trl_lint.checks.drift._classes import root_of
 from trl_lint.checks.drift._members import gone_members
 from trl_lint.checks.drift._wording import did_you_mean, next_release, sentence
 from trl_lint.checks.rule import Rule
-from trl_lint.checks.verdict import Verdict, judge
+from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.api import deprecation, name_timeline, resolve
 from trl_lint.knowledge.histories import positions
@@ -21,6 +22,9 @@ from trl_lint.project.stack import PACKAGES, Choices, choices_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
 from trl_lint.records import NamedTuple
+
+if TYPE_CHECKING:
+    from trl_lint.project.documents import Document
 
 
 class Use(NamedTuple):
@@ -35,6 +39,7 @@ class NameNotInRelease(Rule):
     code = "TRL302"
     imports = PACKAGES
     fences = True
+    documents = ("any", "other")
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         told: set[tuple[str, Location | None]] = set()
@@ -46,6 +51,38 @@ class NameNotInRelease(Rule):
                 if finding is not None:
                     yield finding
         yield from self._check_members(module, project)
+
+    def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
+        if "_target_" not in document.source.text and "_component_" not in document.source.text:
+            return
+        from trl_lint.checks._own_copy import is_shadowed
+        from trl_lint.checks.drift._named_objects import edit_named, named_objects, node_of
+
+        known = project.environment(document.path).choices
+        for value in named_objects(document):
+            node = node_of(value)
+            dotted = str(node.value)
+            package = dotted.partition(".")[0]
+            level = Level(self, of_code=False)
+            verdict = self._verdict(dotted, known, level) if package in known else None
+            if verdict is None:
+                continue
+            chosen, gone = known[package], _missing_part(dotted, {package: verdict.version})
+            if is_shadowed(chosen, document.path, project, gone[1]):
+                continue
+            if gone[1][:1].isupper():  # `trl.ORPOTrainer.from_pretrained`
+                dotted = ".".join(gone)
+            from trl_lint.checks.drift._imports import target_of
+
+            home, _, last = dotted.rpartition(".")
+            yield self.finding(
+                document.source.location(value.start, value.end),
+                word(gone, Use(dotted, node, node), verdict, target_of(home, last, chosen)),
+                severity=verdict.severity,
+                related=verdict.related,
+                fix=edit_named(value, dotted, chosen, document),
+                pin=verdict.pin,
+            )
 
     def _check_members(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         for found in gone_members(module, project, self):
@@ -110,11 +147,11 @@ class NameNotInRelease(Rule):
             location, message, severity=verdict.severity, related=verdict.related, fix=fix, pin=verdict.pin
         )
 
-    def _verdict(self, dotted: str, known: Choices) -> Verdict | None:
+    def _verdict(self, dotted: str, known: Choices, level: Level | Rule | None = None) -> Verdict | None:
         package = dotted.partition(".")[0]
         # The bases of a class may be of another package, but whether its name is there is not their affair.
         points = {package: points_of_name(dotted).get(package, frozenset())}
-        return judge(known, points, partial(_exists, dotted), self, package)
+        return judge(known, points, partial(_exists, dotted), level or self, package)
 
 
 def _exists(dotted: str, versions: dict[str, str]) -> bool | None:
