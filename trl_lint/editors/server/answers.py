@@ -65,7 +65,7 @@ def completion(session: Session, path: str, params: types.CompletionParams) -> t
     start = types.Position(end.line, max(0, end.character - found.begun))  # names are ASCII in every encoding
     items = [
         types.CompletionItem(
-            one.text.rstrip(": "),
+            one.text.rstrip(":= "),
             detail=one.detail,
             kind=types.CompletionItemKind.EnumMember if one.is_value else types.CompletionItemKind.Field,
             text_edit=types.TextEdit(types.Range(start, end), one.text),

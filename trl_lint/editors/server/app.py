@@ -189,7 +189,7 @@ def add_answers(server: Server) -> None:
         path = session.documents.path_of(params.text_document.uri)
         return None if path is None else await session.ask(lambda: answers.hover(session, path, params))
 
-    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["-", " "]))
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["-", " ", ".", "="]))
     async def completion(params: types.CompletionParams) -> types.CompletionList | None:
         session = _session(server)
         path = session.documents.path_of(params.text_document.uri)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from trl_lint.editors.server.keys import keys_below, keys_to_override, launch_at, values_for
 from trl_lint.editors.server.subjects import STACK, Argument, owners_of, signatures, subject_at
 from trl_lint.knowledge.values import value_rules
 from trl_lint.project import Project
@@ -17,8 +18,16 @@ from trl_lint.sources.files import open_file
 
 _KEY = regex(r"[\w.]*\Z")
 _VALUE = regex(r"(?P<key>\w+)[ \t]*:[ \t]*[\"']?(?P<begun>[\w.-]*)\Z")
+_NESTED = regex(r"(?P<indent> *)(?P<begun>\w*)\Z")
+_NESTED_VALUE = regex(r"(?P<indent> *)(?P<key>\w+)[ \t]*:[ \t]*[\"']?(?P<begun>[\w.-]*)\Z")
+_BLOCK = regex(r"(?P<indent> *)(?P<key>\w+)[ \t]*:[ \t]*(?:#.*)?\Z")
+_OVERRIDE = regex(r"(?:\A|[ \t])[\"']?(?:\+\+|\+|~|)(?P<begun>[A-Za-z_][\w.]*)\Z")
+_OVERRIDE_VALUE = regex(r"(?:\A|[ \t])[\"']?(?:\+\+|\+|)(?P<key>[A-Za-z_][\w.]*)=(?P<begun>\w*)\Z")
 _FLAG = regex(r"(?:\A|[ \t])--(?P<begun>[\w-]*)\Z")
 _FLAG_VALUE = regex(r"(?:\A|[ \t])--(?P<key>[\w-]+)[ =](?P<begun>[\w.-]*)\Z")
+
+
+_TRUTHS = ("true", "false")
 
 
 class Proposal(NamedTuple):
@@ -44,15 +53,73 @@ def proposals(path: str, offset: int, project: Project) -> Proposals | None:
         return None
     line = text[text.rfind("\n", 0, offset) + 1 : offset]
     if path.endswith((".yaml", ".yml")):
-        return _in_recipe(path, offset, line, text, project)
-    return _in_command(path, offset, line, project)
+        document = _without_line(path, offset, text)
+        return _in_block(document, text[:offset], project) or _in_recipe(path, line, document, project)
+    return _in_command(path, offset, line, project) or _in_override(path, offset, line, project)
 
 
-def _in_recipe(path: str, offset: int, line: str, text: str, project: Project) -> Proposals | None:
+def _in_block(document: Document | None, before: str, project: Project) -> Proposals | None:
+    """The keys that a block of a config takes, by the lines before."""
+    *lines, line = before.split("\n")
+    key, value = _NESTED.match(line), _NESTED_VALUE.match(line)
+    found = key or value
+    if document is None or found is None:
+        return None
+    above, depth = "", len(found["indent"])
+    for one in reversed(lines):
+        if not depth:
+            break
+        own = len(one) - len(one.lstrip(" "))
+        if own >= depth or not one.strip() or one.lstrip().startswith("#"):
+            continue
+        block = _BLOCK.match(one)
+        if block is None:
+            return None
+        above, depth = f"{block['key']}.{above}", own
+    keys = keys_below(document, above, project)
+    if not keys:
+        return None
+    begun = len(found["begun"])
+    if value is None:
+        return Proposals(begun, [Proposal(f"{name}: ", _usual(default)) for name, default in keys.items()])
+    name = value["key"]
+    values = values_for(document, above + name, keys.get(name, ""), project)
+    return Proposals(begun, [Proposal(one, name, True) for one in values])
+
+
+def _usual(default: str) -> str:
+    return f"default {default.strip('`')}" if default not in ("", "*") else ""
+
+
+def _in_override(path: str, offset: int, line: str, project: Project) -> Proposals | None:
+    """The keys that a Hydra command may override."""
+    key, value = _OVERRIDE.search(line), _OVERRIDE_VALUE.search(line)
+    found = key or value
+    if found is None:
+        return None
+    launch = launch_at(path, offset, project) or launch_at(path, offset - len(found[0]), project)
+    if launch is None:
+        return None
+    keys = dict(keys_to_override(launch, offset, project))
+    if value is not None:
+        is_truth = isinstance(keys.get(value["key"]), bool)
+        return Proposals(len(value["begun"]), [Proposal(one, value["key"], True) for one in _TRUTHS if is_truth])
+    above = found["begun"].rpartition(".")[0]
+    items = [
+        Proposal(f"{name}=", _shown(one)) for name, one in keys.items() if not above or name.startswith(f"{above}.")
+    ]
+    return Proposals(len(found["begun"]), items) if items else None
+
+
+def _shown(value: object) -> str:
+    return f"default {value}" if isinstance(value, (str, int, float)) else ""
+
+
+def _in_recipe(path: str, line: str, document: Document | None, project: Project) -> Proposals | None:
     key, value = _KEY.match(line), _VALUE.match(line)
     if key is None and value is None:
         return None
-    owners = owners_of(path, project, _without_line(path, offset, text))
+    owners = owners_of(path, project, document)
     versions = project.environment(path).choices.newest(STACK)
     if value is not None:
         return Proposals(len(value["begun"]), list(_values(owners, value["key"], versions)))

@@ -6,11 +6,14 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 
+from trl_lint.checks.configs._hydra import MISSING
+from trl_lint.editors.server.keys import Key, keys_in, newest
 from trl_lint.editors.server.subjects import STACK, Argument, Subject, signatures
 from trl_lint.finding import Finding
 from trl_lint.knowledge import api
 from trl_lint.knowledge.ranges import in_words, spans
 from trl_lint.knowledge.releases import installable
+from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.effective import Setting
 from trl_lint.project.pins import Pin
@@ -29,6 +32,8 @@ def told_of(subject: Subject, path: str, project: Project, findings: Sequence[Fi
         return "\n".join(_argument(subject, path, project))
     if isinstance(subject, Pin):
         return "\n".join(_pin(subject, path, project, findings))
+    if isinstance(subject, Key):
+        return "\n".join(_key(subject, path, project))
     return run_in_words(subject)
 
 
@@ -64,6 +69,41 @@ def _argument(argument: Argument, path: str, project: Project) -> Iterator[str]:
         return
 
 
+def _key(key: Key, path: str, project: Project) -> Iterator[str]:
+    version, own = newest(key.package, path, project) if key.package else "", key.own()
+    keys = keys_in(key.package, key.config, version) if version else None
+    changes = key.history()
+    if own is UNKNOWN and not changes:
+        return
+    yield f"**{_code(key.name)}** of {_code(key.config)}" + (f" of {key.package}" if key.package else "")
+    yield ""
+    if own is not UNKNOWN:
+        yield f"* in the project's own configuration: {'no such key' if own is ABSENT else _plain(own)}"
+    else:
+        if keys is not None and key.name in keys:
+            yield f"* with {key.package} {version}: {_default(keys[key.name])}"
+        elif keys is not None:
+            yield f"* {key.package} {version} does not know it"
+        yield from _life(changes, key.package)
+    setting = key.setting(version)
+    if key.run is not None and setting is not UNKNOWN:
+        yield f"* {_code(key.run.module or key.config)} runs with {_plain(setting)}"
+
+
+def _plain(value: object) -> str:
+    """A value of a configuration as YAML writes it."""
+    if isinstance(value, (dict, list)):
+        return "a block" if isinstance(value, dict) else "a list"
+    if value is MISSING:
+        return "required"
+    words = {None: "null", True: "true", False: "false"}
+    return _code(words[value] if value is None or isinstance(value, bool) else value)
+
+
+def _default(value: str) -> str:
+    return "required" if value == "*" else f"default {_code(value.strip('`'))}"
+
+
 def _life(changes: Sequence[api.Change], package: str) -> Iterator[str]:
     known = set(api.releases(package))
     said = package if all(change.version in known for change in changes) else "its base"
@@ -73,8 +113,8 @@ def _life(changes: Sequence[api.Change], package: str) -> Iterator[str]:
         elif change.value == api.INHERITED:
             yield f"* {said} {change.version}: inherited"
         else:
-            value = "required" if change.value == "*" else f"default {_code(change.value.strip('`'))}"
-            yield f"* {said} {change.version}{' or before' if not number and _is_first(change, said) else ''}: {value}"
+            before = " or before" if not number and _is_first(change, said) else ""
+            yield f"* {said} {change.version}{before}: {_default(change.value)}"
 
 
 def _is_first(change: api.Change, package: str) -> bool:

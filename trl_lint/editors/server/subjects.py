@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from contextlib import suppress
 
+from trl_lint.editors.server.keys import Key, key_in_document, key_of_override
 from trl_lint.finding import Location
 from trl_lint.knowledge import api
 from trl_lint.knowledge.commands import command_classes
@@ -34,7 +35,7 @@ class Argument(NamedTuple):
     runs: tuple[Run, ...] = ()
 
 
-Subject = Argument | Pin | Run
+Subject = Argument | Key | Pin | Run
 
 
 def subject_at(path: str, offset: int, project: Project) -> Subject | None:
@@ -45,9 +46,11 @@ def subject_at(path: str, offset: int, project: Project) -> Subject | None:
         if path.endswith((".py", ".pyi", ".ipynb")) and (found := _keyword_at(path, offset, project)) is not None:
             return found
         document = project.document_in(path)
-        if document is not None and (found := _key_at(document, offset, project)) is not None:
-            return found
-        return _of_run(path, offset, project)
+        if document is not None:
+            key = key_in_document(document, offset) or _key_at(document, offset, project)
+            if key is not None:
+                return key
+        return key_of_override(path, offset, project) or _of_run(path, offset, project)
     return None
 
 
