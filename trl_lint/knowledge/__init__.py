@@ -73,7 +73,9 @@ def compressed(data: bytes) -> bytes:
     """A history as the wheel holds it."""
     import lzma
 
-    return lzma.compress(data, preset=9 | lzma.PRESET_EXTREME)
+    # Text has no words of four bytes, which a place in the file would tell anything about (`pb`).
+    best = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "pb": 0}
+    return lzma.compress(data, filters=[best])
 
 
 def text_names(folder: str) -> list[str]:
