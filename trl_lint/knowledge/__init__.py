@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from functools import cache
 
-PACKED = ("commands", "compat", "environment", "families", "pages", "releases", "semantics", "symptoms")
+PACKED = ("commands", "compat", "configs", "environment", "families", "pages", "releases", "semantics", "symptoms")
 COMPRESSED = ("api", "conditions")
 _ONLY_READ_HERE = ("#", "example = ", "printed_by = ")
 _HEAD = "===== "  # and the name of the text that follows
