@@ -148,8 +148,9 @@ def with_known(text: str) -> str:
 
     from trl_lint.knowledge.releases import newest
 
-    known = ", ".join(f"{name} to {newest(package)}" for package, name in _SHOWN_PACKAGES.items())
-    said = fill(f"Rules and release histories for {known}, and others beside them.", 118)
+    known = [f"{name} to {newest(package)}" for package, name in _SHOWN_PACKAGES.items()]
+    frameworks, below = ", ".join(known[:_FRAMEWORKS]), ", ".join(known[_FRAMEWORKS:])
+    said = fill(f"Rules and release histories for {frameworks}. Of what they stand on: {below}, and others.", 118)
     head, start, rest = text.partition("writes this -->\n")
     return f"{head}{start}{said}\n{rest[rest.index('<!-- end -->') :]}"
 
@@ -159,6 +160,7 @@ _SHOWN_PACKAGES = {
     "openrlhf": "OpenRLHF", "unsloth": "Unsloth", "torchtune": "torchtune", "transformers": "transformers",
     "accelerate": "accelerate", "deepspeed": "DeepSpeed", "peft": "PEFT", "torch": "torch", "vllm": "vLLM",
 }  # fmt: skip
+_FRAMEWORKS = 8  # of these
 
 
 def tool_folder(folder: Path) -> Path:
