@@ -130,8 +130,14 @@ def test_notebooks_without_commands_are_found_by_all_processes(tmp_path: Path, m
         notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
         (tmp_path / f"n{number}.ipynb").write_text(json.dumps(notebook))
     read: list[str] = []
-    look = launches.read_launches
-    monkeypatch.setattr(launches, "read_launches", lambda file: (read.append(file.path), look(file))[1])
+    look, parent = launches.read_launches, os.getpid()
+
+    def slowly(file):
+        read.append(file.path)
+        time.sleep(0.01 if os.getpid() == parent else 0)  # or it may have read all before the other one has started
+        return look(file)
+
+    monkeypatch.setattr(launches, "read_launches", slowly)
     records, found, reads = [], [], []
     for jobs in (1, 2):
         read.clear()
