@@ -1,7 +1,6 @@
 """Config families: their programs and their config documents. `rules/families/NAME.toml`, one each.
 
-What rules and readers have to know of a family stands in its file, and none of them names one. The records below say
-which keys a file may have.
+What rules and readers have to know of a family stands in its file. The records below say which keys it may have.
 """
 
 from __future__ import annotations
@@ -218,16 +217,16 @@ class DataList(NamedTuple):
 class Arguments(NamedTuple):
     """Whose history in `rules/api` says which keys the commands of a family take (`command NAME` there).
 
-    `package`: the project on the index. `imported_as`: what its modules begin with; a folder of that name in a project
-    is a copy, which need not take what a release takes. `shown`: what people call it. `commands`: subcommand -> the
-    name of its keys, where it is another. `surplus`: what becomes of a key that no field has. `plugins`: the key that
-    lists plugins, which may bring keys. `unless`: words that, somewhere in a project, change which keys there are, and
-    flags that let every key pass. `more`: keys that the command itself takes. `sets`: keys that it may set itself.
-    `fills`: whether what it refuses is said of fields with their defaults, not of what is given. `unless_on`: switches
-    with which others than the command give settings. `unless_set`: variables that decide, beside the number of
-    processes, how many GPUs one of them has. `config_first`, `config_flag`: the releases in which a config file as the
-    first word, or behind `--config`, stands for flags; `config_sets`: its block of variables. `template`: the key with
-    the name of a chat template, of which `rules/api` has those of each release.
+    `package`: the project on the index. `imported_as`: what its modules begin with; a folder of that name is a copy,
+    which need not take what a release takes. `shown`: what people call it. `commands`: subcommand -> the name of its
+    keys, where it is another. `surplus`: what becomes of a key that no field has. `plugins`: the key that lists
+    plugins, which may bring keys. `unless`: words that, somewhere in a project, change which keys there are, and
+    flags that let every key pass; `unless_keys`: keys of those other classes. `only_with`: words of which a project
+    with the package has one. `more`: keys that the command itself takes. `sets`: keys that it may set itself.
+    `fills`: whether what it refuses is said of fields with their defaults. `unless_on`: switches with which others
+    than the command give settings. `unless_set`: variables that decide, beside the number of processes, how many GPUs
+    one of them has. `config_first`, `config_flag`: the releases in which a config file as the first word, or behind
+    `--config`, stands for flags; `config_sets`: its block of variables. `template`: the key of the chat template.
     """
 
     package: str
@@ -237,6 +236,8 @@ class Arguments(NamedTuple):
     surplus: Literal["refused", "ignored"] = "refused"
     plugins: str = ""
     unless: tuple[str, ...] = ()
+    unless_keys: tuple[str, ...] = ()
+    only_with: tuple[str, ...] = ()
     more: frozenset[str] = frozenset()
     sets: tuple[str, ...] = ()
     fills: bool = False
@@ -368,8 +369,7 @@ def arguments_of(framework: str) -> Arguments | None:
 @cache
 def arguments_of_kind(kind: str) -> Arguments | None:
     """Where the keys of documents of a kind are recorded; None where they are not."""
-    owners = (family for family in families() for document in family.document if document.kind == kind)
-    return next((owner.arguments for owner in owners), None)
+    return next((one.arguments for one in families() if any(document.kind == kind for document in one.document)), None)
 
 
 @cache
@@ -381,8 +381,8 @@ def placing_packages() -> frozenset[str]:
 @cache
 def process_variables() -> tuple[str, ...]:
     """The environment variables that say how many processes start, and on how many machines."""
-    known = (program.ranks.variables for program in programs().values() if program.ranks is not None)
-    return tuple(dict.fromkeys(name for names in known for name in names))
+    known = [program.ranks.variables for program in programs().values() if program.ranks is not None]
+    return tuple(dict.fromkeys(sum(known, ())))
 
 
 def read_family(name: str, data: bytes) -> Family:

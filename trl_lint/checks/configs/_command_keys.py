@@ -25,6 +25,7 @@ from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 from trl_lint.sources.nodes import Entry, Sequence, find, value_of
 from trl_lint.sources.placeholders import is_marked
+from trl_lint.sources.requirements import package_of_url
 from trl_lint.sources.shell import Word
 
 # A file with more keys that a command lacks was written for another one, and that is said once.
@@ -87,7 +88,7 @@ def unknown_keys(document: Document, rule: Rule, project: Project) -> Iterator[F
     asked = _Asked(arguments, document.definition.command, document.definition.command, plugins_of(document, arguments))
     choices = project.environment(document.path).choices
     judged = _judged(document, asked, choices, Level(_level(arguments), of_code=False))
-    if not judged or is_left_alone(arguments, project):
+    if not judged or is_left_alone(arguments, project) or _is_of_others(document, arguments, project):
         return
     for entry, verdict in judged:
         yield rule.finding(
@@ -202,11 +203,21 @@ def plugins_of(document: Document, arguments: Arguments) -> tuple[str, ...]:
     return tuple(str(value_of(item)) for item in listed.items) if isinstance(listed, Sequence) else ()
 
 
+def _is_of_others(document: Document, arguments: Arguments, project: Project) -> bool:
+    """Whether a document may be one for other classes: a key says so, and no command that a text holds reads it."""
+    if not any(find(document.root, key) for key in arguments.unless_keys):
+        return False
+    return not project.runs_with(document.path)
+
+
 def is_left_alone(arguments: Arguments, project: Project) -> bool:
-    """Whether the project has a copy of the framework or commands of the same names, or says somewhere what gives its
-    commands other keys.
+    """Whether the project has a copy of the framework or commands of the same names, says somewhere what gives its
+    commands other keys, or never names what has a command of a common name.
     """
-    if _has_copy(arguments.imported_as, project) or not _said(project).isdisjoint(arguments.unless):
+    said = _said(project)
+    if _has_copy(arguments, project) or not said.isdisjoint(arguments.unless):
+        return True
+    if arguments.only_with and said.isdisjoint(arguments.only_with):
         return True
     return any(
         program.command in _own_commands(project)
@@ -216,10 +227,27 @@ def is_left_alone(arguments: Arguments, project: Project) -> bool:
     )
 
 
+def _has_copy(arguments: Arguments, project: Project) -> bool:
+    names = {arguments.imported_as.replace("_", ""), arguments.package.replace("-", "")}
+    return _is_inside(arguments.imported_as, project) or not names.isdisjoint(_submodules(project))
+
+
 @per_project
-def _has_copy(imported_as: str, project: Project) -> bool:
+def _is_inside(imported_as: str, project: Project) -> bool:
     copy = os.path.join(os.sep, imported_as, "__init__.py")
     return any(path.endswith(copy) for path in project.paths)
+
+
+@read_per_project
+def _submodules(project: Project) -> frozenset[str]:
+    """The names, without dashes, of the repositories that git checks out inside of this one, at commits of theirs."""
+    try:
+        text = project.files.read(os.path.join(project.root, ".gitmodules")).decode("utf-8", "replace")
+    except (OSError, SourceError):
+        return frozenset()
+    settings = (line.partition("=") for line in text.splitlines())
+    urls = (value.strip() for key, _, value in settings if key.strip() == "url")
+    return frozenset(package_of_url(url).replace("-", "") for url in urls)
 
 
 @read_per_project
@@ -236,8 +264,9 @@ def _own_commands(project: Project) -> frozenset[str]:
 
 @read_per_project
 def _said(project: Project) -> frozenset[str]:
-    """The words that change which keys some framework has, as far as they stand somewhere in the project."""
-    words = {word for family in families() if family.arguments is not None for word in family.arguments.unless}
+    """The words that decide which keys some framework has, as far as they stand somewhere in the project."""
+    asked = [family.arguments for family in families() if family.arguments is not None]
+    words = {word for arguments in asked for word in (*arguments.unless, *arguments.only_with)}
     found = set()
     for path in project.paths:
         with suppress(OSError, SourceError):
