@@ -91,6 +91,13 @@ class CheckRun:
             raise UsageError(str(error)) from None
 
     def run(self) -> int:
+        """Check, repair and report; the exit status."""
+        from trl_lint.project.roots import starting_in
+
+        with starting_in(self.paths):
+            return self._run()
+
+    def _run(self) -> int:
         if self.args.show_settings or self.args.show_files:
             from trl_lint.commands.show import show_files, show_settings
 

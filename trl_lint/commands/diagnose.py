@@ -20,6 +20,7 @@ _EACH = 1 << 24
 def run(args: argparse.Namespace) -> int:
     """Diagnose a log; 0 if a cause is named, 1 if none is. Raises UsageError for what cannot be read."""
     from trl_lint.diagnose.causes import diagnose
+    from trl_lint.project.roots import starting_in
 
     if args.project is not None and not os.path.exists(args.project):
         raise UsageError(f"no file or folder `{args.project}`")
@@ -36,10 +37,11 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise UsageError(f"`{args.log}` cannot be read: {tracked.reason(error)}") from None
     try:
-        found = diagnose(log, args.log, args.project, targets)
+        with starting_in([args.project] if args.project is not None else ()):
+            found = diagnose(log, args.log, args.project, targets)
+            _write(found, log, args, notice)
     except SettingsError as error:
         raise UsageError(str(error)) from None
-    _write(found, log, args, notice)
     return 0 if found.causes else 1
 
 

@@ -35,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
     If something could not be read, the exit status is 2.
     """
+    from trl_lint.project.roots import starting_in
     from trl_lint.project.unjudged import unjudged_targets
 
     try:
@@ -49,9 +50,10 @@ def run(args: argparse.Namespace) -> int:
     for notice in unjudged_targets(targets):
         print(f"trl-lint: {notice.message}", file=sys.stderr)
     tracked.pop_unread()
-    found = read_environments(paths, settings)
+    with starting_in(paths):
+        found = read_environments(paths, settings)
+        conflicts = find_conflicts(found, settings)
     unread = tracked.pop_unread()
-    conflicts = find_conflicts(found, settings)
     report = Report(conflicts, (), found[0].project.files if found else Files(), os.getcwd())
     if args.output_format == "json":
         _print_json(found, report)

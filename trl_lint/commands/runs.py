@@ -27,6 +27,13 @@ def run(args: argparse.Namespace) -> int:
     missing = [path for path in args.paths if not os.path.exists(path)]
     if missing:
         raise UsageError(f"no file or folder `{missing[0]}`")
+    from trl_lint.project.roots import starting_in
+
+    with starting_in(args.paths):
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
     from trl_lint.reports.runs import describe, write_json, write_text
 
     tracked.pop_unread()

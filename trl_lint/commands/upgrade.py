@@ -105,6 +105,13 @@ class _Done:
 
 def run(args: argparse.Namespace) -> int:
     """Print or make the changes, and say what is left to a person. Raises UsageError."""
+    from trl_lint.project.roots import starting_in
+
+    with starting_in(args.paths):
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
     from trl_lint.upgrade.plan import open_decisions
 
     earlier = _read_plan(args.plan)

@@ -15,6 +15,7 @@ from trl_lint import budget, tracked
 from trl_lint.memos import Memo
 from trl_lint.paths import DOCUMENTS
 from trl_lint.project.readings import Readings
+from trl_lint.project.roots import find_root as find_root
 from trl_lint.sources import Files, SourceError, SourceFile
 
 if TYPE_CHECKING:
@@ -28,57 +29,12 @@ if TYPE_CHECKING:
     from trl_lint.python.module import PythonModule
     from trl_lint.settings import Settings
 
-_OWN_SETTINGS = (".trl-lint.toml", "trl-lint.toml")
-_READMES = ("README.md", "README.rst", "README")
-_PACKAGE_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
-
 # A context file above this size is data, not configuration; it is never read for its surroundings' sake.
 CONTEXT_FILE_BYTES = 1_000_000
 _LOCK_FILE_BYTES = 50_000_000
 # Files that hold no launch stay open until they are checked themselves, up to so many bytes of them all: most projects
 # are read once, and a huge one never stands in memory as a whole.
 _MOST_READ_AHEAD = 8_000_000
-
-
-@tracked.remembered(4096)
-def find_root(folder: str) -> str:
-    """The project a folder belongs to: the nearest repository, else package, else requirements.txt, else itself.
-
-    A folder with settings of its own is a project too, so one repository can hold several that share nothing. Below the
-    working directory, what was downloaded as an archive has no repository: there the outermost of the folders with a
-    README, a package or a requirements.txt counts.
-    """
-    package = requirements = outermost = None
-    here = _working_directory()
-    current = folder
-    while True:
-        if _holds(current, (".git", *_OWN_SETTINGS)):
-            return current
-        is_below = here != "" and (current == here or current.startswith(here.rstrip(os.sep) + os.sep))
-        if is_below and _holds(current, (*_PACKAGE_FILES, "requirements.txt", *_READMES)):
-            outermost = current
-        if package is None and _holds(current, _PACKAGE_FILES):
-            package = current
-        if requirements is None and _holds(current, ("requirements.txt",)):
-            requirements = current
-        parent = os.path.dirname(current)
-        if parent == current:
-            break
-        current = parent
-    if marked := outermost or package or requirements:
-        return marked
-    return here if here and (folder == here or folder.startswith(here + os.sep)) else folder
-
-
-def _working_directory() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # it was removed
-        return ""
-
-
-def _holds(folder: str, names: tuple[str, ...]) -> bool:
-    return any(tracked.exists(os.path.join(folder, name)) for name in names)
 
 
 class Project:
