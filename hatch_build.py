@@ -1,5 +1,5 @@
 """What the build of a wheel does besides copying: it puts the texts of some folders of `rules/` into one file each,
-and compresses the histories in `rules/api`.
+and compresses what repeats itself over long ways.
 """
 
 import sys
@@ -16,13 +16,14 @@ class PackTexts(BuildHookInterface[Any]):
         if version == "editable":
             return
         sys.path.insert(0, self.root)
-        from trl_lint.knowledge import COMPRESSED, PACKED, compressed, packed
+        from trl_lint.knowledge import COMPRESSED, PACKED, compressed, pack_of
 
         self.folder = tempfile.TemporaryDirectory()
         for name in PACKED:
-            written = Path(self.folder.name, f"{name}.txt")
-            written.write_bytes(packed(str(Path(self.root, "rules", name))).encode())
-            build_data["force_include"][str(written)] = f"trl_lint/rules/{name}.txt"
+            file, data = pack_of(str(Path(self.root, "rules", name)))
+            written = Path(self.folder.name, file)
+            written.write_bytes(data)
+            build_data["force_include"][str(written)] = f"trl_lint/rules/{file}"
         for folder in COMPRESSED:
             for history in sorted(Path(self.root, "rules", folder).glob("*.txt")):
                 written = Path(self.folder.name, f"{folder}-{history.name}.xz")

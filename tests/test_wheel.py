@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from documents import ROOT, tool_folder
 
-from trl_lint.knowledge import COMPRESSED, PACKED, uncommented, unpacked
+from trl_lint.knowledge import COMPRESSED, COMPRESSED_PACKS, PACKED, uncommented, unpacked
 
 LEFT_OUT = (
     "trl_lint/knowledge/refresh", "trl_lint/knowledge/tables.py", "trl_lint/knowledge/condition_tables.py",
@@ -50,11 +50,15 @@ def checkout_files(*folders: str) -> set[str]:
     return {p.relative_to(ROOT).as_posix() for p in found if not any(part in str(p) for part in SKIPPED)}
 
 
+def pack_name(name: str) -> str:
+    return f"rules/{name}.txt.xz" if name in COMPRESSED_PACKS else f"rules/{name}.txt"
+
+
 def test_wheel_holds_the_package_and_the_rules_and_nothing_else(wheel: Path):
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     alone = {name for name in checkout_files("rules") if name.split("/")[1] not in (*PACKED, "coverage")}
     alone = {f"{name}.xz" if name.split("/")[1] in COMPRESSED else name for name in alone}
-    rules = {f"trl_lint/{name}" for name in alone | {f"rules/{name}.txt" for name in PACKED}}
+    rules = {f"trl_lint/{name}" for name in alone | {pack_name(name) for name in PACKED}}
     package = {name for name in checkout_files("trl_lint") if not name.startswith(LEFT_OUT)}
     assert names == package | rules
 
@@ -62,7 +66,8 @@ def test_wheel_holds_the_package_and_the_rules_and_nothing_else(wheel: Path):
 def test_wheel_holds_every_packed_text_but_for_comments_of_tables(wheel: Path):
     archive = zipfile.ZipFile(wheel)
     for name in PACKED:
-        texts = unpacked(archive.read(f"trl_lint/rules/{name}.txt").decode())
+        data = archive.read(f"trl_lint/{pack_name(name)}")
+        texts = unpacked((lzma.decompress(data) if name in COMPRESSED_PACKS else data).decode())
         held = {path.name: path.read_bytes().decode() for path in (ROOT / "rules" / name).iterdir()}
         assert texts == {file: uncommented(text) if file.endswith(".toml") else text for file, text in held.items()}
 

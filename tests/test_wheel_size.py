@@ -3,7 +3,7 @@
 import zlib
 from pathlib import Path
 
-from trl_lint.knowledge import COMPRESSED, PACKED, compressed, packed
+from trl_lint.knowledge import COMPRESSED, PACKED, compressed, pack_of
 
 ROOT = Path(__file__).parent.parent
 _NOT_ALONE = tuple(f"rules/{name}/" for name in (*PACKED, "coverage"))
@@ -29,7 +29,8 @@ def test_the_wheel_stays_small():
                 data = path.read_bytes()
                 size += _packed_size(installed, compressed(data) if path.parent.name in COMPRESSED else data)
     for name in PACKED:
-        size += _packed_size(f"trl_lint/rules/{name}.txt", packed(str(ROOT / "rules" / name)).encode())
+        file, data = pack_of(str(ROOT / "rules" / name))
+        size += _packed_size(f"trl_lint/rules/{file}", data)
     assert size <= _MOST, size
 
 

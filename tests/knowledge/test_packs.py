@@ -52,6 +52,18 @@ def test_a_text_that_would_be_read_as_another_is_refused(folder: Path, text: str
         packed(str(folder))
 
 
+def test_a_compressed_pack_is_read_as_it_was(folder: Path):
+    texts = folder.parent / "symptoms"
+    texts.mkdir()
+    (texts / "a.toml").write_text("[[symptom]]\n# said\nid = 'ü'\n", "utf-8")
+    name, data = knowledge.pack_of(str(texts))
+    (texts / "a.toml").unlink()
+    texts.rmdir()
+    (folder.parent / name).write_bytes(data)
+    assert name == "symptoms.txt.xz" and knowledge.text_names("symptoms") == ["a.toml"]
+    assert knowledge.read_text("symptoms/a.toml") == "[[symptom]]\n\nid = 'ü'\n"
+
+
 def test_a_text_that_is_not_there_is_told(folder: Path):
     pack(folder)
     with pytest.raises(FileNotFoundError, match="pages/none"):

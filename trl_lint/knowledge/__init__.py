@@ -3,7 +3,8 @@
 A zip archive compresses each file by itself, and has a name and a hash for each. So the build of a wheel
 (`hatch_build.py`) writes each folder of PACKED, with many texts that say much alike, as one file: `rules/pages.txt`.
 There, lines of comments in tables are empty, and so are those that only tests read: the examples of symptoms. What is
-in COMPRESSED stands there as `NAME.txt.xz`: these histories repeat themselves over longer ways than a zip archive sees.
+in COMPRESSED stands there as `NAME.txt.xz`: these histories repeat themselves over longer ways than a zip archive sees,
+and so do the packed files of COMPRESSED_PACKS, which no check reads.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import cache
 
 PACKED = ("commands", "compat", "configs", "environment", "families", "pages", "releases", "semantics", "symptoms")
 COMPRESSED = ("api", "conditions")
+COMPRESSED_PACKS = ("symptoms",)
 _ONLY_READ_HERE = ("#", "example = ", "printed_by = ")
 _HEAD = "===== "  # and the name of the text that follows
 
@@ -44,7 +46,7 @@ def read_text(path: str) -> str:
 
 
 def read_history(path: str) -> str | None:
-    """A text of COMPRESSED by its path in `rules/`, without the ending; None if there is none.
+    """A text of COMPRESSED or COMPRESSED_PACKS by its path in `rules/`, without the ending; None if there is none.
 
     Raises KnowledgeError where this Python cannot read what the wheel holds.
     """
@@ -115,5 +117,16 @@ def _pack(folder: str) -> dict[str, str] | None:
     """The texts of a folder by name, where `rules/` holds them as one file; None in a checkout."""
     if os.path.isdir(os.path.join(rules_dir(), folder)):
         return None
+    if folder in COMPRESSED_PACKS:
+        text = read_history(folder)
+        if text is None:
+            raise FileNotFoundError(f"no {folder}")
+        return unpacked(text)
     with open(os.path.join(rules_dir(), f"{folder}.txt"), encoding="utf-8", newline="") as stream:
         return unpacked(stream.read())
+
+
+def pack_of(folder: str) -> tuple[str, bytes]:
+    """The name and the contents of the one file that the wheel holds of a folder of PACKED, by the folder's path."""
+    name, data = os.path.basename(folder), packed(folder).encode()
+    return (f"{name}.txt.xz", compressed(data)) if name in COMPRESSED_PACKS else (f"{name}.txt", data)
