@@ -122,3 +122,29 @@ def test_optional_and_null_choices(tmp_path: Path) -> None:
 )
 def test_what_is_not_understood_is_unknown(text: str, choices: Mapping[str, str], tmp_path: Path) -> None:
     assert composed(tmp_path, {"main": text}, choices) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("a: &a {x: {y: 1}, z: 1}\nb: {<<: *a, x: {v: 2}}\n", {"x": {"v": 2}, "z": 1}),
+        ("a: &a {x: 1}\nc: &c {x: 1, z: 2}\nb: {<<: [*a, *c]}\n", {"x": 1, "z": 2}),
+        ("a: &a {x: 1}\nc: &c {x: 2, z: 2}\nb: {<<: [*a, *c]}\n", {"x": UNKNOWN, "z": 2}),
+        ("a: &a {x: 1}\nc: &c {x: 2, z: 2}\nb: {<<: [*a, *c], x: 3}\n", {"x": 3, "z": 2}),
+    ],
+)
+def test_what_merge_keys_take_in(text: str, values: dict[str, Any], tmp_path: Path) -> None:
+    found = composed(tmp_path, {"main": text})
+    assert found is not None and found["b"] == values
+
+
+@pytest.mark.parametrize(
+    "line", ["x: *a{0}\n  y: *a{0}", "<<: [*a{0}, *a{0}]", "<<: *a{0}\n  x: *a{0}", "l: *a{0}\n  m: *a{0}"]
+)
+def test_a_config_that_doubles_with_each_line_is_unknown(line: str, tmp_path: Path) -> None:
+    text = "a0: &a0 {k: 1}\n" + "".join(f"a{n}: &a{n}\n  {line.format(n - 1)}\n" for n in range(1, 60))
+    assert composed(tmp_path, {"main": text}) is None
+
+
+def test_a_config_that_holds_itself_is_unknown(tmp_path: Path) -> None:
+    assert composed(tmp_path, {"main": "a: &a\n  <<: *a\n  self: *a\n  k: 1\n"}) is None

@@ -11,6 +11,9 @@ MAX_DEPTH = 200
 
 Value = str | int | float | bool | None
 
+# The value of a scalar of which nobody can tell what a reader gets: a text that stands for one nobody knows.
+UNSETTLED = "${<<}"
+
 
 class Scalar:
     """A single value, as the program that reads the file will see it.
@@ -49,9 +52,13 @@ class Mapping:
 
     A YAML alias shares the list of `entries` with its anchor, so that a file of aliases stays as small as it is. The
     sharing can be circular: whoever descends must remember the lists already seen (`walk` does).
+
+    `merged` is what merge keys (`<<`) take in, the strongest first. `has_rivals`: a merge key has a list of several.
+    Where two of them have a key, the first one wins up to PyYAML 6.0.3, and mostly the last one in 6.0.4
+    (https://github.com/yaml/pyyaml/issues/953).
     """
 
-    __slots__ = ("alias", "end", "entries", "merged", "start", "tag")
+    __slots__ = ("alias", "end", "entries", "has_rivals", "merged", "start", "tag")
 
     def __init__(self, entries: list[Entry], start: int, end: int, tag: str = "", alias: bool = False) -> None:
         self.entries = entries
@@ -60,9 +67,15 @@ class Mapping:
         self.tag = tag
         self.alias = alias
         self.merged: list[Mapping] = []
+        self.has_rivals = False
 
     def entry(self, name: str) -> Entry | None:
-        """The entry a reader gets for a key: the last one written, else one taken in by a YAML merge key (`<<`)."""
+        """The entry a reader gets for a key: the last one written, else one taken in by a YAML merge key (`<<`).
+
+        Its value is `UNSETTLED` where the release of PyYAML decides which of several that is.
+        """
+        first: Entry | None = None
+        has_rivals = False
         seen: set[int] = set()
         waiting = [self]
         while waiting:
@@ -70,11 +83,21 @@ class Mapping:
             if id(mapping.entries) in seen:
                 continue
             seen.add(id(mapping.entries))
-            for entry in reversed(mapping.entries):
-                if entry.key.value == name:
-                    return entry
-            waiting.extend(reversed(mapping.merged))
-        return None
+            found = mapping.written(name)
+            if found is None:
+                has_rivals = has_rivals or mapping.has_rivals
+                waiting.extend(reversed(mapping.merged))
+            elif not has_rivals:
+                return found
+            elif first is not None and not _is_same(first.value, found.value):
+                start, end = first.value.start, first.value.end
+                return Entry(first.key, Scalar(UNSETTLED, UNSETTLED, False, start, end, alias=True))
+            first = first or found
+        return first
+
+    def written(self, name: str) -> Entry | None:
+        """The entry that is written here for a key, without merge keys."""
+        return next((entry for entry in reversed(self.entries) if entry.key.value == name), None)
 
     def get(self, name: str) -> Node | None:
         entry = self.entry(name)
@@ -105,6 +128,13 @@ class Sequence:
 
 
 Node = Scalar | Mapping | Sequence
+
+
+def _is_same(one: Node, other: Node) -> bool:
+    """Whether two nodes are one value for sure."""
+    if isinstance(one, Scalar) and isinstance(other, Scalar):
+        return type(one.value) is type(other.value) and one.value == other.value and one.tag == other.tag
+    return one is other
 
 
 def find(root: Node | None, path: str) -> Node | None:

@@ -17,6 +17,7 @@ from trl_lint.words import is_countable
 
 _CORE = "tag:yaml.org,2002:"
 _PROPERTY = regex(r"(?:&[^\s,\[\]{}]+|!<[^>\s]*>|![^\s,\[\]{}]*)(?:\s|#[^\r\n]*)*")
+_TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
 _SPACE = " \t\r\n\x85\u2028\u2029"
 
 
@@ -46,6 +47,8 @@ def read_yaml(source: Source) -> list[Node]:
         mark = error.problem_mark or error.context_mark
         offset = min(mark.index, len(text)) if mark else 0
         reason = ", ".join(str(part) for part in (error.context, error.problem) if part)
+        if "maximum nesting depth" in reason:  # libyaml's own limit, since PyYAML 6.0.4; it reads ahead of ours
+            raise SourceError(_TOO_DEEP, offset + skipped) from None
         raise SourceError(f"not YAML: {reason}", offset + skipped) from None
     except UnicodeEncodeError as error:
         raise SourceError("not YAML: a lone surrogate is not allowed", error.start + skipped) from None
@@ -96,7 +99,7 @@ class _Builder:
 
     def _begin(self, event: Any, is_mapping: bool) -> None:
         if len(self._open) >= MAX_DEPTH:
-            raise SourceError(f"nested more than {MAX_DEPTH} levels deep", event.start_mark.index)
+            raise SourceError(_TOO_DEEP, event.start_mark.index)
         start = self._value_start(event)
         tag = event.tag or ""
         node: Mapping | Sequence = Mapping([], start, start, tag) if is_mapping else Sequence([], start, start, tag)
@@ -110,6 +113,7 @@ class _Builder:
         node.end = _children_end(node) if closed.block else end
         if isinstance(node, Mapping):
             node.merged.extend(_merged(node))
+            node.has_rivals = _has_rivals(node)
 
     def _add(self, node: Node, anchor: str | None, offset: int) -> None:
         if anchor is not None:
@@ -145,6 +149,7 @@ class _Builder:
             return Sequence(target.items, start, end, target.tag, alias=True)
         mapping = Mapping(target.entries, start, end, target.tag, alias=True)
         mapping.merged = target.merged
+        mapping.has_rivals = target.has_rivals
         return mapping
 
     def _scalar(self, event: Any) -> Scalar:
@@ -204,13 +209,20 @@ def _children_end(node: Mapping | Sequence) -> int:
 def _merged(mapping: Mapping) -> list[Mapping]:
     """What merge keys take in, the strongest first: a later `<<` before an earlier one, a list in its order."""
     found: list[Mapping] = []
-    for key, value in reversed(mapping.entries):
-        if key.value == "<<" and not key.quoted:
-            if isinstance(value, Mapping):
-                found.append(value)
-            elif isinstance(value, Sequence):
-                found.extend(item for item in value.items if isinstance(item, Mapping))
+    for value in reversed(_merge_values(mapping)):
+        if isinstance(value, Mapping):
+            found.append(value)
+        elif isinstance(value, Sequence):
+            found.extend(item for item in value.items if isinstance(item, Mapping))
     return found
+
+
+def _has_rivals(mapping: Mapping) -> bool:
+    return any(isinstance(value, Sequence) and len(value.items) > 1 for value in _merge_values(mapping))
+
+
+def _merge_values(mapping: Mapping) -> list[Node]:
+    return [value for key, value in mapping.entries if key.value == "<<" and not key.quoted]
 
 
 def _shift(root: Node, by: int) -> None:

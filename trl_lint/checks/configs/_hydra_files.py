@@ -28,6 +28,7 @@ from trl_lint.sources import nodes as yaml_nodes
 _HEADER = regex(r"^#\s*@package\s+(\S+)\s*$", re.MULTILINE)
 _INTERPOLATION = regex(r"\$\{([\w@./]+)\}")
 _DEEPEST = 20
+_MOST_VALUES = 50_000  # of one config
 
 
 class Program(NamedTuple):
@@ -248,7 +249,7 @@ def loaded_config(path: str, project: Project) -> Loaded:
     if not documents:
         return Loaded([], None, yaml_nodes.Mapping([], 0, 0))
     body = documents[0]
-    if len(documents) > 1 or not isinstance(body, yaml_nodes.Mapping):
+    if len(documents) > 1 or not isinstance(body, yaml_nodes.Mapping) or _is_vast(body):
         raise NotUnderstoodError
     header = _HEADER.search(source.text)
     listed = body.get("defaults")
@@ -256,8 +257,21 @@ def loaded_config(path: str, project: Project) -> Loaded:
         raise NotUnderstoodError
     rest = [entry for entry in body.entries if entry.key.value != "defaults"]
     kept = yaml_nodes.Mapping(rest, body.start, body.end)
-    kept.merged = body.merged
+    kept.merged, kept.has_rivals = body.merged, body.has_rivals
     return Loaded(list(listed.items) if listed is not None else [], header[1] if header else None, kept)
+
+
+def _is_vast(body: yaml_nodes.Mapping) -> bool:
+    """Whether a config has too many values when all of its aliases are written out: each level may double them."""
+    count = 0
+    waiting: list[yaml_nodes.Node] = [body]
+    while waiting and count <= _MOST_VALUES:
+        node = waiting.pop()
+        count += 1
+        if isinstance(node, yaml_nodes.Mapping):
+            waiting += (entry.value for entry in node.entries)
+            waiting += node.merged
+    return bool(waiting)
 
 
 def _joined(package: str, below: str) -> str:
@@ -276,20 +290,31 @@ def _below(tree: Tree, package: str) -> Tree:
 
 def merge(into: Tree, body: yaml_nodes.Mapping) -> None:
     """OmegaConf.merge: mappings are joined, everything else is replaced, `???` replaces nothing."""
-    for merged in body.merged:
-        merge(into, merged)
-    for key, node in body.entries:
-        name = str(key.value)
-        if isinstance(node, yaml_nodes.Mapping):
+    _join(into, _read_tree(body))
+
+
+def _join(into: Tree, tree: Tree) -> None:
+    for name, value in tree.items():
+        if isinstance(value, dict):
             child = into.get(name)
             if not isinstance(child, dict):
                 child = into[name] = {}
-            merge(child, node)
+            _join(child, value)
+        elif value is not MISSING or name not in into:
+            into[name] = value
+
+
+def _read_tree(body: yaml_nodes.Mapping) -> Tree:
+    """The values of one file, with what its merge keys take in."""
+    tree: Tree = {}
+    for merged in reversed(body.merged):
+        for name, value in _read_tree(merged).items():
+            tree[name] = UNKNOWN if body.has_rivals and tree.get(name, value) != value else value
+    for key, node in body.entries:
+        if key.value == "<<" and not key.quoted:
             continue
-        value = _value(node)
-        if value is MISSING and name in into:
-            continue
-        into[name] = value
+        tree[str(key.value)] = _read_tree(node) if isinstance(node, yaml_nodes.Mapping) else _value(node)
+    return tree
 
 
 def _value(node: yaml_nodes.Node) -> Any:
