@@ -112,3 +112,23 @@ def test_keys_of_a_tree_for_verl(told: Any):
     assert "ppo_epochs: " in items and "rollout: " not in items
     text, _ = told("mine.yaml", tree.replace("|", "").replace("mini", "mi|ni"))
     assert "* with verl 0.5.0: default `256`" in text
+
+
+MEANS = ("seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm")
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "values"),
+    [
+        ("actor_rollout_ref.actor.loss_agg_mode", "0.9.1", {"token-mean", "token-sum", *MEANS}),
+        ("actor_rollout_ref.actor.loss_agg_mode", "0.7.0", {"token-mean", *MEANS}),
+        ("actor_rollout_ref.actor.fsdp_config.strategy", "0.9.1", {"fsdp", "fsdp2", "fsdp_turbo"}),
+        ("actor_rollout_ref.actor.router_replay.mode", "0.7.0", {"disabled", "R2", "R3"}),
+        ("trainer.project_name", "0.9.1", set()),  # any text
+        ("actor_rollout_ref.rollout.name", "0.9.1", set()),  # refused together with other settings only
+    ],
+)
+def test_values_that_an_override_may_have(told: Any, key: str, version: str, values: set[str]):
+    command = COMMAND.replace("trainer.nnodes=1", f"{key}=|")
+    _, items = told("run.sh", command, **{"requirements.txt": f"verl=={version}\n"})
+    assert items is not None and set(items) == values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from trl_lint.editors.server.keys import keys_below, keys_to_override, launch_at, values_for
+from trl_lint.editors.server.keys import keys_below, keys_to_override, launch_at, values_for, values_to_override
 from trl_lint.editors.server.subjects import STACK, Argument, owners_of, signatures, subject_at
 from trl_lint.knowledge.values import value_rules
 from trl_lint.project import Project
@@ -22,7 +22,7 @@ _NESTED = regex(r"(?P<indent> *)(?P<begun>\w*)\Z")
 _NESTED_VALUE = regex(r"(?P<indent> *)(?P<key>\w+)[ \t]*:[ \t]*[\"']?(?P<begun>[\w.-]*)\Z")
 _BLOCK = regex(r"(?P<indent> *)(?P<key>\w+)[ \t]*:[ \t]*(?:#.*)?\Z")
 _OVERRIDE = regex(r"(?:\A|[ \t])[\"']?(?:\+\+|\+|~|)(?P<begun>[A-Za-z_][\w.]*)\Z")
-_OVERRIDE_VALUE = regex(r"(?:\A|[ \t])[\"']?(?:\+\+|\+|)(?P<key>[A-Za-z_][\w.]*)=(?P<begun>\w*)\Z")
+_OVERRIDE_VALUE = regex(r"(?:\A|[ \t])[\"']?(?:\+\+|\+|)(?P<key>[A-Za-z_][\w.]*)=[\"']?(?P<begun>[\w.-]*)\Z")
 _FLAG = regex(r"(?:\A|[ \t])--(?P<begun>[\w-]*)\Z")
 _FLAG_VALUE = regex(r"(?:\A|[ \t])--(?P<key>[\w-]+)[ =](?P<begun>[\w.-]*)\Z")
 
@@ -102,8 +102,10 @@ def _in_override(path: str, offset: int, line: str, project: Project) -> Proposa
         return None
     keys = dict(keys_to_override(launch, offset, project))
     if value is not None:
-        is_truth = isinstance(keys.get(value["key"]), bool)
-        return Proposals(len(value["begun"]), [Proposal(one, value["key"], True) for one in _TRUTHS if is_truth])
+        name = value["key"]
+        is_truth = isinstance(keys.get(name), bool)
+        values = _TRUTHS if is_truth else values_to_override(launch, offset, name, project)
+        return Proposals(len(value["begun"]), [Proposal(one, name, True) for one in values])
     above = found["begun"].rpartition(".")[0]
     items = [
         Proposal(f"{name}=", _shown(one)) for name, one in keys.items() if not above or name.startswith(f"{above}.")

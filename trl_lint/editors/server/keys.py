@@ -101,14 +101,27 @@ def key_of_override(path: str, offset: int, project: Project) -> Key | None:
 
 def keys_to_override(launch: Launch, offset: int, project: Project) -> Iterator[tuple[str, object]]:
     """The keys that may be written at an offset of a launch, with their values, as the other overrides leave them."""
+    run, version = _run_without(launch, offset, project)
+    tree = run.composed(version) or run.tree(version) if run is not None else None
+    yield from _leaves(tree or {}, "")
+
+
+def values_to_override(launch: Launch, offset: int, key: str, project: Project) -> list[str]:
+    """The values that the release in use takes for a key of a launch of verl, where it names them one by one."""
+    from trl_lint.editors.server.override_values import values_of_override
+
+    run, version = _run_without(launch, offset, project)
+    return values_of_override(run, key, version) if run is not None else []
+
+
+def _run_without(launch: Launch, offset: int, project: Project) -> tuple[VerlRun | None, str]:
+    """A launch as its words leave it but for the one at an offset, and the release of verl."""
     rest = copy.copy(launch)  # without the word that is being written: it is seldom one that can be read
     place = launch.source.location
     rest.args = tuple(
         word for word in launch.args if not place(word.start, 0).start <= offset <= place(0, word.end).end
     )
-    run, version = read_run(rest, project), newest("verl", launch.source.path, project)
-    tree = run.composed(version) or run.tree(version) if run is not None else None
-    yield from _leaves(tree or {}, "")
+    return read_run(rest, project), newest("verl", launch.source.path, project)
 
 
 def _leaves(tree: Tree, above: str) -> Iterator[tuple[str, object]]:
