@@ -42,7 +42,7 @@ def project_of(folder: Path, **files: str) -> Project:
 
 
 def run_of(folder: Path, command: str, **files: str) -> Run:
-    (run,) = project_of(folder, run__sh=command + "\n", train__py=PARSED, **files).runs
+    (run,) = project_of(folder, **{"run__sh": command + "\n", "train__py": PARSED, **files}).runs
     return run
 
 
@@ -180,3 +180,39 @@ def test_gpu_ids_in_few_characters():
     assert [shown_ids(ids) for ids in (None, (), ("0",), ("0", "1"), ("0", "1", "2"), ("1", "3", "5"), ("GPU-a",))] == [
         "?", "none", "0", "0,1", "0-2", "1,3,5", "GPU-a",
     ]  # fmt: skip
+
+
+HF = """
+    from transformers import HfArgumentParser, TrainingArguments
+
+    parser = HfArgumentParser(TrainingArguments)
+    (args,) = parser.parse_{}_file("x") if sys.argv[1:] else parser.parse_args_into_dataclasses()
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "script", "expected"),
+    [
+        ("python train.py --config mine.yaml", PARSED, 0.2),
+        ("trl grpo --config mine.yaml --model_name_or_path x", PARSED, 0.2),
+        ("python train.py --config mine.json", PARSED, 0.3),
+        ("python train.py --config list.yaml", PARSED, UNKNOWN),
+        ("python train.py --config broken.yaml", PARSED, UNKNOWN),
+        ("python train.py mine.yaml", HF.format("yaml"), 0.2),
+        ("python train.py mine.yaml --output_dir x", HF.format("yaml"), UNKNOWN),
+        ("python train.py --config mine.yaml", HF.format("yaml"), UNKNOWN),  # whose field is that?
+    ],
+)
+def test_a_recipe_without_a_model_is_read_where_the_parser_takes_any(
+    tmp_path: Path, command: str, script: str, expected: object
+):
+    run = run_of(
+        tmp_path,
+        command,
+        train__py=script,
+        mine__yaml="some_model: x\nbeta: 0.2\nadam_beta1: 0.2\n",
+        mine__json='{"beta": 0.3}',
+        list__yaml="- beta: 0.2\n",
+        broken__yaml="beta: [\n",
+    )
+    assert value(run.field("beta" if script is PARSED else "adam_beta1")) == expected

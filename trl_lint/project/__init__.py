@@ -119,6 +119,12 @@ class Project:
 
         return self.readings.read("document", path, read_document)
 
+    def recipe_in(self, path: str) -> Document | None:
+        """A file as the recipe that a script reads, whatever its keys; None if it is none. Raises as `document_in`."""
+        from trl_lint.project.documents import read_recipe
+
+        return self.readings.read("recipe", path, read_recipe)
+
     def module_in(self, path: str, by: str | None = None) -> PythonModule:
         """One Python file of the project, for what another file says about it. Raises OSError or SourceError.
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.families import DocumentKind, Shape
 
 
+_RECIPE = "trl-recipe"  # in rules/families/trl.toml
+
+
 class Document:
     """A recognised document: what kind it is, the text it stands in, and its tree."""
 
@@ -72,6 +75,18 @@ def read_document(file: SourceFile) -> Document | None:
         if b"{{" in file.data or b"{%" in file.data:
             return None
         raise
+
+
+def read_recipe(file: SourceFile) -> Document | None:
+    """A YAML or JSON file as the recipe of a script that is known to read it; None unless it is one mapping.
+
+    Raises SourceError where it is malformed.
+    """
+    from trl_lint.sources.trees import read_trees
+
+    source = Source(file, "json" if file.path.lower().endswith(".json") else "yaml")
+    roots = read_trees(source)
+    return Document(_RECIPE, source, roots[0]) if len(roots) == 1 and isinstance(roots[0], Mapping) else None
 
 
 def documents_shown(file: SourceFile) -> list[Document]:

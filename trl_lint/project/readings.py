@@ -19,13 +19,14 @@ _READING = {
     "manifest": "reading its pins",
     "launches": "reading its commands",
     "document": "reading it as a config",
+    "recipe": "reading it as a config",
     "module": "reading it as Python",
     "parser": "reading its arguments",
 }
 # A tree of syntax is ten times its text. Those beyond this number are parsed again where they are needed again.
 _MOST_MODULES = 100
 # What is read from the text of a file and nothing else.
-_OF_ONE_FILE = ("document", "module")
+_OF_ONE_FILE = ("document", "recipe", "module")
 
 
 class Readings:

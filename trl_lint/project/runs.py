@@ -169,12 +169,12 @@ class Run:
         named = [path for _, text in texts_of(word) for path in launch.files_named(text)]
         return list(dict.fromkeys(named)) or fitting_files(word, launch.source, launch.command.directory)
 
-    def _document(self, kind: LinkKind, of_kind: str = "") -> Document | None:
-        """The document of a link that is one file; of any kind, or of one."""
+    def _document(self, kind: LinkKind, of_kind: str = "", is_recipe: bool = False) -> Document | None:
+        """The document of a link that is one file; of any kind, or of one, or as a recipe whatever its keys are."""
         link = self.link(kind)
         if link is None or link.status != "exact" or not link.paths[0].endswith(DOCUMENTS):
             return None
-        return read_quietly(link.paths[0], self.project, of_kind)
+        return read_quietly(link.paths[0], self.project, of_kind, is_recipe)
 
     @cached_property
     def accelerate(self) -> Document | None:
@@ -184,8 +184,16 @@ class Run:
     @cached_property
     def recipe(self) -> Document | None:
         """The config file the script reads its arguments from."""
-        found = self._document("recipe")
-        return found if found is not None and found.definition.recipe else None
+        if (found := self._document("recipe")) is not None and found.definition.recipe:
+            return found
+        is_other = found is None or found.kind == "other"
+        return self._document("recipe", is_recipe=True) if is_other and self._reads_any_recipe() else None
+
+    def _reads_any_recipe(self) -> bool:
+        """Whether the parser reads the file that is named, whatever its keys: `--config`, or the only argument."""
+        parser = self.parser
+        may_have_more = parser is None or parser.kind != "transformers" or len(self.launch.args) == 1
+        return parser is not None and (parser.kind == "trl-command" or (parser.reads_files and may_have_more))
 
     @cached_property
     def deepspeed(self) -> Document | None:
@@ -366,10 +374,10 @@ def default_text(signature: Signature | None, name: str) -> str | Missing | None
     return parameter.default
 
 
-def read_quietly(path: str, project: Project, kind: str = "") -> Document | None:
+def read_quietly(path: str, project: Project, kind: str = "", is_recipe: bool = False) -> Document | None:
     """The document at a path, of any kind or of one; what is wrong with it is said where it is checked."""
     try:
-        document = project.document_in(path)
+        document = project.recipe_in(path) if is_recipe else project.document_in(path)
     except (OSError, SourceError):
         return None
     return document if document is not None and kind in ("", document.kind) else None
