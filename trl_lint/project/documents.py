@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.families import DocumentKind, Shape
 
 
-_RECIPE = "trl-recipe"  # in rules/families/trl.toml
-
-
 class Document:
     """A recognised document: what kind it is, the text it stands in, and its tree."""
 
@@ -86,7 +83,8 @@ def read_recipe(file: SourceFile) -> Document | None:
 
     source = Source(file, "json" if file.path.lower().endswith(".json") else "yaml")
     roots = read_trees(source)
-    return Document(_RECIPE, source, roots[0]) if len(roots) == 1 and isinstance(roots[0], Mapping) else None
+    kind = next(kind.kind for kind in document_kinds() if kind.recipe and kind.holds.script_fields)
+    return Document(kind, source, roots[0]) if len(roots) == 1 and isinstance(roots[0], Mapping) else None
 
 
 def documents_shown(file: SourceFile) -> list[Document]:
