@@ -293,9 +293,20 @@ class Checker:
             for rule in self.run_rules:
                 if run.is_launched or not rule.launched:
                     self._guarded(rule, run.launch.source.path, partial(self._found_here, rule, run))
+            if run.link("recipe") is not None:
+                self._check_recipe(run)
             run.release()
         finally:
             self._checking = before
+
+    def _check_recipe(self, run: Run) -> None:
+        """Check the recipe of a run which by itself, with its own keys alone, is none that is known."""
+        from trl_lint.project.linked_recipes import linked_recipe
+
+        recipe = linked_recipe(run)
+        for rule in self._rules if recipe is not None and recipe.path in self.asked else ():
+            if recipe is not None and (rule.documents or rule.holding) and rule.wants(recipe):
+                self._guarded(rule, run.launch.source.path, partial(rule.check_document, recipe, run.project))
 
     def _found_here(self, rule: Rule, run: Run) -> Iterator[Finding]:
         """What a rule finds in a run, less what stands in files that nobody asked about."""

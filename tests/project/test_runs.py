@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 
+from trl_lint.engine import check
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.effective import Setting
@@ -216,3 +217,38 @@ def test_a_recipe_without_a_model_is_read_where_the_parser_takes_any(
         broken__yaml="beta: [\n",
     )
     assert value(run.field("beta" if script is PARSED else "adam_beta1")) == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({}, {("r.yaml", 2, "TRL301")}),
+        ({"other.sh": "python train.py --config r.yaml\n"}, {("r.yaml", 2, "TRL301")}),
+        ({"run.sh": "python train.py\n"}, set()),
+        ({"run.sh": "python train.py --config $C\n"}, set()),
+        ({"run.sh": "python train.py --config r.yaml\n", "train.py": HF.format("yaml")}, set()),
+        ({"r.yaml": "beta: 0.2\nvllm_device: auto\nmodel_name_or_path: x\n"}, {("r.yaml", 2, "TRL301")}),
+        ({"r.yaml": "beta: 0.2  # vllm_device\nmax_completion_length: 64\n"}, set()),
+    ],
+)
+def test_a_linked_recipe_is_checked_as_one(tmp_path: Path, files: dict[str, str], found: set[tuple[str, int, str]]):
+    given = {
+        "requirements.txt": "trl==0.19.0\ntransformers==4.53.0\n",
+        "run.sh": "python train.py --config r.yaml\n",
+        "train.py": PARSED,
+        "r.yaml": "beta: 0.2\nvllm_device: auto\n",
+        **files,
+    }
+    for name, text in given.items():
+        (tmp_path / name).write_text(dedent(text), encoding="utf-8")
+    result = check([str(tmp_path)], Settings(root=str(tmp_path)))
+    places = [
+        (Path(one.location.path).name, text_of(one.location.path).count("\n", 0, one.location.start) + 1, one.code)
+        for one in result.findings
+        if one.location.path.endswith("r.yaml")
+    ]
+    assert set(places) == found and len(places) == len(found)
+
+
+def text_of(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8")
