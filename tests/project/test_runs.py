@@ -8,6 +8,7 @@ from textwrap import dedent
 import pytest
 
 from trl_lint.engine import check
+from trl_lint.knowledge.needles import MAX_BYTES
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.effective import Setting
@@ -252,3 +253,9 @@ def test_a_linked_recipe_is_checked_as_one(tmp_path: Path, files: dict[str, str]
 
 def text_of(path: str) -> str:
     return Path(path).read_text(encoding="utf-8")
+
+
+def test_a_linked_file_of_many_megabytes_is_data(tmp_path: Path):
+    text = "beta: 0.2\n" + "# x\n" * (MAX_BYTES // 4)
+    run = run_of(tmp_path, "python train.py --config r.yaml", r__yaml=text)
+    assert run.recipe is None and run.field("beta") is UNKNOWN

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location
 from trl_lint.knowledge.families import document_kind, document_kinds
-from trl_lint.knowledge.needles import may_be_document
+from trl_lint.knowledge.needles import MAX_BYTES, may_be_document
 from trl_lint.sources import Source, SourceError, SourceFile
 from trl_lint.sources.nodes import Entry, Mapping, Node, Sequence, Value, find, value_of
 
@@ -81,6 +81,8 @@ def read_recipe(file: SourceFile) -> Document | None:
     """
     from trl_lint.sources.trees import read_trees
 
+    if len(file.data) > MAX_BYTES:
+        return None  # data, as everywhere else
     source = Source(file, "json" if file.path.lower().endswith(".json") else "yaml")
     roots = read_trees(source)
     kind = next(kind.kind for kind in document_kinds() if kind.recipe and kind.holds.script_fields)
