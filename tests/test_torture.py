@@ -99,6 +99,19 @@ def test_killed_repairs_leave_whole_files(copies: int, monkeypatch: pytest.Monke
     assert sum(counts.values()) == 3 and problems == []
 
 
+def test_what_a_killed_repair_leaves_is_removed_by_the_next(tmp_path: Path):
+    script = tmp_path / "a.py"
+    script.write_text("from trl import GRPOConfig\n\nGRPOConfig(max_prompt_length=512)\n", "utf-8")
+    (tmp_path / "requirements.txt").write_text("trl==1.0.0\n", "utf-8")
+    gone, foreign = (tmp_path / f".trl-lint-{name}.tmp" for name in (2**22 + 1, "notes"))
+    for path in (gone, foreign):
+        path.write_bytes(b"")
+    names = {gone.name, foreign.name}
+    assert fix_safety.kept_scratch(tmp_path, set()) == set() and gone.exists()
+    assert fix_safety.kept_scratch(tmp_path, names) == {foreign.name}
+    assert "max_prompt_length" not in script.read_text("utf-8")
+
+
 def test_edits_and_the_cache(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("TRL_LINT_NO_CACHE", raising=False)
     folder = tmp_path / "project"
