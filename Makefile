@@ -8,6 +8,8 @@
 # make oracle ask real installations of many releases what they refuse, which are put into ORACLE_FOLDER=folder (7 GB, slow);
 #             PACKAGE="trl peft" asks some of them, CONFIGS=100 of fewer configs; with MIRROR=clones and
 #             ORACLE_PYTHON=env/bin/python the drift rules against public repositories as well: see benchmarks/notebook.md
+# make golden  compare the findings of the fixtures and of some public trees (MIRROR=clones) with those that are kept and were
+#             read; ARGS=--write keeps the new state
 # make bench  measure what the rules cost, and whole runs beside other linters; ARGS="path/to/a/tree another/one" adds
 #             real trees, PEERS="env/bin/python other/bin/python" the environments that have the other linters.
 #             bench-peers, bench-growth and bench-logs measure one thing and keep it, bench-report writes it down:
@@ -45,7 +47,7 @@ endef
 
 SITE := .venv-site
 
-.PHONY: site prose rule refresh demo test test-all pytest lint docs bench bench-peers bench-growth bench-logs bench-report oracle links overlaps pages torture editors clean
+.PHONY: site prose rule refresh demo test test-all pytest lint docs golden bench bench-peers bench-growth bench-logs bench-report oracle links overlaps pages torture editors clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(DEMO)/.installed
@@ -125,6 +127,10 @@ oracle: $(INSTALLED)
 		test -z "$(ORACLE_PYTHON)" || $(BIN)/python -m benchmarks.recall --mirror "$(MIRROR)" \
 			--python "$(ORACLE_PYTHON)" > $(RESULTS)/recall.txt || failed=1; }; \
 	tail -n 3 $(RESULTS)/*.txt $(RESULTS)/refusals/*.txt; test $$failed -eq 0
+
+golden: $(INSTALLED)
+	@test -n "$(MIRROR)" || { echo 'make golden MIRROR=folder-with-clones [ARGS=--write]' >&2; exit 1; }
+	@$(BIN)/python -m benchmarks.golden --mirror "$(MIRROR)" $(ARGS)
 
 # Nothing is installed for a benchmark: a linter that is in none of the environments is left out.
 WITH_PEERS = $(foreach python,$(PEERS),--peers-python $(python))

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,23 +48,33 @@ def tree_of(clone: Path, revision: str, folders: Sequence[str] = ()) -> Iterator
 
     Raises CalledProcessError where the clone has no such commit.
     """
-    entries = [line.partition("\t") for line in _git(clone, "ls-tree", revision).decode().splitlines()]
-    wanted = [name for kind, _, name in entries if name in folders or " blob " in kind] if folders else []
     with TemporaryDirectory(prefix="trl-lint-tree-") as folder:
-        archive = subprocess.Popen(
-            ["git", "-C", str(clone), "archive", revision, "--", *wanted], stdout=subprocess.PIPE
-        )
-        assert archive.stdout is not None
-        with archive, tarfile.open(fileobj=archive.stdout, mode="r|") as stream:
-            stream.extractall(folder, members=_plain(stream), filter="data")
-            archive.stdout.read()  # what pads the archive; git must not find the pipe closed
-        if archive.returncode:
-            raise subprocess.CalledProcessError(archive.returncode, "git archive")
+        for path, data in _files_of(clone, revision, folders):
+            target = Path(folder, path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
         yield Path(folder)
 
 
-def _plain(stream: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    return (member for member in stream if member.isreg() or member.isdir())
+def _files_of(clone: Path, revision: str, folders: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """Paths and contents of a commit. What a clone lacks is left out: a snapshot may come without its largest files."""
+    entries = _git(clone, "ls-tree", "-r", "-z", revision).decode("utf-8", "surrogateescape").split("\0")
+    with subprocess.Popen(
+        ["git", "-C", str(clone), "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as objects:
+        assert objects.stdin is not None and objects.stdout is not None
+        for entry in filter(None, entries):
+            meta, _, path = entry.partition("\t")
+            mode, kind, name = meta.split()
+            top, _, below = path.partition("/")
+            if kind != "blob" or mode == "120000" or (folders and below and top not in folders):
+                continue
+            objects.stdin.write(f"{name}\n".encode())
+            objects.stdin.flush()
+            head = objects.stdout.readline().split()
+            if head[-1] != b"missing":
+                yield path, objects.stdout.read(int(head[2]))
+                objects.stdout.read(1)  # the end of its line
 
 
 def _git(clone: Path, *command: str) -> bytes:
@@ -86,13 +95,15 @@ def findings_of(
 ) -> list[dict[str, Any]]:
     """What trl-lint reports below `paths` of a tree, judged with `targets` or else with the tree's own pins.
 
-    Raises RuntimeError where the tool could not do its work.
+    `rules` are codes with commas, "" for those that are on by default. Raises RuntimeError where the tool could not do
+    its work.
     """
     own = tree / "trl-lint.toml"
     if targets is not None:
         pins = ", ".join(f'{name} = "{version}"' for name, version in targets.items())
         own.write_text(f"target = {{ {pins} }}\n", "utf-8")
-    command = [sys.executable, "-m", "trl_lint", "--no-cache", "--output-format", "json", "--select", rules]
+    command = [sys.executable, "-m", "trl_lint", "--no-cache", "--output-format", "json"]
+    command += ["--select", rules] if rules else []
     command += ["--isolated"] if targets is None else ["--config", str(own)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_HERE), os.environ.get("PYTHONPATH", "")])}
     ran = subprocess.run([*command, *paths], cwd=tree, env=environment, capture_output=True, check=False)
