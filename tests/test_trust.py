@@ -115,7 +115,7 @@ def test_the_guard_would_notice(bait: str, status: int, project: Path):
     assert guarded(project, ["check", "."], bait).returncode == status
 
 
-def on_a_terminal(arguments: list[str], folder: Path) -> bytes:
+def on_a_terminal(arguments: list[str], folder: Path, statuses: tuple[int, ...] = (0, 1)) -> bytes:
     """What a command writes where it believes to face a terminal."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
@@ -137,7 +137,7 @@ def on_a_terminal(arguments: list[str], folder: Path) -> bytes:
             break
         written += data
     os.close(ours)
-    assert process.wait() in (0, 1), written
+    assert process.wait() in statuses, written
     return written
 
 
@@ -161,6 +161,16 @@ def test_no_file_drives_the_terminal(arguments: list[str], tmp_path: Path):
     # What the tool itself writes to a terminal is its line of progress: carriage return and "erase the line".
     text = written.decode("utf-8").replace("\x1b[K", "")
     assert not set(text) & set("\x1b\x07\x9b\u202e"), [line for line in text.splitlines() if "\x1b" in line][:3]
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+@pytest.mark.parametrize(
+    "text", ['extend = "{}"\n', '"{}" = 1\n', '[per-file-ignores]\n"{}" = ["NOPE"]\n', 'target = ["{}"]\n', "x{}"]
+)
+def test_no_setting_drives_the_terminal(text: str, tmp_path: Path):
+    (tmp_path / "trl-lint.toml").write_text(text.format("\\n\\u001b[31m\\u009b1m\\u202e\\u0000"), "utf-8")
+    written = on_a_terminal(["check", "."], tmp_path, (2,)).decode("utf-8").replace("\x1b[K", "")
+    assert written.strip() and not set(written) & set("\x1b\x07\x9b\u202e\0")
 
 
 # -- orders to a CI runner --------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from trl_lint.commands import UsageError
 from trl_lint.commands.plain import plain_arguments
 from trl_lint.knowledge import KnowledgeError
-from trl_lint.streams import end_after, is_of_a_stream, make_ready
+from trl_lint.streams import end_after, is_of_a_stream, make_ready, say
 
 if TYPE_CHECKING:
     import argparse
@@ -40,22 +40,22 @@ def _guarded(arguments: list[str]) -> int:
     try:
         return _run(arguments)
     except UsageError as error:
-        print(f"trl-lint: {error}\nFor help, try `trl-lint {asked}--help`.", file=sys.stderr)
+        say(f"trl-lint: {error}", f"For help, try `trl-lint {asked}--help`.")
         return 2
     except KnowledgeError as error:
-        print(f"trl-lint: {error} (a fault of trl-lint and of no file here)", file=sys.stderr)
+        say(f"trl-lint: {error} (a fault of trl-lint and of no file here)")
         return 2
     except SystemExit as stop:  # argparse, after `--help`
         return stop.code if isinstance(stop.code, int) else 0
     except KeyboardInterrupt:
-        print("trl-lint: interrupted", file=sys.stderr)
+        say("trl-lint: interrupted")
         return 130
     except Exception as error:  # a fault of ours: said in one line, and never taken for "something found"
         if isinstance(error, OSError) and is_of_a_stream(error):
             raise
         if os.environ.get("TRL_LINT_DEBUG"):
             raise
-        print(f"trl-lint: {_fault(error)}", file=sys.stderr)
+        say(f"trl-lint: {_fault(error)}")
         return 2
 
 

@@ -1,6 +1,10 @@
-"""The standard streams in a broken world: closed ones, a full disk, a reader that has gone.
+"""The standard streams: the one way by which a line reaches people and runners, and what becomes of a broken one.
 
-What cannot be written must neither end in a traceback nor pass for "nothing found".
+What cannot be written must neither end in a traceback nor pass for "nothing found". What is written may hold text of
+others: settings, names of files, what stands in them. A terminal obeys control characters. The runner of a CI job obeys
+some lines: GitHub Actions one that begins with `::name`, after blanks, and one that holds `##[name]` anywhere
+(actions/runner, src/Runner.Common/ActionCommand.cs), Azure Pipelines `##vso[name]`, TeamCity `##teamcity[name]`, GitLab
+`section_start:` with a carriage return.
 """
 
 from __future__ import annotations
@@ -9,7 +13,59 @@ import os
 import sys
 from contextlib import suppress
 
+from trl_lint.regexes import regex
+
 _NAMES = ("stdin", "stdout", "stderr")
+COMMAND = regex(r"##(?=\w*\[)")
+
+
+def say(*lines: str, to: str = "stderr") -> None:
+    """Print lines for people; `to` is the name of the stream. Raises OSError."""
+    getattr(sys, to).write(said(*lines))
+
+
+def said(*lines: str) -> str:
+    """Lines for people as a text to print, each as `visible` has it."""
+    return "".join(f"{visible(line)}\n" for line in lines)
+
+
+def visible(text: str) -> str:
+    """Text with everything a terminal or a CI runner would obey, hide or reorder written out.
+
+    Tabs and line ends become blanks. What is visible already stays as it is.
+    """
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(map(visible_char, text))
+    return without_orders(text) if "##" in text or "::" in text else text
+
+
+def visible_char(char: str) -> str:
+    """A character, written out where it is one that a terminal obeys or hides."""
+    if char in "\t\r\n":
+        return " "
+    import unicodedata
+
+    # Control, format (bidirectional overrides, zero width), surrogates, separators of lines and paragraphs.
+    if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+        code = ord(char)
+        return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return char
+
+
+def without_orders(text: str) -> str:
+    """The text with the characters written out by which it would be an order to a runner."""
+    if "##" in text:
+        text = COMMAND.sub(r"#\\x23", text)
+    start = len(text) - len(text.lstrip())
+    return f"{text[:start]}\\x3a{text[start + 1 :]}" if text.startswith("::", start) else text
+
+
+def places_of_orders(line: str) -> frozenset[int]:
+    """The places in a line of the characters that `without_orders` writes out in its middle."""
+    return frozenset(match.start() + 1 for match in COMMAND.finditer(line)) if "##" in line else frozenset()
+
+
+# -- broken streams ----------------------------------------------------------------------------------------------------
 
 
 def make_ready() -> None:
@@ -56,7 +112,8 @@ def end_after(error: OSError) -> int:
             from trl_lint import tracked
 
             reason = tracked.reason(error)
-            print(f"trl-lint: the output cannot be written: {reason}", file=sys.stderr, flush=True)
+            say(f"trl-lint: the output cannot be written: {reason}")
+            sys.stderr.flush()
     # Python would complain once more when it closes the streams, about what is still in their buffers.
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):

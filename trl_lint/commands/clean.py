@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator
 
 from trl_lint.cache.folder import cache_folder, clean
@@ -13,6 +12,7 @@ from trl_lint.commands import UsageError
 from trl_lint.paths import relative_to
 from trl_lint.settings import settings_for
 from trl_lint.settings_file import SettingsError
+from trl_lint.streams import say
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,16 +37,14 @@ def run(args: argparse.Namespace) -> int:
         kept = os.path.lexists(folder)
         left = left or kept
         if kept:
-            print(f"trl-lint: {_shown(folder)}: not removed: it holds what trl-lint did not put there", file=sys.stderr)
+            say(f"trl-lint: {_shown(folder)}: not removed: it holds what trl-lint did not put there")
         elif not args.quiet:
-            print(f"Removed {_shown(folder)}")
+            say(f"Removed {_shown(folder)}", to="stdout")
     return 2 if left else 0
 
 
 def _shown(folder: str) -> str:
-    from trl_lint.reports import visible
-
-    return visible(relative_to(folder, os.getcwd()))
+    return relative_to(folder, os.getcwd())
 
 
 def _below(folder: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ from trl_lint.diagnose.excerpt import Excerpt, excerpt_of
 from trl_lint.diagnose.opening import is_packed, opened
 from trl_lint.diagnose.reader import Log, read_log
 from trl_lint.settings_file import SettingsError, read_targets
+from trl_lint.streams import say
 
 _EACH = 1 << 24
 
@@ -61,7 +62,7 @@ def _write(found: Diagnosis, log: Log, args: argparse.Namespace, notice: str) ->
         palette = Palette(wants_color(args.color, sys.stdout))
         write_text(found, log, args.log, sys.stdout, os.getcwd(), palette, notice)
         if args.project is None and not args.quiet:
-            print("Give `--project PATH` to look for the cause in the project as well.", file=sys.stderr)
+            say("Give `--project PATH` to look for the cause in the project as well.")
 
 
 def _wait(args: argparse.Namespace) -> str:

@@ -23,6 +23,7 @@ from trl_lint.reports import Report, visible
 from trl_lint.settings import Settings
 from trl_lint.settings_file import SettingsError, read_targets
 from trl_lint.sources import Files, SourceError
+from trl_lint.streams import say
 from trl_lint.words import counted
 
 VERSION = 1
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     except SettingsError as error:
         raise UsageError(str(error)) from None
     for notice in unjudged_targets(targets):
-        print(f"trl-lint: {notice.message}", file=sys.stderr)
+        say(f"trl-lint: {notice.message}")
     tracked.pop_unread()
     with starting_in(paths):
         found = read_environments(paths, settings)

@@ -16,6 +16,7 @@ from trl_lint.commands import UsageError
 from trl_lint.paths import is_below, relative_to
 from trl_lint.records import NamedTuple
 from trl_lint.reports import visible
+from trl_lint.streams import say
 
 _VENDORED = ("third_party", "third-party", "vendor", "external", "submodules")
 _REPOSITORY = "https://github.com/trl-lint/trl-lint"
@@ -79,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     for step in steps(root):
         shown = visible(relative_to(step.path, os.getcwd()))
         if step.new is None:
-            print(f"{shown}: {step.note}")
+            say(f"{shown}: {step.note}", to="stdout")
         elif args.dry_run:
             old = [] if step.old is None else step.old.splitlines(keepends=True)
             sys.stdout.writelines(
@@ -88,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             problem = _write(step, root)
             failed = failed or bool(problem)
-            print(f"{shown}: {problem or ('written' if step.old is None else 'added to')}")
+            say(f"{shown}: {problem or ('written' if step.old is None else 'added to')}", to="stdout")
     return 2 if failed else 0
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from trl_lint import tracked
 from trl_lint.commands import UsageError
-from trl_lint.reports import Report, visible
+from trl_lint.reports import Report
 from trl_lint.sources.files import Files
+from trl_lint.streams import said
 
 if TYPE_CHECKING:
     import argparse
@@ -36,14 +37,14 @@ class Output:
     def say(self, message: str, prefix: str = "trl-lint: ") -> None:
         """A line on standard error, unless the user wants silence."""
         if not (self.args.silent or self.args.quiet):
-            print(prefix + message, file=self.err)
+            self.err.write(said(*f"{prefix}{message}".split("\n")))
 
     def say_problems(self, problems: Iterable[tuple[str, str]], shown_as: Mapping[str, str]) -> None:
         """A line for each file that could not be checked, with why; `shown_as` as in `Report`."""
         report = Report([], [], Files(), os.getcwd(), shown_as=shown_as)
         for path, message in problems:
             if not self.args.silent:
-                print(f"trl-lint: {visible(report.path(path))}: {visible(message)}", file=self.err)
+                self.err.write(said(f"trl-lint: {report.path(path)}: {message}"))
 
     def stream(self, is_taken: bool) -> TextIO:
         """The stream for the report; `put` writes what is meant for a file.

@@ -14,6 +14,7 @@ from trl_lint.finding import SEVERITIES, Severity
 from trl_lint.paths import is_below, relative_to
 from trl_lint.reports import page_of, visible
 from trl_lint.reports.github import COMMANDS, command
+from trl_lint.streams import say
 from trl_lint.words import counted
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
             if args.fallback == "annotations":
                 sys.stdout.writelines(_annotations(judged))
     except ReviewError as error:
-        text = visible(str(error))
-        print(f"trl-lint: {text.replace(token, '***') if token else text}", file=sys.stderr)
+        text = str(error)
+        _say(text.replace(token, "***") if token else text)
         return 2
     return _status(args, reading, judged)
 
@@ -92,7 +93,7 @@ def _say_what_is_left_out(reading: Reading, judged: Reading, state: State) -> No
 
 
 def _say(message: str) -> None:
-    print(f"trl-lint: {visible(message)}", file=sys.stderr)
+    say(f"trl-lint: {message}")
 
 
 # -- what is posted ---------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 from trl_lint.commands import UsageError
 from trl_lint.knowledge.pages import Page, all_pages, page, page_text
 from trl_lint.selection import known_codes, nearest, with_zeros
+from trl_lint.streams import say
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,7 +46,7 @@ def _list_rules(as_json: bool) -> None:
         return
     width = max((len(found.name) for found in pages), default=0)
     for found in pages:
-        print(f"{found.code}  {found.name:<{width}}  {found.severity:<7}  {found.title}")
+        say(f"{found.code}  {found.name:<{width}}  {found.severity:<7}  {found.title}", to="stdout")
 
 
 def page_facts(found: Page) -> dict[str, Any]:
@@ -69,6 +70,6 @@ def page_facts(found: Page) -> dict[str, Any]:
 
 
 def _print_json(value: object) -> None:
-    import json
+    from trl_lint.reports.log_safe import dump_json
 
-    print(json.dumps(value, indent=2))
+    dump_json(value, sys.stdout)

@@ -17,6 +17,7 @@ from trl_lint.project.runs import Run, files_of
 from trl_lint.reports import Report
 from trl_lint.settings_file import SettingsError
 from trl_lint.sources.files import Files
+from trl_lint.streams import say
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,7 +66,7 @@ def _run(args: argparse.Namespace) -> int:
         write_text(described, sys.stdout, Palette(wants_color(args.color, sys.stdout)))
         if not found:
             hidden = " outside of documentation; see --documentation" if not args.documentation else ""
-            print(f"no command that starts training or serving was found{hidden}", file=sys.stderr)
+            say(f"no command that starts training or serving was found{hidden}")
     return 2 if say_unread(tracked.pop_unread()) else 0
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from trl_lint.reports import visible
 from trl_lint.selection import known_codes
 from trl_lint.settings import Settings
 from trl_lint.settings_file import Reader
+from trl_lint.streams import say
 
 _MOST_NAMED = 12
 
@@ -32,19 +32,16 @@ def show_files(groups: Sequence[Group], args: argparse.Namespace) -> int:
         for path, reason in missing:
             raise UsageError(f"{visible(path)}: {reason}")
         found.update(dict.fromkeys(visible(relative_to(path, here)) for path, _ in files))
-    sys.stdout.writelines(f"{path}\n" for path in sorted(found))
+    say(*sorted(found), to="stdout")
     return 0
 
 
 def show_settings(groups: Sequence[Group], args: argparse.Namespace) -> int:
     """Print the settings of each group of paths as TOML, with where each comes from; the exit status."""
     for number, group in enumerate(groups):
-        if number:
-            print()
+        blank = [""] if number else []
         paths = ", ".join(visible(relative_to(os.path.abspath(path), os.getcwd())) for path in group.paths)
-        print(f"# of {paths}")
-        for line in _lines(group.settings, args):
-            print(visible(line))
+        say(*blank, f"# of {paths}", *_lines(group.settings, args), to="stdout")
     return 0
 
 

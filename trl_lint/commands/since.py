@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 
@@ -19,6 +18,7 @@ from trl_lint.regexes import regex
 from trl_lint.reports import Report, visible
 from trl_lint.review.diff import FileDiff, read_patch
 from trl_lint.review.plan import ABOUT_A_FILE
+from trl_lint.streams import say
 
 _SWITCHED_OFF = (
     "core.fsmonitor=false", "core.untrackedCache=false", f"core.hooksPath={os.devnull}", "protocol.allow=never",
@@ -148,5 +148,5 @@ def only_touched(findings: Iterable[Finding], changes: Changes, report: Report) 
     if report.summary and (left := len(everything) - len(found)):
         from trl_lint.words import counted
 
-        print(f"trl-lint: {counted(left, 'finding')} in what has not changed left out", file=sys.stderr)
+        say(f"trl-lint: {counted(left, 'finding')} in what has not changed left out")
     return found

@@ -19,6 +19,7 @@ from trl_lint.reports.colors import Palette, wants_color
 from trl_lint.settings import Settings
 from trl_lint.settings_file import SettingsError
 from trl_lint.sources import Files, SourceFile
+from trl_lint.streams import say
 from trl_lint.words import counted, listed
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _run(args: argparse.Namespace) -> int:
         text = markdown(done.old, done.new, done.decisions, summary, report, earlier)
         _put(args.plan, text, put_file)
     for path, reason in work.problems:
-        print(f"trl-lint: {visible(report.path(path))}: {visible(reason)}", file=sys.stderr)
+        say(f"trl-lint: {report.path(path)}: {reason}")
     if work.problems:
         return 2
     return 1 if left or (done.changed and not args.write) else 0
@@ -159,7 +160,7 @@ def _moved(work: _Work) -> _Done:
     if not used or len(unused) == len(work.goals or ()) > 0:
         raise UsageError(f"nothing here pins, imports or starts {listed(unused) or 'a package of the training stack'}")
     for name in unused:
-        print(f"trl-lint: nothing here pins, imports or starts {name}, so it was left out", file=sys.stderr)
+        say(f"trl-lint: nothing here pins, imports or starts {name}, so it was left out")
     try:
         fit = settle(work.goals, used)
     except NoFitError as error:
@@ -251,7 +252,7 @@ def _show(args: argparse.Namespace, done: _Done, report: Report, summary: str, e
         sys.stdout.flush()
     if not args.quiet:
         sys.stderr.writelines(f"{line}\n" for line in _text(done, report, Palette(wants_color(args.color, sys.stderr))))
-        print(summary, file=sys.stderr)
+        say(summary)
 
 
 def _text(done: _Done, report: Report, palette: Palette) -> Iterable[str]:

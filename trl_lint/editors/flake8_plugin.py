@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ast
 import os
-import sys
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from trl_lint import __version__
 from trl_lint.knowledge import KnowledgeError
 from trl_lint.records import NamedTuple
+from trl_lint.streams import say, visible
 
 if TYPE_CHECKING:
     import argparse
@@ -95,7 +95,7 @@ class Flake8Checker:
 @cache
 def _say_once(message: str) -> None:
     """A fault of our own tables, which is none of the file: a line of its own, and not one for each file."""
-    print(f"trl-lint: {message} (a fault of trl-lint and of no file here)", file=sys.stderr)
+    say(f"trl-lint: {message} (a fault of trl-lint and of no file here)")
 
 
 def findings(
@@ -156,13 +156,12 @@ def _with_plain_line_ends(text: str) -> str:
 def _entry(finding: Finding, result: Result) -> tuple[int, int, str]:
     place = result.files.own(finding.location.path).position(finding.location.start)
     message = " ".join([finding.code, *finding.message.split(), *_explained(finding, result)])
-    return place.line, place.column - 1, message
+    return place.line, place.column - 1, visible(message)  # flake8 prints it as it is
 
 
 def _explained(finding: Finding, result: Result) -> list[str]:
     """`[configs/fsdp.yaml:2: this run uses FSDP]`: the places in other files that a finding rests on."""
     from trl_lint.reports import Report as Shown
-    from trl_lint.reports import visible
 
     shown = Shown([], [], result.files, os.getcwd())
     others = [place for place in finding.related if place.path != finding.location.path][:_MAX_EXPLAINED]
@@ -170,4 +169,4 @@ def _explained(finding: Finding, result: Result) -> list[str]:
         f"{shown.path(place.path)}:{shown.span(place)[0].line}" + (f": {place.message}" if place.message else "")
         for place in others
     ]
-    return [f"[{visible('; '.join(notes))}]"] if notes else []
+    return [f"[{'; '.join(notes)}]"] if notes else []

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, TextIO
 from trl_lint.finding import SEVERITIES, Finding, Location, Notice, Severity, levels
 from trl_lint.paths import relative_to
 from trl_lint.records import NamedTuple
-from trl_lint.reports.log_safe import without_orders
 from trl_lint.sources.files import Files
 from trl_lint.sources.text import Position, SourceError, SourceFile
+from trl_lint.streams import visible as visible
 from trl_lint.words import counted, listed
 
 if TYPE_CHECKING:
@@ -105,31 +105,6 @@ def page_of(code: str) -> Page | None:
         return page(code)
     except (KnowledgeError, OSError):
         return None
-
-
-# -- text for terminals -----------------------------------------------------------------------------------------------
-
-
-def visible(text: str) -> str:
-    """Text with everything a terminal or a CI runner would obey, hide or reorder written out.
-
-    Tabs and line ends become blanks.
-    """
-    if not (text.isascii() and text.isprintable()):
-        text = "".join(map(visible_char, text))
-    return without_orders(text) if "##" in text or "::" in text else text
-
-
-def visible_char(char: str) -> str:
-    if char in "\t\r\n":
-        return " "
-    import unicodedata
-
-    # Control, format (bidirectional overrides, zero width), surrogates, separators of lines and paragraphs.
-    if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-        code = ord(char)
-        return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-    return char
 
 
 def char_width(char: str) -> int:

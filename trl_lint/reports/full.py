@@ -11,11 +11,11 @@ from trl_lint.causes import Entry, Group
 from trl_lint.finding import Location
 from trl_lint.project.pins import is_pin_place
 from trl_lint.records import NamedTuple
-from trl_lint.reports import Report, char_width, notes, page_of, summary, visible, visible_char
+from trl_lint.reports import Report, char_width, notes, page_of, summary, visible
 from trl_lint.reports.colors import Palette
 from trl_lint.reports.concise import also, arranged, headline, pin_line, write_entries
 from trl_lint.reports.lines import Lines
-from trl_lint.reports.log_safe import places_of_orders
+from trl_lint.streams import places_of_orders, visible_char
 
 _CONTEXT = 2
 _TAB = 4
