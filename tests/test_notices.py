@@ -13,7 +13,10 @@ from trl_lint.knowledge.releases import newer_than_known, newest
 
 KNOWN = str(newest("trl"))
 SCRIPT = "from trl import GRPOConfig, Nonsense\n\nGRPOConfig(nonsense=1)\n"
-UNREAD = f"trl 99.0 is newer than this trl-lint knows ({KNOWN}): its arguments, names and defaults were not judged"
+UNREAD = (
+    f"trl 99.0 is newer than this trl-lint knows ({KNOWN}): its arguments, names and defaults were not judged; "
+    f"judge it as the newest known one: `--target trl=={KNOWN}`"
+)
 
 
 @pytest.fixture
@@ -104,6 +107,32 @@ def test_a_commit_of_a_repository_is_not_judged(sh: Shell) -> None:
     sh.write("train.py", SCRIPT)
     (note,) = notices(sh)
     assert note["kind"] == "unknown-release" and note["message"].startswith("trl comes from a repository: ")
+
+
+@pytest.mark.parametrize(
+    ("lines", "step"),
+    [
+        (
+            "transformers @ git+https://github.com/huggingface/transformers@336dc69\ntrl==0.14.0\n",
+            "transformers==4.49.0",
+        ),
+        ("git+https://github.com/huggingface/transformers@336dc69\ntrl==0.14.0\nvllm==0.7.2\n", "transformers==4.49.0"),
+        (
+            "git+https://github.com/huggingface/transformers@336dc69\ntrl>=0.14\n",
+            f"transformers=={newest('transformers')}",
+        ),
+        ("git+https://github.com/huggingface/transformers@336dc69  # 2025-03-01\n", "transformers==4.50.0"),
+        ("git+https://github.com/huggingface/transformers@v4.49.0-Gemma-3\n", "transformers==4.50.0"),
+        ("git+https://github.com/someone/handbook.git\ntrl==0.14.0\n", "transformers==4.49.0"),
+        ("transformers==99.0\n", f"transformers=={newest('transformers')}"),
+    ],
+)
+def test_every_notice_has_a_next_step(sh: Shell, lines: str, step: str) -> None:
+    sh.write("requirements.txt", lines)
+    sh.write("train.py", "from transformers import Nonsense\n")
+    (note,) = notices(sh)
+    assert note["message"].endswith(f": `--target {step}`")
+    assert notices(sh, "--target", step) == []
 
 
 def test_what_another_project_brings_is_not_judged(sh: Shell) -> None:

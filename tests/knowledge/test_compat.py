@@ -22,7 +22,7 @@ from trl_lint.knowledge.compat import (
     repositories,
     supports,
 )
-from trl_lint.knowledge.families import document_kind
+from trl_lint.knowledge.families import document_kind, families
 from trl_lint.knowledge.pages import IMPACTS
 from trl_lint.knowledge.releases import allowed, known_packages, parse_specifier, releases
 from trl_lint.knowledge.requirements import declared, requirements_of
@@ -156,6 +156,16 @@ def test_independent_packages_require_nothing_of_the_stack():
     rows = compat.independent_packages()
     assert not {name for row in rows for name in row.requires} & set(PACKAGES)
     assert all(row.evidence for row in rows) and not independents() & set(PACKAGES)
+
+
+def test_every_package_with_a_family_has_its_repositories():
+    named = {one.arguments.package if one.arguments is not None else one.name for one in families()}
+    assert named | set(PACKAGES) <= set(repositories())
+
+
+def test_no_two_packages_share_the_name_of_a_repository():
+    names = [{place.rpartition("/")[2] for place in places} for places in repositories().values()]
+    assert sum(map(len, names)) == len(set().union(*names))
 
 
 def test_repositories_are_those_of_recorded_packages():

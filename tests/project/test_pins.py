@@ -203,6 +203,41 @@ def test_setup_py_version_of_a_helper(tmp_path: Path):
     assert (found.project, found.version) == ("openrlhf", "0.3.1")
 
 
+_TABLE = """
+from setuptools import setup
+_deps = ["filelock", "trl==0.15.2"]
+deps = {b: a for a, b in (x.split("=") for x in _deps)}
+MARK = ";python_version<'3.8'"
+NAME = "trl"
+setup(name="x", install_requires=%s)
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("""[deps["filelock"] + ";python_version<'3.8'"]""", [("filelock", "", "python_version<'3.8'")]),
+        ("""[deps["trl"] + MARK]""", [("trl", "==0.15.2", "python_version<'3.8'")]),
+        ("""[NAME + "==" + "0.15.2"]""", [("trl", "==0.15.2", "")]),
+        ("""[f"{NAME}==0.15.2"]""", [("trl", "==0.15.2", "")]),
+        ("""[f"trl=={version()}"]""", []),
+        ("""["trl==" + version()]""", []),
+        ("""[unknown["trl"] + ";python_version<'3.8'"]""", []),
+        ("""[deps["nothing"] + ";python_version<'3.8'"]""", []),
+        ("""["trl==%s" % "0.15.2"]""", []),
+        ("""["trl=={}".format(version()) + MARK]""", []),
+        ("""["trl==0.15.2"] + [unknown + MARK]""", [("trl", "==0.15.2", "")]),
+        ("""["trl==0.15.2"] + ["peft"]""", [("trl", "==0.15.2", ""), ("peft", "", "")]),
+        ("""["trl==0.15.2"] + unknown""", [("trl", "==0.15.2", "")]),
+    ],
+)
+def test_a_requirement_of_setup_py_in_parts_is_whole_or_unknown(value: str, found: list[object], tmp_path: Path):
+    manifest = read(tmp_path, "setup.py", _TABLE.replace("%s", value, 1))
+    asked = [pin for pin in manifest.pins if pin.kind != "inert"]
+    assert [(pin.package, pin.specifier, pin.marker) for pin in asked] == found
+    assert not manifest.problems
+
+
 def test_setup_cfg(tmp_path: Path):
     text = (
         "[metadata]\nname = tools\nversion = 1.0\n[options]\ninstall_requires =\n    trl>=0.9  # comment\n    peft; "

@@ -104,10 +104,11 @@ class Advisory(NamedTuple):
 
 
 class Repository(NamedTuple):
-    """The repositories of a package, as owner/name."""
+    """The repositories of a package, as owner/name, and how its releases are tagged ("" if nobody can tell)."""
 
     package: str
     at: tuple[str, ...]
+    tag: str = "v{version}"
 
 
 class Independent(NamedTuple):
@@ -177,8 +178,18 @@ def supports() -> dict[tuple[str, str], Support]:
 @cache
 def repositories() -> dict[str, tuple[str, ...]]:
     """Package -> the repositories that are its own, as owner/name in lower case."""
-    rows = read_rows("compat/repositories.toml", _Repositories).repository
-    return {row.package: tuple(place.lower() for place in row.at) for row in rows}
+    return {row.package: tuple(place.lower() for place in row.at) for row in _repositories()}
+
+
+@cache
+def tags() -> dict[str, str]:
+    """Package -> how a release is tagged in its repository, with `{version}` in it; "" where nobody can tell."""
+    return {row.package: row.tag for row in _repositories()}
+
+
+@cache
+def _repositories() -> tuple[Repository, ...]:
+    return read_rows("compat/repositories.toml", _Repositories).repository
 
 
 @cache

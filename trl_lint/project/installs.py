@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from trl_lint import tracked
 from trl_lint.project.pins import Link, Manifest, Pin, Step
+from trl_lint.project.repositories import package_at
 from trl_lint.project.tiers import Tier
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -158,7 +159,7 @@ class _Visit:
         """What is on no disk that we see: a package of a name that may be known, and of no known release."""
         if link.kind == "constraints":
             return
-        name = package_of_url(url) if url else ""
+        name = package_at(url) if url else ""
         if not url and link.kind == "project":
             last = os.path.basename(os.path.normpath(os.path.join(link.directory or "", link.name)))
             name = normalised(last) if last not in (".", "..") else ""

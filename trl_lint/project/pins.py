@@ -54,7 +54,8 @@ class Pin(NamedTuple):
     an "inert" one stands in a table nothing uses, a "url" installs something whose version nobody can tell.
     `specifier_location` is what a fix may replace by another specifier (an empty stretch where one may be inserted);
     None where no text edit is right: lock files, the words of a shell that would read `>` as a redirection.
-    `step` is the command that installs it, None where no command is known to.
+    `step` is the command that installs it, None where no command is known to. `dated` is the day (ISO 8601) that a
+    comment beside an address gives, "" if none.
     """
 
     package: str
@@ -68,6 +69,7 @@ class Pin(NamedTuple):
     specifier_location: Location | None = None
     url: str = ""
     step: Step | None = None
+    dated: str = ""
 
     @property
     def is_optional(self) -> bool:

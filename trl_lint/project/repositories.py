@@ -1,23 +1,42 @@
 """What is installed out of a git repository: the tip of a branch, a tag, a commit.
 
-The tip of the main branch is at least the newest release; a tag may be the name of a release; a commit may be anything.
+The tip of the main branch is at least the newest release; a tag may be the name of a release, and a branch of releases
+holds one of its series. A commit may be anything, but for one with a date, which lies between two releases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Literal
+
+from packaging.version import Version
 
 from trl_lint.project.pins import Pin
 from trl_lint.regexes import regex
+from trl_lint.sources.requirements import package_of_url
 
 # pip's syntax: git+https://host/owner/name[.git][@revision][#egg=…&subdirectory=…]
 _GIT = regex(
     r"git\+(?:[a-z]+://)?(?:[^/@#:]*@)?(?P<host>[^/@#:]+)[/:](?P<name>[^@#]+?)(?:\.git)?/?(?:@(?P<revision>[^#]*))?(?:#.*)?"
 )
-_GITHUB = ("github.com", "www.github.com")
+# What GitHub packs of a revision, and what was uploaded for a release.
+_PACKED = regex(
+    r"https?://(?P<host>[^/]+)/(?P<name>[^/]+/[^/]+)/"
+    r"(?:archive/|zipball/|tarball/|zip/|tar\.gz/)(?P<revision>[^#?]+?)(?:\.zip|\.tar\.gz)?(?:[#?].*)?"
+)
+_WHEEL = regex(
+    r"https?://(?P<host>[^/]+)/(?:[^#?]*/)?(?P<file>[^/#?]+-(?P<version>\d[^-/#?]*)-[^/#?]*\.whl)(?:[#?].*)?"
+)
+_GITHUB = ("github.com", "www.github.com", "codeload.github.com")
+_INDEX_FILES = ("files.pythonhosted.org", "download.pytorch.org", "download-r2.pytorch.org")
 _MAIN = frozenset(("", "HEAD", *(f"{where}{name}" for where in ("", "origin/") for name in ("main", "master"))))
-_TAG = regex(r"(?:refs/tags/)?v?(?P<version>\d+(?:\.\d+)+(?:\.?(?:a|b|rc|post|dev)\d+)?)")
+_REFS = regex(r"(?:refs/(?:tags|heads)/|origin/)")
+_TAG = regex(r"(?:[a-z]+-)?v?(?P<version>\d+(?:\.\d+)+(?:\.?(?:a|b|rc|post|dev)\d+)?)")
+# Releases are cut from such branches, and nothing but their repairs goes there: v0.15-release, release/2.5, v0.4.x.
+_SERIES = regex(r"(?:releases?[/-])?v?(?P<series>\d+(?:\.\d+)+)(?P<behind>[-.](?:releases?|stable|x))?")
+# What transformers tags for one model, between two releases: v4.49.0-Gemma-3.
+_BEHIND_RELEASE = regex(r"v?(?P<version>\d+\.\d+\.\d+)-[A-Za-z][\w.-]*")
 
 Origin = Literal["tip", "release", "unknown"]
 
@@ -37,6 +56,22 @@ def at_revision(url: str, revision: str) -> str:
     return f"{host}{slash}{path.partition('@')[0]}@{revision}{sign}{fragment}"
 
 
+def package_at(url: str) -> str:
+    """The package that an address installs: of a repository that is known, or of a fork of it, else by its name."""
+    match = _GIT.fullmatch(url) or _PACKED.fullmatch(url)
+    if match is None or "egg=" in url:
+        return package_of_url(url)
+    return _by_repository().get(match["name"].lower().rpartition("/")[2]) or package_of_url(url)
+
+
+@cache
+def _by_repository() -> dict[str, str]:
+    """The name of a repository in lower case, and the package that comes from there."""
+    from trl_lint.knowledge.compat import repositories
+
+    return {place.rpartition("/")[2]: package for package, places in repositories().items() for place in places}
+
+
 def origin_of(pins: Iterable[Pin]) -> Origin:
     """What pins that are installed from an address stand for together: "tip" where all are, "unknown" where one is."""
     found = {_origin(pin) for pin in pins if pin.kind == "url"}
@@ -44,17 +79,15 @@ def origin_of(pins: Iterable[Pin]) -> Origin:
 
 
 def _origin(pin: Pin) -> Origin:
+    if stated_releases(pin):
+        return "release"
     revision = own_revision(pin)
-    if revision is None:
-        return "unknown"
-    if revision in _MAIN:
-        return "tip"
-    return "release" if tagged_release(pin) else "unknown"
+    return "tip" if revision is not None and _bare(revision) in _MAIN else "unknown"
 
 
 def own_revision(pin: Pin) -> str | None:
     """The branch, tag or commit that an address names, "" if none; None if it is not the package's own repository."""
-    match = _GIT.fullmatch(pin.url)
+    match = _GIT.fullmatch(pin.url) or _PACKED.fullmatch(pin.url)
     if match is None or match["host"].lower() not in _GITHUB:
         return None
     from trl_lint.knowledge.compat import repositories
@@ -63,12 +96,67 @@ def own_revision(pin: Pin) -> str | None:
     return (match["revision"] or "").strip() if is_own else None
 
 
-def tagged_release(pin: Pin) -> str:
-    """The known release whose tag an address names (`@v0.14.0`), "" if it names none."""
-    match = _TAG.fullmatch(own_revision(pin) or "")
-    if match is None:
-        return ""
-    from trl_lint.knowledge.releases import releases
+def _bare(revision: str) -> str:
+    """A revision without the folder of its kind."""
+    return revision[found.end() :] if (found := _REFS.match(revision)) else revision
 
-    version = match["version"]
-    return version if any(release.version == version for release in releases(pin.package)) else ""
+
+def stated_releases(pin: Pin) -> str:
+    """The releases that an address names, as a specifier: its tag (`@v0.14.0`), or its branch; "" if it names none."""
+    from trl_lint.knowledge.releases import allowed
+
+    revision = _bare(own_revision(pin) or "")
+    if match := _TAG.fullmatch(revision):
+        exact = f"=={match['version']}"
+        if _is_known(pin.package, match["version"]):
+            return exact
+    if (match := _SERIES.fullmatch(revision)) and (match["behind"] or revision.startswith("release")):
+        whole = match["series"].count(".") > 1  # vLLM has a branch for each release: releases/v0.8.5
+        series = f"=={match['series']}" if whole else f"=={match['series']}.*"
+        return series if allowed(pin.package, series) else ""
+    return _release_of_file(pin)
+
+
+def _release_of_file(pin: Pin) -> str:
+    """The release of a wheel that the package's own project, or an index, hands out."""
+    match = _WHEEL.fullmatch(pin.url)
+    if match is None or package_of_url(pin.url) != pin.package:
+        return ""
+    from trl_lint.knowledge.compat import repositories
+
+    host, place = match["host"].lower(), pin.url.partition("://")[2].lower()
+    is_own = any(place.startswith(f"github.com/{own}/releases/") for own in repositories().get(pin.package, ()))
+    version = match["version"].replace("%2B", "+").replace("%2b", "+").partition("+")[0]
+    return f"=={version}" if (is_own or host in _INDEX_FILES) and _is_known(pin.package, version) else ""
+
+
+def _is_known(package: str, version: str) -> bool:
+    from trl_lint.knowledge.releases import release_names
+
+    return version in release_names(package)
+
+
+def around(pin: Pin) -> tuple[Version, ...]:
+    """The releases between which a commit of the package's own repository lies, oldest first; nothing if nobody knows.
+
+    A tag such as `v4.49.0-Gemma-3` is behind its release. A commit with a date (`Pin.dated`) has what the last release
+    with a number of its own (no repair of one) had before that day, and lacks what came later than the next one.
+    """
+    revision = own_revision(pin)
+    if revision is None:
+        return ()
+    from trl_lint.knowledge.releases import installable, parse_version, releases
+
+    known = installable(pin.package)
+    match = _BEHIND_RELEASE.fullmatch(_bare(revision))
+    if match is not None and (last := parse_version(match["version"])) in known:
+        return tuple(known[known.index(last) : known.index(last) + 2])
+    if not pin.dated:
+        return ()
+    dates = {release.version: release.date for release in releases(pin.package)}
+    main = [version for version in known if not version.micro and dates.get(str(version))]
+    before = [version for version in main if dates[str(version)] <= pin.dated]
+    after = [version for version in main if dates[str(version)] > pin.dated]
+    if not before or not after:
+        return ()
+    return tuple(version for version in known if before[-1] <= version <= after[0])

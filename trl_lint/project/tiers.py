@@ -69,13 +69,14 @@ def _resolve(name: str, pins: list[Pin], exact: Installations) -> Package | None
     addresses = [pin for pin in wanted if pin.kind == "url"]
     limiting = wanted
     if addresses:
-        from trl_lint.project.repositories import origin_of, tagged_release
+        from trl_lint.project.repositories import around, origin_of, stated_releases
 
         origin_there = origin_of(addresses)
         if origin_there != "release":
             is_tip = origin_there == "tip" and len(addresses) == len(wanted)
-            return Package(name, tuple(wanted), None, "unknown", is_tip=is_tip)
-        limiting = [pin._replace(specifier=f"=={tagged_release(pin)}") if pin.url else pin for pin in wanted]
+            between = around(addresses[0]) if len({pin.url for pin in wanted}) == 1 else ()
+            return Package(name, tuple(wanted), None, "unknown", between=between, is_tip=is_tip)
+        limiting = [pin._replace(specifier=stated_releases(pin)) if pin.url else pin for pin in wanted]
     specifiers = _specifiers(name, limiting, exact)
     if wanted is not constraints and constraints:
         narrowing = ",".join(dict.fromkeys(pin.specifier for pin in constraints if pin.specifier))

@@ -29,9 +29,9 @@ def unjudged(
     for name in PACKAGES:
         if name in readers or name.encode() in data:
             package = environment.package(name)
-            is_known = package.allowed is not None or package.neighbours or package.is_own
+            is_known = package.allowed is not None or package.is_own or (package.neighbours and package.specifier)
             if not is_known and not package.is_tip:  # the newest release stands for the tip of a repository
-                yield from _notices(package)
+                yield from _notices(package, environment)
                 if not package.pins and (name in readers or (is_python and name in _imported(data))):
                     yield from _brought(name, environment)
 
@@ -47,10 +47,38 @@ def _brought(name: str, environment: Environment) -> Iterator[Notice]:
     for pin in environment.unknown_installs()[:1]:
         what = f"`{pin.package}`" if pin.package else "a project"
         message = f"{what} is installed from {_shown(pin.url)} and may bring any release of {name}: {_NOT_JUDGED}"
-        yield Notice("unknown-release", message, pin.location, name, newest_known=str(newest(name)))
+        step = _next_step(name, environment)
+        yield Notice("unknown-release", f"{message}; {step}", pin.location, name, newest_known=str(newest(name)))
 
 
-def _notices(package: Package) -> Iterator[Notice]:
+def _next_step(name: str, environment: Environment) -> str:
+    """How to have a package judged of which nobody knows the release."""
+    return f"judge it as a release: `--target {name}=={_likely(name, environment)}`"
+
+
+def _likely(name: str, environment: Environment) -> str:
+    """The first release, no repair of one, after all that are pinned beside it; without any, the newest known one."""
+    from trl_lint.knowledge.releases import installable, newest, releases
+
+    around = environment.package(name).neighbours
+    if around:
+        return str(around[-1])
+    pinned = {other: str(environment.package(other).resolved) for other in PACKAGES if other != name}
+    exact = {other: version for other, version in pinned.items() if len(environment.package(other).allowed or ()) == 1}
+    dates = [
+        release.date
+        for other, version in exact.items()
+        if environment.package(other).source != "assumed"
+        for release in releases(other)
+        if release.version == version
+    ]
+    last = max(dates, default="")
+    days = {release.version: release.date for release in releases(name)}
+    later = (str(version) for version in installable(name) if not version.micro and days.get(str(version), "") > last)
+    return next(later, str(newest(name))) if last else str(newest(name))
+
+
+def _notices(package: Package, environment: Environment) -> Iterator[Notice]:
     from trl_lint.knowledge.releases import newer_than_known, newest
 
     known = str(newest(package.name))
@@ -59,8 +87,14 @@ def _notices(package: Package) -> Iterator[Notice]:
         if version:
             yield newer_release(package.name, version, known, pin.location)
         elif pin.url:
-            message = f"{package.name} comes from {_shown(pin.url)}: {_NOT_JUDGED}"
+            message = f"{package.name} comes from {_shown(pin.url)}: {_not_judged(package)}"
+            message = f"{message}; {_next_step(package.name, environment)}"
             yield Notice("unknown-release", message, pin.location, package.name, newest_known=known)
+
+
+def _not_judged(package: Package) -> str:
+    around = package.neighbours
+    return f"what {around[0]} and {around[-1]} do not share was not judged" if around else _NOT_JUDGED
 
 
 def _shown(url: str) -> str:
@@ -69,7 +103,8 @@ def _shown(url: str) -> str:
 
 def newer_release(name: str, version: str, known: str, location: Location | None = None) -> Notice:
     """The notice about a release that is newer than all known ones."""
-    message = f"{name} {version} is newer than this trl-lint knows ({known}): {_NOT_JUDGED}"
+    step = f"judge it as the newest known one: `--target {name}=={known}`"
+    message = f"{name} {version} is newer than this trl-lint knows ({known}): {_NOT_JUDGED}; {step}"
     return Notice("newer-release", message, location, name, version, known)
 
 

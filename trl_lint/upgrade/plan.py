@@ -88,10 +88,10 @@ def item_text(decision: Decision) -> str:
 
 def releases_url(package: str, version: str) -> str:
     """Where a package tells what a release brings; "" if nobody knows."""
-    from trl_lint.knowledge.compat import repositories
+    from trl_lint.knowledge.compat import repositories, tags
 
-    names = repositories().get(package, ())
-    return f"https://github.com/{names[0]}/releases/tag/v{version}" if names else ""
+    names, tag = repositories().get(package, ()), tags().get(package, "")
+    return f"https://github.com/{names[0]}/releases/tag/{tag.format(version=version)}" if names and tag else ""
 
 
 def _line(text: str, is_done: bool, rest: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trl_lint.finding import Location
 from trl_lint.project.pins import Kind, Pin
+from trl_lint.project.repositories import package_at
 from trl_lint.sources import Source
 from trl_lint.sources.requirements import Requirement, RequirementError, read_requirement
 
@@ -13,8 +14,9 @@ def pin_of(source: Source, requirement: Requirement, kind: Kind, group: str = ""
     specifier_location = None
     if editable and not requirement.url:
         specifier_location = source.location(requirement.specifier_start, requirement.specifier_end)
+    is_bare = requirement.url and requirement.specifier_start == requirement.start
     return Pin(
-        package=requirement.package,
+        package=package_at(requirement.url) if is_bare else requirement.package,
         specifier=requirement.specifier,
         location=source.location(requirement.start, requirement.end),
         kind="url" if requirement.url and kind != "inert" else kind,

@@ -6,10 +6,11 @@ import re
 
 from trl_lint.project.manifests.collected import Collected
 from trl_lint.project.pins import Manifest, Pin
+from trl_lint.project.repositories import package_at
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.nodes import Mapping, Scalar, Sequence
-from trl_lint.sources.requirements import is_path_or_url, normalised, package_of_url
+from trl_lint.sources.requirements import is_path_or_url, normalised
 from trl_lint.sources.yaml import read_yaml
 
 # conda's names of packages that PyPI calls otherwise.
@@ -55,7 +56,7 @@ def _add_pip(item: Mapping, collected: Collected) -> None:
         inner = line.raw.find(value)
         if inner >= 0 and is_path_or_url(value) and "://" in value:
             place = collected.source.location(line.start + inner, line.start + inner + len(value))
-            if package := package_of_url(value):
+            if package := package_at(value):
                 collected.pins.append(Pin(package, "", place, "url", text=value, url=value))
             continue
         if inner < 0 or value.startswith(("-", ".", "/")) or "://" in value.split("@", 1)[0] or "$" in value:

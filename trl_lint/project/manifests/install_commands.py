@@ -11,7 +11,7 @@ from trl_lint.finding import Location
 from trl_lint.project.launches import Launch
 from trl_lint.project.manifests.collected import pin_of
 from trl_lint.project.pins import Link, Pin, Step
-from trl_lint.project.repositories import at_revision
+from trl_lint.project.repositories import at_revision, package_at
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import Source
@@ -20,7 +20,6 @@ from trl_lint.sources.requirements import (
     folder_of,
     is_path_or_url,
     normalised,
-    package_of_url,
     read_requirement,
 )
 from trl_lint.sources.shell import Command, Word
@@ -166,7 +165,7 @@ def pin_of_word(word: Word, source: Source, editable: bool = False) -> Pin | Non
     text = word.text or ""
     location = source.location(word.start, word.end)
     if editable or is_path_or_url(text):
-        package = package_of_url(text)
+        package = package_at(text)
         return Pin(package, "", location, "url", text=text, url=text) if package else None
     quoted = len(word.raw) > 2 and word.raw[0] in "\"'" and word.raw[1:-1] == text
     plain = word.raw == text

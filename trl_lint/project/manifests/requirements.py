@@ -15,6 +15,7 @@ from trl_lint.sources.text import refuse_large
 MAX_DEPTH = 10
 # `name=version=build` and a pin of the interpreter stand in files for conda only.
 _CONDA_LINE = regex(r"[\w.-]+=[\w.!+]+=[\w.]*|python\s*=.*")
+_DAY = regex(r"\b20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])\b")
 # A mistyped requirement has few words (`vllm = 0.7.2`), a sentence more.
 _SLIP_WORDS = 3
 
@@ -53,6 +54,13 @@ def looks_like_requirements(file: SourceFile, text: RequirementsText) -> bool:
     return 2 * sum(len(line.split()) > _SLIP_WORDS for line in refused) <= len(refused)
 
 
+def _dated(text: str, end: int) -> str:
+    """The day that the comment behind a requirement gives."""
+    stop = text.find("\n", end)
+    _, _, comment = text[end : stop if stop >= 0 else len(text)].partition("#")
+    return match[0] if (match := _DAY.search(comment)) else ""
+
+
 def _collect(
     source: Source,
     text: RequirementsText,
@@ -63,7 +71,9 @@ def _collect(
     seen: set[str],
     depth: int,
 ) -> None:
-    pins.extend(pin_of(source, requirement, kind) for requirement in text.requirements)
+    for requirement in text.requirements:
+        pin = pin_of(source, requirement, kind)
+        pins.append(pin._replace(dated=_dated(source.text, requirement.end)) if pin.url else pin)
     for folder in text.folders:
         place = source.location(folder.start, folder.end)
         # pip looks for it from where it is started; most people start it beside the file.

@@ -119,6 +119,9 @@ class _Setup:
             return [node] if isinstance(node.value, str) else []
         if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
             return [found for item in node.elts for found in self.strings(item, steps)]
+        if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.BinOp) and self._is_text(node, steps)):
+            text = self._folded(node, steps)
+            return [ast.copy_location(ast.Constant(text), node)] if text is not None else []
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             return self.strings(node.left, steps) + self.strings(node.right, steps)
         if isinstance(node, ast.Starred):
@@ -135,6 +138,38 @@ class _Setup:
         if isinstance(node, ast.Call):
             return self._called(node, steps)
         return []
+
+    def _is_text(self, node: ast.expr, steps: int) -> bool:
+        """Whether an expression is one string: half of it is no requirement, and one part that is unknown spoils it."""
+        if steps > _MAX_STEPS:
+            return False
+        steps += 1
+        if isinstance(node, ast.BinOp):
+            sides = (node.left, node.right) if isinstance(node.op, ast.Add) else (node.left,)
+            return any(self._is_text(side, steps) for side in sides)
+        if isinstance(node, ast.Name):
+            values = self.values.get(node.id, [])
+            return bool(values) and all(_constant(value) != "" for value in values)
+        if isinstance(node, ast.Call):
+            return isinstance(node.func, ast.Attribute) and self._is_text(node.func.value, steps)
+        return isinstance(node, ast.JoinedStr) or _constant(node) != ""
+
+    def _folded(self, node: ast.expr, steps: int) -> str | None:
+        """The one string that an expression is, None if nobody knows."""
+        if steps > _MAX_STEPS:
+            return None
+        steps += 1
+        if isinstance(node, ast.BinOp):
+            parts = [node.left, node.right] if isinstance(node.op, ast.Add) else []
+        elif isinstance(node, ast.JoinedStr):
+            parts = node.values
+        elif isinstance(node, ast.FormattedValue):
+            parts = [node.value] if node.conversion < 0 and node.format_spec is None else []
+        else:
+            found = self.strings(node, steps) if isinstance(node, (ast.Constant, ast.Name, ast.Subscript)) else []
+            return str(found[0].value) if len(found) == 1 else None
+        texts = [self._folded(part, steps) for part in parts]
+        return "".join(map(str, texts)) if texts and None not in texts else None
 
     def _looked_up(self, node: ast.Subscript, steps: int) -> list[ast.Constant]:
         key = _constant(node.slice)
