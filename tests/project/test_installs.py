@@ -24,8 +24,8 @@ CORE = {"core/setup.py": setup("core", "transformers==4.40.0", dev=["peft==0.10.
         ("README.md", readme("$ pip install --editable core")),
         ("README.md", readme("uv pip install --editable=./core")),
         ("README.md", readme("uv add ./core")),
-        ("README.md", readme("cd core && uv sync")),
-        ("README.md", readme("cd core", "poetry install")),
+        ("README.md", readme("(cd core && uv sync)", "python train.py")),
+        ("README.md", readme("uv sync --project core", "python train.py")),
         ("README.md", readme("git clone https://github.com/x/NAME && cd NAME", "pip install ./core")),
         ("setup.sh", "cd core\npip install -e '.[dev]'\n"),
         ("setup.sh", "(cd core && pip install .)\n"),
@@ -72,11 +72,78 @@ def test_every_way_to_install_a_requirements_file(name: str, text: str, tmp_path
     [
         ("pip install ./core", "assumed"),
         ("pip install './core[dev]'", "0.10.0"),
-        ("cd core && uv sync --extra dev", "0.10.0"),
+        ("(cd core && uv sync --extra dev); python train.py", "0.10.0"),
     ],
 )
 def test_an_extra_comes_along_if_it_is_asked_for(line: str, peft: str, tmp_path: Path):
     assert resolved(tmp_path, {**CORE, "README.md": readme(line)}, "peft") == peft
+
+
+_WORKFLOW = """
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    steps:
+{}
+  lint:
+    steps:
+      - run: ruff check .
+"""
+
+
+def job(*steps: str, directory: str = "core") -> str:
+    inside = f"        working-directory: {directory}\n" if directory else ""
+    return _WORKFLOW.format("\n".join(f"      - run: {step}\n{inside}" for step in steps))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".github/workflows/test.yml", job("uv sync --locked")),
+        (".github/workflows/test.yml", job("uv sync", "uv run pytest")),
+        (".github/workflows/test.yml", job("pip install -e .")),
+        (".github/workflows/test.yml", job("cd core && poetry install", directory="")),
+        (".github/workflows/test.yml", job("uv --directory core sync", directory="")),
+        (
+            ".github/workflows/test.yml",
+            job("pip install uv") + job("uv sync")[len("\njobs:\n") :].replace("test:", "x:"),
+        ),
+        ("README.md", readme("cd core && uv sync")),
+        ("README.md", readme("cd core", "poetry install", "poetry run python main.py")),
+        ("README.md", readme("uv sync --project=core")),
+        ("README.md", readme("poetry -C core install")),
+        ("README.md", readme("cd core && pip install -r requirements.txt", "python main.py")),
+        ("README.md", readme("cd core && pip install transformers==4.40.0 && accelerate launch main.py")),
+        ("setup.sh", "pushd core\npip install -r requirements.txt\npopd\n"),
+        ("Makefile", "core:\n\tcd core && pip install -r requirements.txt\n"),
+    ],
+)
+def test_what_is_installed_in_a_folder_holds_there(name: str, text: str, tmp_path: Path):
+    files = {
+        "core/pyproject.toml": '[project]\nname = "core"\ndependencies = ["transformers==4.40.0"]\n',
+        "core/requirements.txt": "transformers==4.40.0\n",
+        "core/main.py": "",
+        name: text,
+    }
+    for path in ("other/train.py", "train.py"):
+        assert resolved(tmp_path, files, path=path) == "assumed"
+    assert resolved(tmp_path, files, path="core/main.py") == "4.40.0"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("README.md", readme("pip install -r core/requirements.txt")),
+        ("README.md", readme("cd core && pip install -r requirements.txt", "cd ..", "python train.py")),
+        ("setup.sh", "cd core\npip install -r requirements.txt\ncd ..\ntorchrun train.py\n"),
+        ("setup.sh", "cd core\npip install -r requirements.txt\ncd $WHERE\ntorchrun train.py\n"),
+        (".github/workflows/test.yml", job("(cd core && pip install -e .)", "pytest", directory="")),
+        (".github/workflows/test.yml", job("pip install -e core", directory="")),
+    ],
+)
+def test_what_is_installed_in_a_folder_and_run_outside_holds_there_too(name: str, text: str, tmp_path: Path):
+    files = {**CORE, "core/requirements.txt": "transformers==4.40.0\n", name: text}
+    assert resolved(tmp_path, files, path="other/train.py") == "4.40.0"
 
 
 def test_an_extra_comes_along_if_a_later_command_asks_for_it(tmp_path: Path):

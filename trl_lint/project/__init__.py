@@ -81,7 +81,7 @@ class Project:
         """The manifests of the project by folder: which of them speak for a file."""
         from trl_lint.project.folders import Folders
 
-        return Folders(self.root, self.manifest_around)
+        return Folders(self.root, self.manifest_around, lambda: self.paths)
 
     # -- single files, each read once -----------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class Project:
         """Take over what rests on pins, on names and on the commands of files, but for those in what has changed."""
         if "folders" in vars(before):
             self.folders = before.folders
-            self.folders.read_with(self.manifest_around)
+            self.folders.read_with(self.manifest_around, lambda: self.paths)
             # Those of single files may have pins from commands.
             around = {path: found for path, found in before._environments.items() if path.endswith(os.sep)}
             self._environments = around

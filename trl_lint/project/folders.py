@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint import tracked
@@ -21,15 +21,22 @@ _VENDORED = (
     "3rdparty", "3rd_party", "deps", "extern", "external", "externals", "libs", "packages", "repos", "src",
     "submodules", "third-party", "third_party", "thirdparty", "vendor", "vendored",
 )  # fmt: skip
+_CODE = (".py", ".ipynb")
 DOCKER_FOLDERS = ("docker", "dockerfile", "dockerfiles", ".devcontainer")
 
 
 class Folders:
-    """The manifests of a project's folders, each read once by `read`, which takes a path and raises nothing."""
+    """The manifests of a project's folders, each read once by `read`, which takes a path and raises nothing.
 
-    def __init__(self, root: str, read: Callable[[str], Manifest | None]) -> None:
+    `paths`: every file of the project that some reader understands.
+    """
+
+    def __init__(
+        self, root: str, read: Callable[[str], Manifest | None], paths: Callable[[], Sequence[str]] = tuple
+    ) -> None:
         self.root = root
         self._read = read
+        self._paths = paths
         self._installs: Installs | None = None
         self._manifests: dict[str, list[Manifest]] = {}
         self._tiers: dict[str, list[Tier]] = {}
@@ -44,10 +51,13 @@ class Folders:
         self._own_packages: dict[str, dict[str, str]] = {}
         self._versions: dict[tuple[str, str], str | None] = {}
         self._copies: dict[str, bool] = {}
+        self._parts: dict[str, dict[str, Manifest]] = {}
+        self._with_code: frozenset[str] | None = None
 
-    def read_with(self, read: Callable[[str], Manifest | None]) -> None:
-        """Go on with another way to read manifests, which gives the same of those that were read."""
+    def read_with(self, read: Callable[[str], Manifest | None], paths: Callable[[], Sequence[str]]) -> None:
+        """Go on with other ways to read manifests, which give the same of those that were read, and to list paths."""
         self._read = read
+        self._paths = paths
         if self._installs is not None:
             self._installs.read_with(read)
 
@@ -164,7 +174,7 @@ class Folders:
             run: list[Pin] = []
             told: list[Pin] = []
             tested: list[Pin] = []
-            for document in self.documents(folder):
+            for document in self._documents_for(folder):
                 if document.kind == "workflow":
                     # What tests install beside the projects of the repository says little about its use.
                     links = tuple(link for link in document.links if link.kind == "project")
@@ -174,6 +184,51 @@ class Folders:
                     (told if document.kind == "readme" else run).extend(pins)
             found = self._own_commands[folder] = [Tier(run), Tier(told), Tier(tested)]
         return found
+
+    def _documents_for(self, folder: str) -> Iterator[Manifest]:
+        """What documents install for all around a folder: its own ones, and those above that change into it."""
+        for upper in self.upwards(folder):
+            place = "" if upper == folder else folder
+            for document in self.documents(upper):
+                part = self._by_folder(document).get(place)
+                if part is not None:
+                    yield part
+
+    def _by_folder(self, document: Manifest) -> dict[str, Manifest]:
+        """What a document installs, by the folder that it is for; "" for all around it."""
+        found = self._parts.get(document.path)
+        if found is None:
+            folders = {pin.step.folder for pin in document.pins if pin.step is not None}
+            folders |= {link.step.folder for link in document.links if link.step is not None}
+            places = {folder: self._place(folder, document.path) for folder in folders}
+            found = self._parts[document.path] = {}
+            for place in dict.fromkeys(("", *places.values())):
+                pins = (pin for pin in document.pins if places.get(pin.step.folder if pin.step else "", "") == place)
+                links = (one for one in document.links if places.get(one.step.folder if one.step else "", "") == place)
+                found[place] = document._replace(pins=tuple(pins), links=tuple(links))
+        return found
+
+    def _place(self, folder: str, path: str) -> str:
+        """The folder of the project that a document changes into; "" where that holds no code, and for no other."""
+        here = os.path.dirname(path)
+        for base in self.upwards(here) if folder else ():
+            found = os.path.normpath(os.path.join(base, folder))
+            if tracked.is_folder(found):
+                is_around = (here + os.sep).startswith(found + os.sep)
+                return found if self.holds_code(found) and not is_around else ""
+        return ""
+
+    def holds_code(self, folder: str) -> bool:
+        """Whether a folder of the project, or one below it, holds Python."""
+        if self._with_code is None:
+            found: set[str] = set()
+            for path in self._paths():
+                place = os.path.dirname(path) if path.endswith(_CODE) else self.root
+                while place not in found and place.startswith(self.root):
+                    found.add(place)
+                    place = os.path.dirname(place)
+            self._with_code = frozenset(found)
+        return folder in self._with_code
 
     def documents(self, folder: str) -> list[Manifest]:
         """The documents of one folder whose commands install something."""

@@ -11,7 +11,6 @@ from trl_lint.project.pins import Manifest
 
 # Folders that hold nothing but manifests: what stands there speaks for the folder above.
 _MANIFEST_FOLDERS = frozenset(("requirements", "requirement", "reqs", "constraints", *DOCKER_FOLDERS))
-_CODE = (".py", ".ipynb")
 
 
 def governed_files(manifest: Manifest, packages: Iterable[str], project: Project) -> Iterator[str]:
@@ -45,7 +44,7 @@ def governed_folder(manifest: Manifest, names: frozenset[str], project: Project)
     folder = os.path.dirname(manifest.path)
     while folder != project.root and os.path.basename(folder).lower() in _MANIFEST_FOLDERS:
         folder = os.path.dirname(folder)
-    while folder != project.root and not _holds_code(folder, project):
+    while folder != project.root and not project.folders.holds_code(folder):
         folder = os.path.dirname(folder)
         if _is_pinned(folder, manifest, names, project):
             return None
@@ -80,8 +79,3 @@ def _is_pinned(folder: str, manifest: Manifest, names: frozenset[str], project: 
     if project.folders.is_pinned_exactly(folder, names):
         return True
     return any(pin.package in names and pin.kind != "inert" for other in found for pin in other.pins)
-
-
-def _holds_code(folder: str, project: Project) -> bool:
-    prefix = os.path.join(folder, "")
-    return any(path.startswith(prefix) and path.endswith(_CODE) for path in project.paths)

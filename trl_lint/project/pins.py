@@ -29,6 +29,7 @@ class Step(NamedTuple):
     branch       the branches it stands in, outermost first: a number for each decision, and which way
     block        the block of a README it stands in, from 0: two blocks are two ways to install
     alone        `--no-deps`: what the packages require is neither installed nor looked at
+    folder       the folder of the project that it changes into before, and is for; "" for all around the document
     """
 
     path: str
@@ -37,6 +38,7 @@ class Step(NamedTuple):
     branch: tuple[tuple[int, int], ...] = ()
     block: int = 0
     alone: bool = False
+    folder: str = ""
 
     def may_join(self, other: Step) -> bool:
         """Whether all that is known of two commands lets them fill the same environment in one run."""

@@ -6,13 +6,15 @@ often a placeholder.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import TypeVar
 
 from trl_lint.project.manifests.activations import activated
 from trl_lint.project.manifests.clones import Clones
-from trl_lint.project.manifests.install_commands import read_installation
+from trl_lint.project.manifests.install_commands import installation_of, read_installation
 from trl_lint.project.pins import CutOff, Link, Manifest, Pin, Step
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
@@ -24,10 +26,17 @@ _INSTALLS = regex(
 )
 # A text without any of them neither installs anything nor says where later commands do.
 _WORDS = ("install", "uv", "activate", "clone", "venv", "conda")
+_PYTHON = regex(r"python[\d.]*")
+_TOOLS = (["pip"], ["venv"], ["ensurepip"], ["virtualenv"])
+_STARTERS = frozenset((
+    "accelerate", "axolotl", "bash", "deepspeed", "llamafactory-cli", "pytest", "ray", "sbatch", "sh", "srun", "swift",
+    "torchrun", "trl", "tune",
+))  # fmt: skip
+_Installed = TypeVar("_Installed", Pin, Link)
 
 
 def read(file: SourceFile, kind: str) -> Manifest | None:
-    document = _Document(file.path)
+    document = _Document(file.path, kind)
     copies: dict[str, str] = {}
     if kind == "dockerfile":
         from trl_lint.sources.dockerfile import copies_of
@@ -35,10 +44,12 @@ def read(file: SourceFile, kind: str) -> Manifest | None:
         copies = copies_of(Source(file, "dockerfile"))
     for part in _parts(file, kind):
         document.read(part)
-    links = document.links if kind != "dockerfile" else list(_on_the_host(document.links, copies))
-    if not document.pins and not links:
+    pins, links = document.scoped()
+    if kind == "dockerfile":
+        links = list(_on_the_host(links, copies))
+    if not pins and not links:
         return None
-    return Manifest(file.path, kind, tuple(document.pins), links=tuple(links), cut_off=tuple(document.cut_off))
+    return Manifest(file.path, kind, tuple(pins), links=tuple(links), cut_off=tuple(document.cut_off))
 
 
 class _Part:
@@ -120,11 +131,15 @@ def _may_matter(source: Source) -> bool:
 class _Document:
     """What the commands of one document install so far, and what they changed for those that follow."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, kind: str) -> None:
         self.path = path
+        self.kind = kind
         self.pins: list[Pin] = []
         self.links: list[Link] = []
         self.cut_off: list[CutOff] = []
+        # The environment, the number of commands that had installed something, and the working directory of each
+        # command that starts a program.
+        self._started: list[tuple[str, int, str | None]] = []
         self._environment = ""
         self._clones = Clones()
         self._number = 0
@@ -146,14 +161,62 @@ class _Document:
         environment = change.name if change is not None else self._environment
         step = Step(self.path, self._number, environment, (*part.branch, *command.branch), self._block)
         pins, links = read_installation(command, directory, part.source, step)
+        if _starts_program(command):
+            self._started.append((environment, self._number, directory))
         if pins or links:
             if command.redirects:
                 from trl_lint.project.manifests.redirections import cut_off
 
                 self.cut_off += cut_off(command, part.source)
             self._number += 1
-            self.pins += pins
-            self.links += [link._replace(clone=self._clones.around(link)) for link in links]
+            self.pins += [self._for_folder(pin, directory) for pin in pins]
+            for link in links:
+                clone = self._clones.around(link)
+                if clone is None and (link.kind != "project" or self._is_of_folder(command)):
+                    link = self._for_folder(link, link.directory)
+                self.links.append(link._replace(clone=clone))
+
+    def _is_of_folder(self, command: Command) -> bool:
+        """Whether a command that installs the project of a folder installs it for what stands there alone.
+
+        `uv sync` makes an environment there, and a job of a workflow tests what it names. `pip install .` in a script
+        installs a library, which what stands elsewhere imports.
+        """
+        found = installation_of(command.words)
+        return self.kind == "workflow" or (found is not None and found.is_here)
+
+    def _for_folder(self, installed: _Installed, directory: str | None) -> _Installed:
+        # Folders of an image are others than those of the project.
+        if not directory or directory.startswith(("/", "..")) or installed.step is None or self.kind == "dockerfile":
+            return installed
+        return installed._replace(step=installed.step._replace(folder=directory))
+
+    def scoped(self) -> tuple[list[Pin], list[Link]]:
+        """What is installed; nothing is for a folder alone where a later command of the same run starts what is not."""
+        return [self._scoped(pin) for pin in self.pins], [self._scoped(link) for link in self.links]
+
+    def _scoped(self, installed: _Installed) -> _Installed:
+        step = installed.step
+        if step is None or not step.folder:
+            return installed
+        inside = posixpath.join(posixpath.normpath(step.folder), "")
+        for environment, number, directory in self._started:
+            is_later = environment == step.environment and number > step.number
+            if is_later and not posixpath.join(posixpath.normpath(directory or "."), "").startswith(inside):
+                return installed._replace(step=step._replace(folder=""))
+        return installed
+
+
+def _starts_program(command: Command) -> bool:
+    """Whether a command runs code: a script, a module that is no tool of the environment, a launcher."""
+    texts = [word.text or "" for word in command.words[:4]]
+    first = posixpath.basename(texts[0])
+    if first in ("uv", "poetry", "pdm", "conda") and "run" in texts[1:3]:
+        return True
+    if _PYTHON.fullmatch(first):
+        is_tool = texts[1:2] == ["-m"] and texts[2:3] in _TOOLS
+        return len(texts) > 1 and not is_tool and texts[1] not in ("-V", "--version")
+    return first in _STARTERS
 
 
 def _on_the_host(links: list[Link], copies: dict[str, str]) -> Iterator[Link]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -44,6 +45,12 @@ _EXTRAS = ("--extra", "-E", "--extras", "--group", "-G")
 _REVISIONS = ("--rev", "--tag", "--branch")
 _ALONE = ("--no-deps", "--no-dependencies")
 # What installs the project in the working directory, with the words behind it.
+# The managers of projects, with their options for the folder of one.
+_MANAGERS = {
+    "uv": ("--directory", "--project"),
+    "poetry": ("--directory", "--project", "-C", "-P"),
+    "pdm": ("--project", "-p"),
+}
 _PROJECT_COMMANDS = (("uv", "sync"), ("poetry", "install"), ("pdm", "install"))
 
 
@@ -58,11 +65,12 @@ def installation_of(words: tuple[Word, ...]) -> Installation | None:
     """`pip install`, `python -m pip install`, `uv pip install`, `uv add`, `uv sync` …; None for any other command."""
     for index, word in enumerate(words[:12]):
         following = words[index + 1 : index + 4]
-        pair = (word.text, following[0].text if following else None)
+        verb = _verb(words, index) if word.text in _MANAGERS else index + 1
+        pair = (word.text, words[verb].text if verb < len(words) else None)
         if pair in _PROJECT_COMMANDS:
-            return Installation(index + 2, True)
+            return Installation(verb + 1, True)
         if pair == ("uv", "add"):
-            return Installation(index + 2)
+            return Installation(verb + 1)
         if word.text is not None and _PIP.fullmatch(word.text):
             for offset, argument in enumerate(following, index + 1):
                 if argument.text == "install":
@@ -70,6 +78,25 @@ def installation_of(words: tuple[Word, ...]) -> Installation | None:
                 if argument.text is None or not argument.text.startswith("-"):
                     return None
     return None
+
+
+def _verb(words: tuple[Word, ...], index: int) -> int:
+    """Where the first word behind a program stands that is no option, nor the value of one."""
+    at = index + 1
+    while at < len(words) and (text := words[at].text) is not None and text.startswith("-"):
+        at += 2 if _WITH_VALUE.fullmatch(text) else 1
+    return at
+
+
+def _directory_of(words: tuple[Word, ...], directory: str | None) -> str | None:
+    """Where a command works: `uv --directory sub sync`, `uv sync --project=sub`, `poetry -C sub install`."""
+    options = next((_MANAGERS[word.text] for word in words if word.text in _MANAGERS), ())
+    for word, following in zip(words, (*words[1:], None), strict=True):
+        option, equals, value = (word.text or "").partition("=")
+        if option in options:
+            given = value if equals else following.text if following is not None else None
+            return None if given is None or directory is None else posixpath.normpath(posixpath.join(directory, given))
+    return directory
 
 
 def read_installation(
@@ -83,6 +110,7 @@ def read_installation(
     if found is None:
         return [], []
     words = command.words[found.first :]
+    directory = _directory_of(command.words, directory)
     if any(word.text in _ALONE for word in words):
         step = step._replace(alone=True)
     pins: list[Pin] = []
