@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trl_lint import budget, tracked
+from trl_lint import asked, budget, tracked
 from trl_lint.budget import READER_SECONDS, RULE_SECONDS, OverBudgetError
 from trl_lint.checks.agreement import agreed
 from trl_lint.checks.registry import declared_rules
@@ -213,7 +213,7 @@ class Checker:
         self._module = module
         for rule, call in self._triage.candidates(module, active):
             site = Site(call, module, project)
-            self._guarded(rule, source.path, partial(rule.check_call, site))
+            self._guarded(rule, source.path, partial(rule.check_call, site), "a call", partial(module.location, call))
         for rule in self._triage.importing(module, active):
             self._guarded(rule, source.path, partial(rule.check_module, module, project))
         if is_configured:
@@ -243,7 +243,7 @@ class Checker:
             return False
         for rule in rules:
             if rule.wants(document):
-                self._guarded(rule, file.path, partial(rule.check_document, document, project))
+                self._guarded(rule, file.path, partial(rule.check_document, document, project), document.kind)
         if self.run_rules and document.kind != "other":
             self._check_runs_of(file.path)
         return document.kind != "other"
@@ -276,7 +276,8 @@ class Checker:
         for launch in launches:
             run = project.run_of(launch)
             for rule in rules:
-                self._guarded(rule, file.path, partial(agreed, run, partial(_check_launch, rule)))
+                judge = partial(agreed, run, partial(_check_launch, rule))
+                self._guarded(rule, file.path, judge, "a command", partial(_place_of, run))
             self._check_run(run)
         return bool(launches)
 
@@ -292,7 +293,10 @@ class Checker:
         try:
             for rule in self.run_rules:
                 if run.is_launched or not rule.launched:
-                    self._guarded(rule, run.launch.source.path, partial(self._found_here, rule, run))
+                    judge = partial(self._found_here, rule, run)
+                    self._guarded(
+                        rule, run.launch.source.path, judge, f"the run of {run.name}", partial(_place_of, run)
+                    )
             if run.link("recipe") is not None:
                 self._check_recipe(run)
             run.release()
@@ -322,8 +326,22 @@ class Checker:
 
     # -- results --------------------------------------------------------------------------------------------------
 
-    def _guarded(self, rule: Rule, path: str, hook: Callable[[], Iterable[Finding]]) -> None:
-        """Run one hook; a rule that raises becomes one TRL003 finding, and the others go on."""
+    def _guarded(
+        self,
+        rule: Rule,
+        path: str,
+        hook: Callable[[], Iterable[Finding]],
+        what: str = "the file",
+        place: Callable[[], Location] | None = None,
+    ) -> None:
+        """Run one hook; a rule that raises becomes one TRL003 finding, and the others go on.
+
+        `what` it looks at, and its `place`, are for those who ask why.
+        """
+        if asked.log is not None:
+            asked.note(
+                asked.Answer("looks at", rule.code, what, place() if place is not None else Location(path, 0, 0))
+            )
         try:
             budget.within(f"rule {rule.code}", path, RULE_SECONDS, partial(self._add_all, hook))
         except OverBudgetError as error:
@@ -395,3 +413,7 @@ class Checker:
 
 def _check_launch(rule: Rule, run: Run) -> Iterator[Finding]:
     return rule.check_launch(run.launch, run.project)
+
+
+def _place_of(run: Run) -> Location:
+    return run.launch.location

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "check", "clean", "completion", "diagnose", "environment", "init", "review", "rule", "runs", "server", "upgrade",
+    "why",
 )  # fmt: skip
 
 
@@ -158,6 +159,10 @@ def _run_other(command: str, arguments: list[str]) -> int:
         from trl_lint.commands.upgrade import run as run_upgrade
 
         return run_upgrade(parsers.upgrade_parser().parse_args(arguments))
+    if command == "why":
+        from trl_lint.commands.why import run as run_why
+
+        return run_why(parsers.why_parser().parse_args(arguments))
     from trl_lint.commands.review import run as run_review
 
     return run_review(parsers.review_parser().parse_args(arguments))

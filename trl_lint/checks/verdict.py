@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from trl_lint import asked
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Location, OpenPin, Severity
 from trl_lint.grading import Evidence, graded, milder
@@ -80,6 +81,17 @@ def judge(
     where all releases of all packages lack it. `may_be_new`: the main branch may have what no release has had.
     """
     concerned = {name: choices[name] for name in points if name in choices}
+    return _noted(_judged(concerned, points, ask, level, named, may_be_new), *concerned.values())
+
+
+def _judged(
+    concerned: Mapping[str, Choice],
+    points: ChangePoints,
+    ask: Lookup,
+    level: Level | Severity | Rule,
+    named: str,
+    may_be_new: bool,
+) -> Verdict | None:
     found = absences({name: chosen.releases for name, chosen in concerned.items()}, points, ask)
     if not found:
         return None
@@ -100,6 +112,15 @@ def judge(
     return _verdict(chosen, main.releases, evidence._replace(everywhere=everywhere, tip=tip), level)
 
 
+def _noted(verdict: Verdict | None, *chosen: Choice) -> Verdict | None:
+    """The verdict, written down where somebody asks why."""
+    if asked.log is not None:
+        among = ", ".join(f"{one.package.name} {in_words(spans(one.releases, one.releases))}" for one in chosen)
+        answer = "nothing is wrong with them" if verdict is None else f"wrong ({verdict.scope or 'in every release'})"
+        asked.note(asked.Answer("releases", among or "no release is known", answer, is_known=bool(chosen)))
+    return verdict
+
+
 def level_in(rule: Rule, run: Run | None) -> Level:
     """The level of a rule, a milder one for a run that is only shown in a document."""
     return Level(rule, run is not None and run.launch.is_documentation)
@@ -109,8 +130,8 @@ def judge_releases(chosen: Choice, is_bad: Callable[[str], bool], level: Level |
     """Judge the releases of a package that may be in use; None where none is bad."""
     bad = [version for version in chosen.releases if is_bad(version)]
     if not bad or (chosen.between and len(bad) < len(chosen.releases)):
-        return None
-    return _verdict(chosen, bad, _evidence(chosen, bad), level)
+        return _noted(None, chosen)
+    return _noted(_verdict(chosen, bad, _evidence(chosen, bad), level), chosen)
 
 
 def judge_config(
@@ -122,7 +143,7 @@ def judge_config(
     """
     chosen = choices.get(package)
     if chosen is None or is_fine(chosen.newest) is not False:
-        return None  # it was written for the release that runs it
+        return _noted(None, *([chosen] if chosen is not None else []))  # it was written for the release that runs it
     if chosen.package.is_own:
         return None  # a working tree may be ahead of the version it states
     known = releases(package)

@@ -30,6 +30,7 @@ commands:
   trl-lint runs [PATH]...       show what each launch command starts, and which file sets which value
   trl-lint server               speak to an editor, by the language server protocol
   trl-lint upgrade [PATH]...    move code, recipes, commands and pins to newer releases
+  trl-lint why CODE PATH:LINE   tell how a finding came about, or why there is none
 
 A file or folder that is called like a command is checked as `./NAME`.
 
@@ -193,6 +194,21 @@ def server_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--stdio", action="store_true", help="the standard streams, which are used anyway")
+    return parser
+
+
+def why_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="trl-lint why",
+        description="Tell how a finding came about, or why there is none: what the rule looked at, which releases and "
+        "values it asked for, and what would make known what is not.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("code", metavar="CODE", help="a code such as TRL301, or the name of a rule")
+    parser.add_argument("place", metavar="PATH[:LINE]", help="a file, or a line of it")
+    _add(parser, "target")
+    _add_format(parser, "text", "json")
+    _add_group(parser, "settings", *_OF_THE_CACHE)
     return parser
 
 

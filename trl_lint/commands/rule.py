@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
         _list_rules(args.output_format == "json")
         return 0
     else:
-        chosen = [_find(args.rule)]
+        chosen = [find_page(args.rule)]
     if args.output_format == "json":
         facts = [page_facts(found) for found in chosen]
         _print_json(facts if args.all else facts[0])
@@ -29,7 +29,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _find(name: str) -> Page:
+def find_page(name: str) -> Page:
+    """The page of a rule by its code or name. Raises UsageError if there is none."""
     if name.upper() in known_codes():
         return page(name.upper())
     by_name = {found.name: found for found in all_pages()}

@@ -95,6 +95,14 @@ def _is_excluded_anywhere(path: str, settings: Settings) -> bool:
     return False
 
 
+def is_left_out(path: str, settings: Settings) -> bool:
+    """Whether a file that is not named is left out, by the settings or by git."""
+    if _is_excluded_anywhere(path, settings):
+        return True
+    entries = next(iter(listings(os.path.dirname(path), settings)))[1] or ()
+    return all(entry.path != path for entry in entries)
+
+
 def listings(root: str, settings: Settings) -> Iterator[tuple[str, list[os.DirEntry[str]] | None]]:
     """A folder and every folder below it that neither the settings nor git leave out, each with what git leaves of
     what is in it; None if it cannot be listed.

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
+from trl_lint import asked
 from trl_lint.knowledge.ranges import holds
 from trl_lint.project import Project
 from trl_lint.project.folders import Folders
@@ -63,6 +64,8 @@ class Environment:
         found = self._packages.get(name)
         if found is None:
             found = self._packages[name] = self._find(name)
+        if asked.log is not None:
+            asked.note(_answer(found))
         return found
 
     def _find(self, name: str) -> Package:
@@ -184,6 +187,21 @@ def _any_of(declared: Package, ways: list[Package]) -> Package:
     together = tuple(sorted({version for way in ways for version in way.allowed or ()}))
     specifier = " | ".join(dict.fromkeys(way.specifier for way in ways))
     return Package(declared.name, pins, together, "pin", specifier)
+
+
+def _answer(package: Package) -> asked.Answer:
+    """What is known of a package, as an answer."""
+    place = package.pins[0].location if package.pins else None
+    known = package.allowed is not None or package.is_tip or bool(package.neighbours)
+    if not known:
+        remedy = f"say which release it is: --target {package.name}==RELEASE"
+        why = "no known release" if not package.pins else f"{package.specifier or 'a repository or an address'}"
+        return asked.Answer("release", package.name, f"not known ({why})", place, False, remedy)
+    if package.is_tip:
+        return asked.Answer("release", package.name, "the main branch of its repository", place)
+    versions = package.allowed or package.neighbours
+    several = "" if len(versions) == 1 else f"{versions[0]} to "
+    return asked.Answer("release", package.name, f"{several}{versions[-1]} ({package.source})", place)
 
 
 def own_pins(path: str, project: Project) -> list[Tier]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from trl_lint import tracked
+from trl_lint import asked, tracked
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.paths import DOCUMENTS
@@ -250,7 +250,38 @@ class Run:
         found = self._fields.get(name)
         if found is None:
             found = self._fields[name] = self._read_field(name)
+        if asked.log is not None:
+            asked.note(self._answer(name, found))
         return found
+
+    def _answer(self, name: str, found: Setting | Missing) -> asked.Answer:
+        """What a field is, as an answer."""
+        if isinstance(found, Setting) and found.is_known:
+            return asked.Answer("value", name, f"{found.value!r} ({found.origin})", found.location)
+        if isinstance(found, Setting):
+            remedy = "write the value itself there"
+            return asked.Answer(
+                "value", name, f"not known: the {found.origin} computes it", found.location, False, remedy
+            )
+        if found is ABSENT:
+            return asked.Answer("unset", name, "not set: its default counts")
+        return asked.Answer("value", name, *self._why_unknown(name))
+
+    def _why_unknown(self, name: str) -> tuple[str, Location | None, bool, str]:
+        """The text, the place and the remedy where nothing is known of a field."""
+        here = self.launch.location
+        if not self.is_launched:
+            return "not known: no command here starts this script", None, False, "name the command that starts it"
+        if self.parser is None:
+            what = "the script was not found" if self.script is None else "no parser of arguments is read in the script"
+            return f"not known: {what}", here, False, ""
+        if self.launch.flag(f"--{name}") is UNKNOWN:
+            remedy = "write the options out, without variables that are set elsewhere"
+            return "not known: a part of the command is not known", here, False, remedy
+        link = self.link("recipe")
+        if link is not None and self.recipe is None:
+            return f"not known: {link.text} could not be read as its recipe", link.location, False, ""
+        return "not known", here, False, ""
 
     def _read_field(self, name: str) -> Setting | Missing:
         script = self.script if self.parser is None or self.parser.location is not None else None
@@ -306,9 +337,16 @@ class Run:
 
     # -- processes and GPUs ---------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def processes(self) -> Setting | Missing:
         """How many processes train, over all machines; UNKNOWN where the texts do not say."""
+        found = self._processes
+        if asked.log is not None:
+            asked.note(_answer_about_processes(self, found))
+        return found
+
+    @cached_property
+    def _processes(self) -> Setting | Missing:
         from trl_lint.project.processes import read_processes
 
         return read_processes(self)
@@ -398,3 +436,12 @@ def command_parser(launch: Launch) -> ScriptParser | None:
 def files_of(run: Run) -> list[str]:
     """The files of the project that a run uses."""
     return [run.launch.source.path, *(path for link in run.links for path in link.paths)]
+
+
+def _answer_about_processes(run: Run, found: Setting | Missing) -> asked.Answer:
+    if isinstance(found, Setting) and found.is_known:
+        return asked.Answer("value", "processes", f"{found.value} ({found.origin})", found.location)
+    remedy = "say how many start, in the command or its accelerate config: --num_processes, --nproc_per_node"
+    place = run.launch.location if run.is_launched else None
+    why = "no command here starts this script" if not run.is_launched else "the command does not say"
+    return asked.Answer("value", "processes", f"not known: {why}", place, False, remedy)

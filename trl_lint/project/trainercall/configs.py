@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from trl_lint import asked
 from trl_lint.knowledge.api import resolve, signature
 from trl_lint.missing import UNKNOWN
 from trl_lint.project.effective import Setting, as_bool, of_default
@@ -16,6 +17,15 @@ from trl_lint.project.trainercall.running import setting_of, value_in
 
 def field_in(call: TrainerCall, name: str, run: Run | None, versions: Mapping[str, str]) -> object:
     """What a field of the training arguments is in a run with these releases; UNKNOWN where nobody can tell."""
+    found = _field_in(call, name, run, versions)
+    if asked.log is not None:
+        is_known = found is not UNKNOWN
+        text = repr(found) if is_known else "not known: what the trainer is given cannot be followed to one value"
+        asked.note(asked.Answer("value", name, text, call.location, is_known))
+    return found
+
+
+def _field_in(call: TrainerCall, name: str, run: Run | None, versions: Mapping[str, str]) -> object:
     made = only(call.field(name), run)
     if made is None:
         return UNKNOWN
