@@ -9,25 +9,23 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trl_lint import asked, tracked
 from trl_lint.asked import Answer
+from trl_lint.checks.rule import Rule
 from trl_lint.commands import UsageError
 from trl_lint.commands.options import group_by_settings
 from trl_lint.commands.rule import find_page
 from trl_lint.commands.unread import say_unread
 from trl_lint.finding import Finding, Location
+from trl_lint.knowledge.pages import Page
 from trl_lint.records import NamedTuple
 from trl_lint.reports import Report, visible
+from trl_lint.settings import Settings
 from trl_lint.settings_file import SettingsError, read_targets
 from trl_lint.sources import Files
 from trl_lint.words import counted
-
-if TYPE_CHECKING:
-    from trl_lint.checks.rule import Rule
-    from trl_lint.knowledge.pages import Page
-    from trl_lint.settings import Settings
 
 VERSION = 1
 _MOST_LOOKS = 8
