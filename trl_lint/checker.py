@@ -259,8 +259,10 @@ class Checker:
         manifest = project.manifest_in(file.path)
         if manifest is None:
             return False
+        # What Python parses runs, and may not come to what a reader takes it for.
+        severity = milder("error", file.path.endswith(".py"))
         for location, message in manifest.problems:
-            self._report_unparsed(location.path, message, location.start, location.end)
+            self._report_unparsed(location.path, message, location.start, location.end, severity)
         for rule in rules:
             self._guarded(rule, file.path, partial(rule.check_manifest, manifest, project))
         return pins
@@ -388,7 +390,7 @@ class Checker:
     def _report_unparsed(
         self, path: str, message: str, start: int, end: int | None = None, severity: Severity = "error"
     ) -> None:
-        if severity == "error":
+        if severity != "info":
             from trl_lint.project.templates import reading_of
 
             reading = reading_of(path, start, self.project(path))

@@ -57,7 +57,7 @@ def conflicts_of(site: Site, conflict_kind: ConflictKind) -> list[Conflict]:
     if not around:
         return []
     met = _conflicts_in(module, tuple(around), site.project)
-    found = [conflict for conflict in met.get((factory, conflict_kind), ()) if not is_prepared(conflict)]
+    found = [conflict for conflict in met.get((factory, conflict_kind), ()) if _may_happen(conflict, site.project)]
     return sorted(found, key=lambda conflict: conflict.strength)
 
 
@@ -111,6 +111,16 @@ def certain_conflicts(analyses: list[Found], conflict_kind: ConflictKind) -> lis
     from trl_lint.python.dataflow.device import certain
 
     return [conflict for conflict in certain(analyses) if conflict.conflict_kind == conflict_kind]
+
+
+def _may_happen(conflict: Conflict, project: Project) -> bool:
+    """Whether a conflict is met where tensors are on an accelerator, as far as the code around it says."""
+    from trl_lint.checks.distribution._cuda_guards import runs_without_accelerator
+
+    return not is_prepared(conflict) and not (
+        runs_without_accelerator(conflict.place, conflict.written, project)
+        or runs_without_accelerator(conflict.source, conflict.factory, project)
+    )
 
 
 def is_prepared(conflict: Conflict) -> bool:

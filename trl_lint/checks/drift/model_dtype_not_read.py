@@ -181,10 +181,16 @@ def edit_key(key: ast.expr | ast.keyword, module: PythonModule) -> Fix | None:
 
 
 def is_model(origin: str) -> bool:
-    """Whether a dotted name is `from_pretrained` of a class of models of transformers."""
+    """Whether a dotted name is `from_pretrained` of a class of models of transformers for PyTorch.
+
+    Those for Flax and TensorFlow have parameters of their own: that of Flax has been `dtype` since its first release
+    (`FlaxPreTrainedModel.from_pretrained`, read in 4.16.1 and 4.57.1).
+    """
     package, _, rest = origin.partition(".")
     name = rest.rpartition(".")[0].rpartition(".")[2]
-    return package == "transformers" and (name.startswith("AutoModel") or name.endswith(_TASKS))
+    return package == "transformers" and (
+        name.startswith("AutoModel") or (name.endswith(_TASKS) and not name.startswith(("Flax", "TF")))
+    )
 
 
 def loads(module: PythonModule) -> Iterator[ast.Call]:

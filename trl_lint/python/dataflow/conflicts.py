@@ -38,11 +38,15 @@ class Conflict(NamedTuple):
     is_relative: bool = False
 
     @property
+    def written(self) -> ast.expr:
+        """What stands in the tree. `x += y` is read as an addition that is no part of it; `x` is one."""
+        is_made = isinstance(self.node, ast.BinOp) and self.node not in self.place.parents
+        return self.node.left if is_made else self.node  # type: ignore[attr-defined]
+
+    @property
     def function(self) -> FunctionNode | None:
-        """The function in which they meet. `x += y` is read as an addition that is no part of the tree; `x` is one."""
-        if isinstance(self.node, ast.BinOp) and self.node not in self.place.parents:
-            return self.place.function(self.node.left)
-        return self.place.function(self.node)
+        """The function in which they meet."""
+        return self.place.function(self.written)
 
     @property
     def strength(self) -> int:
