@@ -18,13 +18,13 @@ import sys
 
 from benchmarks.oracle_commands import Case, asked, keep, options, told
 from benchmarks.oracle_worlds import compared
-from trl_lint.checks.configs._argparse import read_arguments
 from trl_lint.checks.configs._command_flags import CommandFlags, flags_of, settings_in
-from trl_lint.checks.configs._command_words import Given
 from trl_lint.checks.configs._program_refusals import refused_in
 from trl_lint.knowledge.command_keys import accepted_transformers, choices_of, keys_of
 from trl_lint.knowledge.families import arguments_of
 from trl_lint.project.launches import read_launches
+from trl_lint.run.readers.argparse_flags import read_arguments
+from trl_lint.run.readers.command_words import Given
 from trl_lint.sources import SourceFile
 
 PACKAGE = "ms-swift"

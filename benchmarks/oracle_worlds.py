@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from trl_lint.checks.configs import _openrlhf_refusals, _openrlhf_runs, _verl, _verl_refusals
-from trl_lint.checks.configs._hydra import copied
+from trl_lint.checks.configs import _openrlhf_refusals, _verl_refusals
 from trl_lint.checks.configs._program_refusals import BlockWorld, Settings
 from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.condition_language import UNKNOWN, World, parse
@@ -21,6 +20,8 @@ from trl_lint.knowledge.conditions_join import statements
 from trl_lint.knowledge.histories import modules_with
 from trl_lint.missing import Missing
 from trl_lint.project.effective import of_default
+from trl_lint.run.readers import openrlhf, verl
+from trl_lint.run.readers.hydra import copied
 
 Fields = dict[str, list[Any]]
 """By setting, its default and its annotation, and true if it must be given, as the library itself tells them."""
@@ -115,7 +116,7 @@ def refusing(
 
 
 def _of_verl(module: str, version: str, given: dict[str, Any]) -> Settings:
-    found = _verl.tree_in_release(_VERL, version)
+    found = verl.tree_in_release(_VERL, version)
     tree = copied(found or {})
     for key, value in given.items():
         *above, name = key.split(".")
@@ -128,7 +129,7 @@ def _of_verl(module: str, version: str, given: dict[str, Any]) -> Settings:
 
 
 def _of_openrlhf(module: str, version: str, given: dict[str, Any]) -> Settings:
-    flags = _openrlhf_runs.flags_in_release(module, version) or {}
+    flags = openrlhf.flags_in_release(module, version) or {}
     names = {_openrlhf_refusals.setting_name(name, flags): name for name in flags}
     return _openrlhf_refusals.settings_from(module, flags, {names[key]: value for key, value in given.items()})
 

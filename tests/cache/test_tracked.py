@@ -160,7 +160,7 @@ NARROW = {
     "checks/configs/_deepspeed_match.py": "a script that names a config is judged with that config alone",
     "checks/distribution/_callers.py": "what a module is asked for stays with the module that asks",
     "checks/distribution/_device_imports.py": "what a module imports stays with that module",
-    "checks/_own_copy.py": "whether a package defines a name is a question that is asked again",
+    "project/own_copy.py": "whether a package defines a name is a question that is asked again",
     "project/columns/files.py": "a data file is read for the script that names it",
     "project/modules.py": "what a module imports stays with that module",
     "project/questions.py": "the questions that are asked again",

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from trl_lint.checks.configs._hydra import MISSING
-from trl_lint.checks.configs._hydra_files import Program, compose, read_program
 from trl_lint.missing import UNKNOWN
 from trl_lint.project import Project
+from trl_lint.run.readers.hydra import MISSING
+from trl_lint.run.readers.hydra_files import Program, compose, read_program
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 

@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 
-from trl_lint.checks.configs._hydra import (
+from trl_lint.knowledge.api import config_keys
+from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs, successors
+from trl_lint.missing import ABSENT, UNKNOWN
+from trl_lint.project.launches import read_launches
+from trl_lint.run.readers.hydra import (
     MISSING,
     Override,
     apply_all,
@@ -21,12 +25,8 @@ from trl_lint.checks.configs._hydra import (
     read_value,
     tree_of,
 )
-from trl_lint.checks.configs._hydra import _read_override as read_override
-from trl_lint.checks.configs._verl import tree_in_release
-from trl_lint.knowledge.api import config_keys
-from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs, successors
-from trl_lint.missing import ABSENT, UNKNOWN
-from trl_lint.project.launches import read_launches
+from trl_lint.run.readers.hydra import _read_override as read_override
+from trl_lint.run.readers.verl import tree_in_release
 from trl_lint.sources.files import open_file
 from trl_lint.sources.shell import Word
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.checks.configs._argparse import Arguments, read_arguments, read_flag
-from trl_lint.checks.configs._openrlhf_runs import flags_in_release
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.programs import programs, successors
 from trl_lint.missing import UNKNOWN
+from trl_lint.run.readers.argparse_flags import Arguments, read_arguments, read_flag
+from trl_lint.run.readers.openrlhf import flags_in_release
 from trl_lint.sources.shell import Word
 
 ORACLE = json.loads((Path(__file__).parents[1] / "oracle" / "openrlhf_flags.json").read_text(encoding="utf-8"))

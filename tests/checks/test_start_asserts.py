@@ -12,15 +12,15 @@ import pytest
 
 from trl_lint.checks.configs import _verl_asserts as verl
 from trl_lint.checks.configs._asserts import AbsentSettingError, Assertion, UnknownValueError, Values, evaluate
-from trl_lint.checks.configs._hydra import copied, find, put
 from trl_lint.checks.configs._openrlhf_refusals import settings_from as settings_of_flags
-from trl_lint.checks.configs._openrlhf_runs import flags_in_release
 from trl_lint.checks.configs._program_refusals import refused_in
-from trl_lint.checks.configs._verl import tree_in_release
 from trl_lint.checks.configs._verl_refusals import settings_from as settings_of_tree
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.programs import config_of_engine, followed, successors
 from trl_lint.missing import ABSENT, UNKNOWN
+from trl_lint.run.readers.hydra import copied, find, put
+from trl_lint.run.readers.openrlhf import flags_in_release
+from trl_lint.run.readers.verl import tree_in_release
 
 ACTOR, ROLLOUT, REF = "actor_rollout_ref.actor", "actor_rollout_ref.rollout", "actor_rollout_ref.ref"
 VERL: dict[str, Any] = {

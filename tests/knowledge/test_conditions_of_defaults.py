@@ -10,9 +10,10 @@ from benchmarks.conditions_oracle import PROGRAMS
 from benchmarks.environments import read_environments
 from benchmarks.oracle_draws import NEEDED
 from benchmarks.oracle_worlds import refusing
-from trl_lint.checks.configs import _openrlhf_refusals, _openrlhf_runs, _verl
+from trl_lint.checks.configs import _openrlhf_refusals
 from trl_lint.knowledge.condition_language import truth_of
 from trl_lint.knowledge.conditions import recorded_classes, recorded_releases
+from trl_lint.run.readers import openrlhf, verl
 
 LIBRARIES = ("trl", "transformers", "peft", "accelerate", "vllm", "deepspeed", "verl")
 NEWEST = {each: recorded_releases(each)[-1] for each in LIBRARIES} | {"torch": "2.13.0"}
@@ -96,8 +97,8 @@ def test_defaults_of_programs_fire_nothing(package: str) -> None:
 def settings(package: str, program: str, version: str) -> set[str]:
     """The dotted names of the settings of a program, none where a release has no such program."""
     if package == "verl":
-        return set(keys_of(_verl.tree_in_release("ppo_trainer", version) or {}))
-    flags = _openrlhf_runs.flags_in_release(program.rstrip(":"), version) or {}
+        return set(keys_of(verl.tree_in_release("ppo_trainer", version) or {}))
+    flags = openrlhf.flags_in_release(program.rstrip(":"), version) or {}
     return {_openrlhf_refusals.setting_name(name, flags) for name in flags}
 
 

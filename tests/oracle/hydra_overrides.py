@@ -29,8 +29,8 @@ REFUSED = re.compile(
 
 
 def extract(out: str, *checkouts: str) -> None:
-    from trl_lint.checks.configs._hydra import read_command_line
     from trl_lint.project import Project
+    from trl_lint.run.readers.hydra import read_command_line
     from trl_lint.settings import Settings
     from trl_lint.sources import Files
 

@@ -27,9 +27,9 @@ KEPT = Path(__file__).parent / "openrlhf_flags.json"
 
 
 def extract(out: str, *checkouts: str) -> None:
-    from trl_lint.checks.configs._argparse import _FLAG_HOLE
     from trl_lint.knowledge.programs import programs
     from trl_lint.project import Project
+    from trl_lint.run.readers.argparse_flags import _FLAG_HOLE
     from trl_lint.settings import Settings
     from trl_lint.sources import Files
 

@@ -10,11 +10,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 from trl_lint.checks._phrases import with_scope
-from trl_lint.checks.configs._argparse import NUMBER, TRUTH, Arguments, Flag, is_readable, read_arguments
 from trl_lint.checks.configs._asserts import Problem, places
 from trl_lint.checks.configs._command_beside import OfRelease
 from trl_lint.checks.configs._command_keys import is_left_alone
-from trl_lint.checks.configs._command_words import Given, words_of
 from trl_lint.checks.configs._program_refusals import Reading, Settings, broken
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_config
@@ -33,6 +31,8 @@ from trl_lint.project.launches import Launch
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import literal_of
 from trl_lint.records import NamedTuple
+from trl_lint.run.readers.argparse_flags import NUMBER, TRUTH, Arguments, Flag, is_readable, read_arguments
+from trl_lint.run.readers.command_words import Given, words_of
 from trl_lint.sources.shell import Word
 from trl_lint.words import read_count
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from trl_lint.checks._phrases import with_scope
-from trl_lint.checks.configs._command_words import Given, words_of
 from trl_lint.checks.configs._problems import entries
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge_config
@@ -22,6 +21,7 @@ from trl_lint.project.launches import Launch
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.readers.command_words import Given, words_of
 from trl_lint.sources import SourceError
 from trl_lint.sources.nodes import Entry, Sequence, find, value_of
 from trl_lint.sources.placeholders import is_marked

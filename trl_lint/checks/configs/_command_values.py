@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from trl_lint.checks._phrases import either, with_scope
 from trl_lint.checks.configs._asserts import Problem
 from trl_lint.checks.configs._command_keys import flag_name, is_left_alone
-from trl_lint.checks.configs._command_words import Given, words_of
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_config
 from trl_lint.knowledge.command_keys import choices_of
@@ -15,6 +14,7 @@ from trl_lint.knowledge.families import arguments_of
 from trl_lint.project import Project
 from trl_lint.project.effective import Setting
 from trl_lint.project.launches import Launch
+from trl_lint.run.readers.command_words import Given, words_of
 from trl_lint.sources.placeholders import is_marked
 
 _MOST_VALUES = 12  # that a message lists

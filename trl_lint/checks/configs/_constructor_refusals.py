@@ -102,7 +102,7 @@ def refusals(site: Site, rule: Rule) -> Iterator[Finding]:
         verdict = judge_releases(chosen, found.__contains__, Level(rule))
         if verdict is None or is_expected_to_fail(site.module, site.call):
             return
-        from trl_lint.checks._own_copy import is_shadowed
+        from trl_lint.project.own_copy import is_shadowed
         from trl_lint.python.version_guards import is_guarded
 
         if is_guarded(site.module, site.call, is_narrowed=True):

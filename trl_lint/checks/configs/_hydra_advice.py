@@ -8,9 +8,9 @@ from contextlib import suppress
 from difflib import SequenceMatcher
 
 from trl_lint import tracked
-from trl_lint.checks.configs._hydra import Fault, Override, Tree, apply_all, copied, find
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
+from trl_lint.run.readers.hydra import Fault, Override, Tree, apply_all, copied, find
 from trl_lint.sources import SourceError
 
 # How like a known key must be that a misspelt one is taken for: `grad_offload` is no `param_offload` (0.8).

@@ -15,13 +15,13 @@ from typing import Any
 
 from trl_lint.checks.configs._asserts import Assertion, Broken, Problem, UnknownValueError, Values, broken
 from trl_lint.checks.configs._command_keys import is_left_alone
-from trl_lint.checks.configs._command_words import Given, words_of
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.knowledge.families import arguments_of
 from trl_lint.missing import ABSENT
 from trl_lint.project.effective import Setting
 from trl_lint.project.runs import Run
+from trl_lint.run.readers.command_words import Given, words_of
 
 PACKAGE = "ms-swift"
 _WORLD = "processes"

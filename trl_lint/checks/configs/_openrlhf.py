@@ -8,16 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 
 from trl_lint.checks._phrases import either
-from trl_lint.checks.configs._argparse import Fault, FaultKind, read_arguments
 from trl_lint.checks.configs._asserts import Problem
-from trl_lint.checks.configs._openrlhf_runs import (
-    Flags,
-    OpenRLHFRun,
-    arguments_in,
-    flags_in_release,
-    place_of,
-    read_run,
-)
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.finding import Location
@@ -26,6 +17,15 @@ from trl_lint.knowledge.programs import successors
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.project.modules import holds_module
+from trl_lint.run.readers.argparse_flags import Fault, FaultKind, read_arguments
+from trl_lint.run.readers.openrlhf import (
+    Flags,
+    OpenRLHFRun,
+    arguments_in,
+    flags_in_release,
+    place_of,
+    read_run,
+)
 from trl_lint.sources.shell import Word
 
 

@@ -5,11 +5,11 @@ Imported where a finding is written.
 
 from __future__ import annotations
 
-from trl_lint.checks.configs._argparse import Fault, Flag
-from trl_lint.checks.configs._openrlhf_runs import OpenRLHFRun, flags_in_release, place_of
 from trl_lint.finding import Fix
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.programs import successors, value_of_flag
+from trl_lint.run.readers.argparse_flags import Fault, Flag
+from trl_lint.run.readers.openrlhf import OpenRLHFRun, flags_in_release, place_of
 
 
 def edit_renamed(fault: Fault, run: OpenRLHFRun) -> Fix | None:

@@ -23,12 +23,12 @@ from trl_lint.checks.configs._asserts import (
     places,
 )
 from trl_lint.checks.configs._openrlhf_refusals import setting_name, settings_of
-from trl_lint.checks.configs._openrlhf_runs import OpenRLHFRun, arguments_in, flags_of, read_run
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.knowledge.condition_language import UNKNOWN, Block
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
+from trl_lint.run.readers.openrlhf import OpenRLHFRun, arguments_in, flags_of, read_run
 
 PROGRAM = "openrlhf.cli.train_ppo_ray"
 RELEASES = ">=0.5.8"

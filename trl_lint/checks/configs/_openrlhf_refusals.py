@@ -6,14 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from trl_lint.checks.configs._asserts import Problem, is_release, places
-from trl_lint.checks.configs._openrlhf_runs import (
-    Flags,
-    OpenRLHFRun,
-    arguments_in,
-    flags_in_release,
-    flags_of,
-    read_run,
-)
 from trl_lint.checks.configs._program_refusals import Reading, Settings, broken
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
@@ -22,6 +14,14 @@ from trl_lint.knowledge.condition_language import Block
 from trl_lint.missing import UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
+from trl_lint.run.readers.openrlhf import (
+    Flags,
+    OpenRLHFRun,
+    arguments_in,
+    flags_in_release,
+    flags_of,
+    read_run,
+)
 
 
 def refused_together(launch: Launch, rule: Rule, project: Project) -> Iterator[Problem]:

@@ -6,10 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from trl_lint import tracked
-from trl_lint.checks.configs._hydra import Fault, Override, Tree, find
 from trl_lint.checks.configs._hydra_advice import config_that_takes, is_read, near_keys
-from trl_lint.checks.configs._hydra_files import Program
-from trl_lint.checks.configs._verl import ENGINE, Own, VerlRun, composed, config_name, tree_in_release
 from trl_lint.checks.drift._wording import next_release, sentence
 from trl_lint.checks.verdict import Verdict
 from trl_lint.knowledge.histories import positions, releases
@@ -18,6 +15,9 @@ from trl_lint.knowledge.remedies import remedy_in, with_own_in
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
 from trl_lint.regexes import regex
+from trl_lint.run.readers.hydra import Fault, Override, Tree, find
+from trl_lint.run.readers.hydra_files import Program
+from trl_lint.run.readers.verl import ENGINE, Own, VerlRun, composed, config_name, tree_in_release
 
 _QUOTED = regex(r"`([^`]+)`")
 

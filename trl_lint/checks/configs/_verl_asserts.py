@@ -12,8 +12,8 @@ sources of every release at which it begins, changes or ends.
 from __future__ import annotations
 
 from trl_lint.checks.configs._asserts import Assertion, UnknownValueError, Values
-from trl_lint.checks.configs._hydra import MISSING
 from trl_lint.knowledge.models import model_of
+from trl_lint.run.readers.hydra import MISSING
 
 _ACTOR = "actor_rollout_ref.actor"
 _ROLLOUT = "actor_rollout_ref.rollout"

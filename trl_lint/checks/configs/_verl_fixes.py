@@ -5,12 +5,12 @@ Imported where a finding is written.
 
 from __future__ import annotations
 
-from trl_lint.checks.configs._hydra import Override, Tree, find
-from trl_lint.checks.configs._verl import VerlRun, config_name, tree_in_release
 from trl_lint.finding import Fix
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.programs import successors
 from trl_lint.missing import ABSENT
+from trl_lint.run.readers.hydra import Override, Tree, find
+from trl_lint.run.readers.verl import VerlRun, config_name, tree_in_release
 
 
 def edit_renamed(override: Override, run: VerlRun) -> Fix | None:

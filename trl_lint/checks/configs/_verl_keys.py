@@ -6,8 +6,6 @@ import os
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 
-from trl_lint.checks.configs._hydra import Fault, Override, Tree, apply_all, copied
-from trl_lint.checks.configs._verl import Own, VerlRun, config_name, place_of, read_run, tree_in_release
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.finding import Fix, Location, Severity
@@ -18,6 +16,8 @@ from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.project.modules import holds_module
 from trl_lint.records import NamedTuple
+from trl_lint.run.readers.hydra import Fault, Override, Tree, apply_all, copied
+from trl_lint.run.readers.verl import Own, VerlRun, config_name, place_of, read_run, tree_in_release
 
 # How many refused keys of a command are compared with all others: who misspells more has another configuration.
 _MOST_ADVISED = 40

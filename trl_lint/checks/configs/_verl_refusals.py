@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from trl_lint.checks.configs._asserts import Problem, is_release, places
-from trl_lint.checks.configs._hydra import MISSING, Tree, find
 from trl_lint.checks.configs._program_refusals import Reading, Settings, broken
-from trl_lint.checks.configs._verl import VerlRun
 from trl_lint.checks.verdict import Level
 from trl_lint.knowledge.condition_language import UNKNOWN as NOT_KNOWN
 from trl_lint.knowledge.condition_language import Block
 from trl_lint.knowledge.programs import table
 from trl_lint.knowledge.ranges import holds
 from trl_lint.missing import ABSENT, UNKNOWN
+from trl_lint.run.readers.hydra import MISSING, Tree, find
+from trl_lint.run.readers.verl import VerlRun
 
 _TRAINER, _VALIDATION = "RayPPOTrainer", "validate_config"
 _MADE = ("actor_rollout_ref.actor", "actor_rollout_ref.rollout", "actor_rollout_ref.model")

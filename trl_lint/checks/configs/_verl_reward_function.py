@@ -11,8 +11,6 @@ import ast
 from collections.abc import Iterator
 
 from trl_lint.checks.configs._asserts import Problem
-from trl_lint.checks.configs._hydra import find
-from trl_lint.checks.configs._verl import read_run
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.finding import Location
@@ -21,6 +19,8 @@ from trl_lint.project import Project
 from trl_lint.project.named_files import NamedFile, absent
 from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
+from trl_lint.run.readers.hydra import find
+from trl_lint.run.readers.verl import read_run
 from trl_lint.sources import SourceError
 from trl_lint.sources.shell import Word
 

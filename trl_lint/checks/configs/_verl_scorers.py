@@ -13,8 +13,6 @@ from collections.abc import Iterator
 
 from trl_lint import budget
 from trl_lint.checks.configs._asserts import Problem
-from trl_lint.checks.configs._hydra import Tree, find
-from trl_lint.checks.configs._verl import VerlRun, read_run
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge
 from trl_lint.finding import Location
@@ -28,6 +26,8 @@ from trl_lint.project.runs import Run
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
+from trl_lint.run.readers.hydra import Tree, find
+from trl_lint.run.readers.verl import VerlRun, read_run
 from trl_lint.sources import SourceError
 from trl_lint.sources.shell import Word
 from trl_lint.sources.shell_values import HOLE

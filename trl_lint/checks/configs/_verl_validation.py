@@ -18,8 +18,6 @@ from trl_lint.checks.configs._asserts import (
     is_release,
     places,
 )
-from trl_lint.checks.configs._hydra import Tree, find
-from trl_lint.checks.configs._verl import VerlRun, read_run
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.finding import Location
@@ -29,6 +27,8 @@ from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.records import NamedTuple
+from trl_lint.run.readers.hydra import Tree, find
+from trl_lint.run.readers.verl import VerlRun, read_run
 
 # The programs that call verl's `validate_config` (or the method that it was) before they do anything.
 _VALIDATED = ("verl.trainer.main_ppo", "verl.trainer.main_ppo_sync")

@@ -11,9 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache, partial
 
-from trl_lint.checks._own_copy import has_own_copy
 from trl_lint.checks._phrases import either, with_scope
-from trl_lint.checks.configs._argparse import Flag, read_flag
 from trl_lint.checks.configs._asserts import Problem
 from trl_lint.checks.configs._command_keys import is_there_since
 from trl_lint.checks.rule import Rule
@@ -22,8 +20,10 @@ from trl_lint.knowledge.api import facts
 from trl_lint.missing import Missing
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
+from trl_lint.project.own_copy import has_own_copy
 from trl_lint.project.stack import Choices
 from trl_lint.regexes import regex
+from trl_lint.run.readers.argparse_flags import Flag, read_flag
 from trl_lint.sources.placeholders import is_marked
 from trl_lint.sources.shell import Word
 

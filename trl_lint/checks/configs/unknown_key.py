@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from trl_lint.checks.configs import _accelerate_keys, _deepspeed
-from trl_lint.checks.configs._hydra import Override
 from trl_lint.checks.configs._problems import Problem, report
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Edit, Finding, Fix
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
+from trl_lint.run.readers.hydra import Override
 
 _READERS: dict[str, Callable[[Document], Iterator[Problem]]] = {
     "accelerate": _accelerate_keys.unknown_keys,

@@ -9,7 +9,6 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Literal
 
-from trl_lint.checks._own_copy import is_shadowed
 from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.drift._calls import accepts, signature_of
 from trl_lint.checks.drift._past import Past, read_past
@@ -25,6 +24,7 @@ from trl_lint.paths import DOCUMENTS, MARKDOWN
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
+from trl_lint.project.own_copy import is_shadowed
 from trl_lint.project.parsers import OF_THE_PARSER, ScriptParser, parsers_of
 from trl_lint.project.runs import command_parser
 from trl_lint.python.guards import last_name

@@ -80,7 +80,7 @@ class ArgumentNotInRelease(Rule):
         found = misfit(call, callee, known, module, self)
         if found is None or is_guarded(module, call, is_narrowed=True):
             return
-        from trl_lint.checks._own_copy import is_shadowed
+        from trl_lint.project.own_copy import is_shadowed
 
         if not is_shadowed(known[callee.package], module.path, project, callee.name):
             place = module.location(found.node)
@@ -152,7 +152,7 @@ class ArgumentNotInRelease(Rule):
         if lack is None or is_guarded(module, call, is_narrowed=True):
             return None
         verdict = lack.verdict
-        from trl_lint.checks._own_copy import is_shadowed
+        from trl_lint.project.own_copy import is_shadowed
 
         if is_shadowed(known[callee.package], module.path, project, callee.name, name):
             return None

@@ -92,7 +92,7 @@ def belonging(run: Run, project: Project) -> list[Drift]:
     """The drifts that are worth telling, of packages of which the project neither is a copy nor has one."""
 
     def is_own(chosen: Choice) -> bool:
-        from trl_lint.checks._own_copy import is_shadowed
+        from trl_lint.project.own_copy import is_shadowed
 
         return chosen.package.is_own or is_shadowed(chosen, run.parser.path, project, chosen.package.name)
 

@@ -261,7 +261,7 @@ def is_ours(chosen: Choice, module: PythonModule, node: ast.AST, project: Projec
     """Whether the deprecation is for this file to act on: it is not in the package itself, and not on purpose."""
     if chosen.package.is_own or is_guarded(module, node, is_narrowed=True):
         return False
-    from trl_lint.checks._own_copy import is_shadowed
+    from trl_lint.project.own_copy import is_shadowed
 
     return not is_shadowed(chosen, module.path, project, chosen.package.name)
 

@@ -55,8 +55,8 @@ class NameNotInRelease(Rule):
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
         if "_target_" not in document.source.text and "_component_" not in document.source.text:
             return
-        from trl_lint.checks._own_copy import is_shadowed
         from trl_lint.checks.drift._named_objects import edit_named, named_objects, node_of
+        from trl_lint.project.own_copy import is_shadowed
 
         known = project.environment(document.path).choices
         for value in named_objects(document):
@@ -87,7 +87,7 @@ class NameNotInRelease(Rule):
     def _check_members(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         for found in gone_members(module, project, self):
             read, known, verdict = found.reads[0], found.known, found.verdict
-            from trl_lint.checks._own_copy import is_shadowed
+            from trl_lint.project.own_copy import is_shadowed
 
             if not is_shadowed(known[read.owner.package], module.path, project, read.owner.name, read.node.attr):
                 from trl_lint.checks.drift._member_fixes import edit_reads
@@ -123,7 +123,7 @@ class NameNotInRelease(Rule):
         if (missing, location) in told or (not is_import and (missing, None) in told):
             return None
         told.update(((missing, location), (missing, None)))
-        from trl_lint.checks._own_copy import is_shadowed
+        from trl_lint.project.own_copy import is_shadowed
 
         if is_assigned(module, use.dotted) or is_shadowed(known[package], module.path, project, gone[1]):
             return None

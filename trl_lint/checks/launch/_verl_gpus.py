@@ -7,8 +7,6 @@ machine with what it makes visible, unless one is running there, or is named.
 
 from __future__ import annotations
 
-from trl_lint.checks.configs._hydra import find
-from trl_lint.checks.configs._verl import VerlRun, read_run
 from trl_lint.finding import Location
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT
@@ -17,6 +15,8 @@ from trl_lint.project.launchers import read_flags
 from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.readers.hydra import find
+from trl_lint.run.readers.verl import VerlRun, read_run
 from trl_lint.sources import Source
 from trl_lint.words import read_count
 

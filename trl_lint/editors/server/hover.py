@@ -6,7 +6,6 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 
-from trl_lint.checks.configs._hydra import MISSING
 from trl_lint.editors.server.keys import Key, keys_in, newest
 from trl_lint.editors.server.subjects import STACK, Argument, Subject, signatures
 from trl_lint.finding import Finding
@@ -21,6 +20,7 @@ from trl_lint.project.runs import Run
 from trl_lint.reports import visible
 from trl_lint.reports.colors import Palette
 from trl_lint.reports.runs import describe, write_text
+from trl_lint.run.readers.hydra import MISSING
 
 _MOST_RUNS = 5
 _CONFLICTS = ("TRL202", "TRL204")

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 
-from trl_lint.checks.configs._hydra import Tree, find
-from trl_lint.checks.configs._verl import VerlRun, config_name, place_of, read_run
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import Change, config_keys, releases
 from trl_lint.knowledge.configs import option_of, value_rows
@@ -21,6 +19,8 @@ from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch, holds_launches
 from trl_lint.records import NamedTuple
+from trl_lint.run.readers.hydra import Tree, find
+from trl_lint.run.readers.verl import VerlRun, config_name, place_of, read_run
 from trl_lint.sources import SourceError
 from trl_lint.sources.nodes import Mapping, value_of
 from trl_lint.sources.nodes import Sequence as ListNode

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trl_lint.checks.configs._verl import VerlRun
 from trl_lint.checks.configs._verl_refusals import settings_of
 from trl_lint.knowledge.condition_language import parse
 from trl_lint.knowledge.conditions import conditions_of
+from trl_lint.run.readers.verl import VerlRun
 
 
 def values_of_override(run: VerlRun, key: str, version: str) -> list[str]:

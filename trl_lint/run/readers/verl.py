@@ -8,8 +8,18 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from trl_lint import tracked
-from trl_lint.checks._own_copy import has_own_copy
-from trl_lint.checks.configs._hydra import (
+from trl_lint.finding import Location
+from trl_lint.knowledge.api import config_keys
+from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs
+from trl_lint.memos import per_project
+from trl_lint.missing import Missing
+from trl_lint.project import Project
+from trl_lint.project.launches import Launch
+from trl_lint.project.own_copy import has_own_copy
+from trl_lint.project.stack import Choices
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+from trl_lint.run.readers.hydra import (
     CommandLine,
     Override,
     Tree,
@@ -18,7 +28,7 @@ from trl_lint.checks.configs._hydra import (
     read_command_line,
     tree_of,
 )
-from trl_lint.checks.configs._hydra_files import (
+from trl_lint.run.readers.hydra_files import (
     NotUnderstoodError,
     Program,
     compose,
@@ -26,16 +36,6 @@ from trl_lint.checks.configs._hydra_files import (
     merge,
     read_program,
 )
-from trl_lint.finding import Location
-from trl_lint.knowledge.api import config_keys
-from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs
-from trl_lint.memos import per_project
-from trl_lint.missing import Missing
-from trl_lint.project import Project
-from trl_lint.project.launches import Launch
-from trl_lint.project.stack import Choices
-from trl_lint.records import NamedTuple
-from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 from trl_lint.sources.nodes import Entry, Mapping, Scalar, value_of
 from trl_lint.sources.nodes import Sequence as ListNode

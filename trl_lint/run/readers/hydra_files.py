@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trl_lint import tracked
-from trl_lint.checks.configs._hydra import MISSING, Tree, read_value
 from trl_lint.memos import per_project
 from trl_lint.missing import UNKNOWN
 from trl_lint.project import Project
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.readers.hydra import MISSING, Tree, read_value
 from trl_lint.sources import Source, SourceError
 from trl_lint.sources import nodes as yaml_nodes
 

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from trl_lint import budget, tracked
-from trl_lint.checks._own_copy import has_own_copy
-from trl_lint.checks.configs._argparse import Arguments, Fault, Flag, read_arguments, read_flag
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import facts
 from trl_lint.knowledge.programs import programs
@@ -17,8 +15,10 @@ from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
+from trl_lint.project.own_copy import has_own_copy
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
+from trl_lint.run.readers.argparse_flags import Arguments, Fault, Flag, read_arguments, read_flag
 from trl_lint.sources import SourceError
 
 Flags = Mapping[str, Flag]

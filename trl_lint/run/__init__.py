@@ -1,0 +1,1 @@
+"""One training run: what its command, files and releases come to."""
