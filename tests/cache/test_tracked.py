@@ -124,7 +124,7 @@ NOT_RECORDED = (
     "cache/", "dependency_record.py", "tracked.py", "stamps.py", "streams.py", "fixes/", "editors/", "diagnose/",
     "knowledge/", "cli.py", "review/", "upgrade/", "commands/review.py", "commands/clean.py", "commands/init.py",
     "commands/diagnose.py", "commands/runs.py", "commands/server.py", "commands/since.py",
-    "commands/suppressions.py", "commands/upgrade.py", "checks/registry.py",
+    "commands/suppressions.py", "commands/upgrade.py", "commands/why.py", "checks/registry.py",
     "selection.py", "workers.py", "reports/html_page.py",
 )  # fmt: skip
 AROUND = {
@@ -182,6 +182,7 @@ NOT_ABOUT_CHECKS = (
     "reports/",
     "editors/",
     "upgrade/",
+    "commands/why.py",
 )
 
 
