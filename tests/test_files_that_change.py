@@ -9,9 +9,8 @@ import pytest
 from command_line import FIXED, SCRIPT, Shell
 from odd_files import make_odd
 
-from trl_lint import tracked
-from trl_lint.fixes import write as writing
-from trl_lint.fixes.write import put_file, write_together
+from trl_lint import tracked, writing
+from trl_lint.writing import put_file, write_together
 
 CONCISE = ["--output-format", "concise", "--isolated"]
 SHOWN = "train.py:6:17: TRL103"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.fixes import write as writing
+from trl_lint import writing
 from trl_lint.fixes.diff import painted
-from trl_lint.fixes.write import WriteError, unwritable, write_file
 from trl_lint.reports.colors import Palette
 from trl_lint.reports.diffs import unified
+from trl_lint.writing import WriteError, unwritable, write_file
 
 # -- writing --------------------------------------------------------------------------------------------------------
 

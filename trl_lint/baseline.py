@@ -13,9 +13,11 @@ from typing import Any
 from trl_lint import tracked
 from trl_lint.finding import Finding
 from trl_lint.fingerprints import Key, Keys
+from trl_lint.regexes import regex
 from trl_lint.sources.files import Files
 
 VERSION = 1
+_BEGINNING = regex(rb'\s*\{\s*"version":\s*\d+,\s*"findings":\s*\[')
 
 
 class BaselineError(Exception):
@@ -41,6 +43,11 @@ class Baseline:
             else:
                 found.append(finding)
         return found
+
+
+def is_baseline(data: bytes) -> bool:
+    """Whether a file may be replaced by a baseline: it is one, of any version and however it was merged, or empty."""
+    return not data.strip() or _BEGINNING.match(data) is not None
 
 
 def read_baseline(path: str) -> Baseline:

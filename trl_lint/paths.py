@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from trl_lint import tracked
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.wildcards import ANYTHING, FOLDERS, MANY
@@ -118,6 +119,21 @@ def relative_to(path: str, folder: str) -> str:
         return os.path.relpath(path, folder).replace(os.sep, "/")
     except ValueError:  # another drive
         return path.replace(os.sep, "/")
+
+
+def repository_around(folder: str) -> str | None:
+    """The repository that an absolute folder is in, None where it is in none."""
+    path, last = folder, ""
+    while path != last:
+        if tracked.is_there(os.path.join(path, ".git")):
+            return path
+        path, last = os.path.dirname(path), path
+    return None
+
+
+def leads_below(path: str, folder: str) -> bool:
+    """Whether an absolute path stands in a folder, and no link leads it out of there."""
+    return is_below(os.path.normpath(path), folder) and is_below(tracked.real(path), tracked.real(folder))
 
 
 def is_below(path: str, folder: str) -> bool:

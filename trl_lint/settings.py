@@ -138,7 +138,8 @@ def settings_for(
     for path in paths:
         found = None if isolated else config or find_config(_folder_of(os.path.abspath(path)))
         groups.setdefault(found, []).append(path)
-    return [(load(found, said), members) for found, members in groups.items()]
+    is_named = config is not None and not isolated
+    return [(load(found, said, is_named=is_named), members) for found, members in groups.items()]
 
 
 def _folder_of(path: str) -> str:
@@ -174,15 +175,20 @@ def _nearest_config(folder: str, unsaved: Unsaved) -> str | None:
     return None if parent == folder else find_config(parent, unsaved)
 
 
-def load(config: str | None, said: Said = NOTHING, unsaved: Unsaved = NOTHING_UNSAVED) -> Settings:
-    """Settings from a configuration file (None for none) with the command line on top. Raises SettingsError."""
+def load(
+    config: str | None, said: Said = NOTHING, unsaved: Unsaved = NOTHING_UNSAVED, is_named: bool = False
+) -> Settings:
+    """Settings from a configuration file (None for none) with the command line on top. Raises SettingsError.
+
+    `is_named`: a person named the file, as opposed to one that was found.
+    """
     written: Said = {}
     here = os.getcwd()
     root = here
     if config is not None:
         config = os.path.abspath(config)
         root = os.path.dirname(config)
-        written = Reader(config, unsaved=unsaved).read()
+        written = Reader(config, unsaved=unsaved, is_named=is_named).read()
 
     def settled(name: str) -> Any:
         """What the command line says, else the file, else what holds without either."""

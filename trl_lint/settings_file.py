@@ -10,7 +10,7 @@ from typing import Any
 from trl_lint import tracked
 from trl_lint.finding import SEVERITIES
 from trl_lint.options import SETTINGS, Setting
-from trl_lint.paths import relative_to
+from trl_lint.paths import leads_below, relative_to, repository_around
 from trl_lint.regexes import regex
 from trl_lint.selection import SelectorError, nearest, read_selectors
 
@@ -73,13 +73,17 @@ NOTHING_UNSAVED: Unsaved = {}
 class Reader:
     """One configuration file on its way to checked values. `above` are the files that extend it, the first first.
 
-    `origins` tells of each setting that was read in which file it stands.
+    `origins` tells of each setting that was read in which file it stands. `is_named`: a person named the file, which
+    may then name files anywhere. Another one may have come with a repository, and names none outside of it.
     """
 
-    def __init__(self, path: str, above: tuple[str, ...] = (), unsaved: Unsaved = NOTHING_UNSAVED) -> None:
+    def __init__(
+        self, path: str, above: tuple[str, ...] = (), unsaved: Unsaved = NOTHING_UNSAVED, is_named: bool = False
+    ) -> None:
         self.path = path
         self.above = above
         self.unsaved = unsaved
+        self.is_named = is_named
         self.origins: dict[str, str] = {}
         try:
             self.data = unsaved[path] if path in unsaved else tracked.read(path)
@@ -96,6 +100,7 @@ class Reader:
                 raise SettingsError(f"{self._place(key)}: unknown setting `{key}`{hint}")
             try:
                 found[key] = _READERS[SETTINGS[key].setting](value)
+                self._check_places(key, found[key])
             except (_WrongError, SelectorError) as error:
                 raise SettingsError(f"{self._place(key)}: `{key}`: {error}") from None
         extended = found.pop("extend", None)
@@ -122,13 +127,24 @@ class Reader:
             wrong = f"no such file: {shown(path)}"
         if wrong:
             raise SettingsError(f"{self._place('extend')}: `extend`: {wrong}")
-        reader = Reader(path, above, self.unsaved)
+        reader = Reader(path, above, self.unsaved, self.is_named)
         if own_table(path, reader.data) is None:
             raise SettingsError(f"{self._place('extend')}: `extend`: {shown(path)} has no `[tool.trl-lint]`")
         found = reader.read()
         self.origins = reader.origins
         folder = os.path.dirname(path)
         return {key: _joined(folder, value) if key in _PATHS else value for key, value in found.items()}
+
+    def _check_places(self, key: str, value: Any) -> None:
+        """Refuse a file that a repository has no business with."""
+        if self.is_named or key not in (*_PATHS, "extend"):
+            return
+        folder = os.path.dirname(self.path)
+        root = repository_around(os.path.dirname((*self.above, self.path)[0]))
+        for name in [value] if isinstance(value, str) else value:
+            if root is not None and not leads_below(os.path.join(folder, name), root):
+                told = "to allow that, name these settings with `--config`"
+                raise _WrongError(f"`{name}` is outside of the repository; {told}")
 
     def _place(self, key: str) -> str:
         """File and line of a key; found by its text, because the TOML reader keeps no places."""

@@ -13,10 +13,8 @@ import os
 import sys
 from contextlib import suppress
 
-from trl_lint.regexes import regex
-
+_ORDER = r"##(?=\w*\[)"
 _NAMES = ("stdin", "stdout", "stderr")
-COMMAND = regex(r"##(?=\w*\[)")
 
 
 def say(*lines: str, to: str = "stderr") -> None:
@@ -55,14 +53,25 @@ def visible_char(char: str) -> str:
 def without_orders(text: str) -> str:
     """The text with the characters written out by which it would be an order to a runner."""
     if "##" in text:
-        text = COMMAND.sub(r"#\\x23", text)
+        text = escaped_orders(text, r"\x23")
     start = len(text) - len(text.lstrip())
     return f"{text[:start]}\\x3a{text[start + 1 :]}" if text.startswith("::", start) else text
 
 
 def places_of_orders(line: str) -> frozenset[int]:
     """The places in a line of the characters that `without_orders` writes out in its middle."""
-    return frozenset(match.start() + 1 for match in COMMAND.finditer(line)) if "##" in line else frozenset()
+    if "##" not in line:
+        return frozenset()
+    import re
+
+    return frozenset(match.start() + 1 for match in re.finditer(_ORDER, line))
+
+
+def escaped_orders(text: str, escape: str) -> str:
+    """The text with the second sign of each `##[name]` written as `escape`."""
+    import re
+
+    return re.sub(_ORDER, lambda _: f"#{escape}", text)
 
 
 # -- broken streams ----------------------------------------------------------------------------------------------------

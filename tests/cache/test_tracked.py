@@ -121,9 +121,9 @@ def test_patterns_as_the_shell_understands_them(tmp_path: Path) -> None:
 
 # Parts of the tool that no report of `check` rests on, or whose files are those of the tool itself.
 NOT_RECORDED = (
-    "cache/", "dependency_record.py", "tracked.py", "stamps.py", "streams.py", "fixes/", "editors/", "diagnose/",
-    "knowledge/", "cli.py", "review/", "upgrade/", "commands/review.py", "commands/clean.py", "commands/init.py",
-    "commands/diagnose.py", "commands/runs.py", "commands/server.py", "commands/since.py",
+    "cache/", "dependency_record.py", "tracked.py", "stamps.py", "streams.py", "fixes/", "writing.py", "editors/",
+    "diagnose/", "knowledge/", "cli.py", "review/", "upgrade/", "commands/review.py", "commands/clean.py",
+    "commands/init.py", "commands/diagnose.py", "commands/runs.py", "commands/server.py", "commands/since.py",
     "commands/suppressions.py", "commands/upgrade.py", "commands/why.py", "checks/registry.py",
     "selection.py", "workers.py", "reports/html_page.py",
 )  # fmt: skip

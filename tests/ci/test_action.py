@@ -164,18 +164,18 @@ def test_the_next_run_has_the_reports_of_this_one(runner: Runner, monkeypatch: p
     key = "trl-lint-Linux-mine-5ha"
     assert first.uses[1].endswith(f" {runner.temp}/trl-lint-cache {key} trl-lint-Linux-mine-")
     assert first.uses[2].endswith(f" {runner.temp}/trl-lint-cache {key}")
-    sarif = (runner.workspace / "trl-lint.sarif").read_text()
+    sarif = (runner.temp / "trl-lint-sarif" / "trl-lint.sarif").read_text()
     brought = runner.temp / "brought"
     shutil.copytree(runner.temp / "trl-lint-cache", brought)
     shutil.rmtree(runner.temp / "trl-lint-cache")
     brought.rename(runner.temp / "trl-lint-cache")
     (runner.workspace / "train.py").write_text(SCRIPT)
-    (runner.workspace / "trl-lint.sarif").unlink()
+    (runner.temp / "trl-lint-sarif" / "trl-lint.sarif").unlink()
     kept = sorted(path.name for path in (runner.temp / "trl-lint-cache").rglob("*.report"))
     runner.more["NO_ENGINE"] = "1"
     second = runner(**given)
     assert (second.status, second.out) == (first.status, first.out)
-    assert (runner.workspace / "trl-lint.sarif").read_text() == sarif
+    assert (runner.temp / "trl-lint-sarif" / "trl-lint.sarif").read_text() == sarif
     assert sorted(path.name for path in (runner.temp / "trl-lint-cache").rglob("*.report")) == kept and len(kept) == 2
     assert not (runner.workspace / ".trl_lint_cache").exists()
     assert len(runner(cache="false").uses) == 1
@@ -208,7 +208,7 @@ def test_a_mistake_in_the_arguments_is_status_2(runner: Runner):
 
 def test_the_report_for_code_scanning_is_uploaded_before_the_job_fails(runner: Runner):
     ran = runner(sarif="true", annotations="false", category="mine")
-    path = runner.workspace / "trl-lint.sarif"
+    path = runner.temp / "trl-lint-sarif" / "trl-lint.sarif"
     assert ran.status == 1 and "train.py:6:17: TRL103" in ran.out
     assert ran.uses[-1].startswith("github/codeql-action/upload-sarif@") and ran.uses[-1].endswith(f" {path} mine")
     log = json.loads(path.read_text())
@@ -221,7 +221,7 @@ def test_paths_of_a_folder_count_from_the_checkout(runner: Runner):
     (runner.workspace / "train.py").rename(runner.workspace / "sub" / "train.py")
     ran = runner(working_directory="sub", sarif="true")
     assert "file=sub/train.py," in ran.out
-    log = json.loads((runner.workspace / "sub" / "trl-lint.sarif").read_text())
+    log = json.loads((runner.temp / "trl-lint-sarif" / "trl-lint.sarif").read_text())
     place = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "sub/train.py"
 
@@ -233,6 +233,19 @@ def test_paths_and_arguments_are_lines(runner: Runner):
     assert ran.status == 1 and ran.out.count("::error") == 1 and "file=a b/$(touch owned).py," in ran.out
     assert runner(paths="a b/$(touch owned).py\n`touch owned`").status == 2
     assert not list(runner.workspace.rglob("owned"))
+
+
+def test_a_pull_request_chooses_neither_repairs_nor_where_reports_go(runner: Runner):
+    """Its settings do not write to the checkout, and its links lead no report out of it."""
+    victim = runner.temp / "victim"
+    victim.write_text("mine")
+    (runner.workspace / "trl-lint.sarif").symlink_to(victim)
+    (runner.workspace / "trl-lint.toml").write_text("fix = true\nunsafe-fixes = true\n")
+    ran = runner(sarif="true", page="true")
+    assert ran.status == 1 and "::error title=TRL103" in ran.out
+    assert (runner.workspace / "train.py").read_text() == SCRIPT and victim.read_text() == "mine"
+    assert sorted(path.name for path in runner.workspace.iterdir()) == ["train.py", "trl-lint.sarif", "trl-lint.toml"]
+    assert ran.outputs["steps.check.outputs.sarif-file"] == f"{runner.temp}/trl-lint-sarif/trl-lint.sarif"
 
 
 def test_repairs_in_a_job_fail_it(runner: Runner):

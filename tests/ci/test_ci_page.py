@@ -162,7 +162,8 @@ def review_server() -> Any:
 
 def test_the_workflow_with_a_review_gives_what_the_action_takes():
     found, steps = workflow(".github/workflows/trl-lint-review-own.yml")
-    assert found["permissions"] == {"contents": "read", "pull-requests": "write"}
+    (job,) = found["jobs"].values()
+    assert (found["permissions"], job["permissions"]) == ({}, {"contents": "read", "pull-requests": "write"})
     checkout, own = steps
     assert checkout["with"]["ref"] == "${{ github.event.pull_request.head.sha }}"
     assert own["uses"] == f"trl-lint/trl-lint@v{VERSION}" and own["with"].keys() <= ACTION["inputs"].keys()
@@ -177,8 +178,9 @@ def test_the_two_workflows_for_forks(sh: Shell, monkeypatch: pytest.MonkeyPatch)
     assert first["permissions"] == {"contents": "read"}
     install, check = (step["run"] for step in steps if "run" in step)
     upload = steps[-1]["with"]
-    assert sh(*shlex.split(check)[1:]).status == 1
-    report = sh.read(upload["path"])
+    (sh.folder / "temp").mkdir()
+    assert sh(*shlex.split(check.replace("$RUNNER_TEMP", "temp"))[1:]).status == 1
+    report = sh.read(upload["path"].replace("${{ runner.temp }}", "temp"))
 
     second, steps = workflow(".github/workflows/trl-lint-review.yml")
     assert second[True]["workflow_run"]["workflows"] == [first["name"]]  # `on`, as YAML 1.1 reads it
@@ -191,7 +193,7 @@ def test_the_two_workflows_for_forks(sh: Shell, monkeypatch: pytest.MonkeyPatch)
     assert all(f"@v{VERSION}'" in line for line in (install, again)) and "[review]" in again
 
     (sh.folder / "train.py").unlink()
-    sh.write(f"{download['path']}/{upload['path']}", report)
+    sh.write(f"{download['path']}/{upload['path'].rpartition('/')[2]}", report)
     owner = {"login": hub.origin.partition("/")[0]}
     source = {"full_name": hub.origin, "owner": owner}
     event = {"event": "pull_request", "head_sha": hub.head, "head_branch": hub.branch, "head_repository": source}

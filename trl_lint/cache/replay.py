@@ -152,9 +152,10 @@ def _output_file(arguments: list[str]) -> str:
 
 
 def _write_file(path: str, text: str) -> bool:
+    from trl_lint.writing import put_file
+
     try:
-        with open(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.write(text)
+        put_file(path, text.encode("utf-8", "backslashreplace"))
     except (OSError, ValueError):
         return False
     return True

@@ -14,6 +14,7 @@ from trl_lint.cache.parts import Parts, encoded
 from trl_lint.cache.replay import key_of, place_of
 from trl_lint.cache.shelf import entry_path
 from trl_lint.cache.tool import tool_identity, tool_looks
+from trl_lint.paths import repository_around
 from trl_lint.stamps import CACHES, FILE, LINK, NOTHING, QUESTIONS, lasting, listing_digest
 from trl_lint.tracked import Record
 
@@ -85,13 +86,8 @@ class _Heard:
 
 def _base() -> str:
     """The folder that holds all a run is about: the repository around the working folder, else that folder itself."""
-    here = path = os.getcwd()
-    last = ""
-    while path != last:
-        if os.path.lexists(os.path.join(path, ".git")):
-            return path
-        path, last = os.path.dirname(path), path
-    return here
+    here = os.getcwd()
+    return repository_around(here) or here
 
 
 def _rests_on_its_place(entry: Entry) -> bool:

@@ -174,7 +174,7 @@ class CheckRun:
 
     def _repaired(self) -> Outcome:
         from trl_lint.fixes.repair import repair
-        from trl_lint.fixes.write import unwritable
+        from trl_lint.writing import unwritable
 
         contents: dict[str, bytes] = {}
         before: dict[str, SourceFile] = {}
@@ -258,7 +258,7 @@ class CheckRun:
 
     def _written(self, outcome: Outcome) -> Outcome:
         """Put the repaired files in place; what could not be written is checked again as it is."""
-        from trl_lint.fixes.write import write_together
+        from trl_lint.writing import write_together
 
         contents = {path: data for path, data in outcome.changed.items() if path != self.stdin_path}
         before = {path: outcome.before[path].data for path in contents}

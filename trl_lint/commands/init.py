@@ -13,7 +13,7 @@ from typing import Any
 
 from trl_lint import __version__
 from trl_lint.commands import UsageError
-from trl_lint.paths import is_below, relative_to
+from trl_lint.paths import is_below, relative_to, repository_around
 from trl_lint.records import NamedTuple
 from trl_lint.reports import visible
 from trl_lint.streams import say
@@ -49,7 +49,7 @@ trl-lint:
     - apt-get update && apt-get install --yes --no-install-recommends git
     - pip install 'trl-lint @ git+{_REPOSITORY}@v{__version__}'
   script:
-    - trl-lint --output-format gitlab --output-file gl-code-quality-report.json
+    - trl-lint --no-fix --output-format gitlab --output-file gl-code-quality-report.json
   cache:
     key: trl-lint-$CI_COMMIT_REF_SLUG
     fallback_keys: [trl-lint-$CI_DEFAULT_BRANCH]
@@ -75,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
     """Set a repository up; the exit status: 0, or 2 where a file could not be written. Raises UsageError."""
     if not os.path.isdir(args.path):
         raise UsageError(f"no such folder: `{visible(args.path)}`")
-    root = _root(os.path.abspath(args.path))
+    folder = os.path.abspath(args.path)
+    root = repository_around(folder) or folder
     failed = False
     for step in steps(root):
         shown = visible(relative_to(step.path, os.getcwd()))
@@ -97,17 +98,6 @@ def steps(root: str) -> list[Step]:
     """What a repository needs, file by file."""
     has_git = os.path.lexists(os.path.join(root, ".git"))
     return [_settings(root), *([_hook(root), *_job(root)] if has_git else [])]
-
-
-def _root(folder: str) -> str:
-    """The repository around a folder, or the folder where there is none."""
-    current = folder
-    while not os.path.lexists(os.path.join(current, ".git")):
-        parent = os.path.dirname(current)
-        if parent == current:
-            return folder
-        current = parent
-    return current
 
 
 def _settings(root: str) -> Step:
@@ -269,8 +259,8 @@ def _read(path: str) -> str | None:
 
 def _write(step: Step, root: str) -> str:
     """Write one file of a repository; what went wrong, "" for nothing."""
-    from trl_lint.fixes.write import write_together
     from trl_lint.tracked import reason
+    from trl_lint.writing import write_together
 
     if not is_below(os.path.realpath(step.path), os.path.realpath(root)):
         return "not written: a link leads out of the repository"

@@ -57,7 +57,7 @@ class Output:
 
     def put(self) -> None:
         """Write a report that is complete into its file: till then the old one stays. Raises UsageError."""
-        from trl_lint.fixes.write import put_file
+        from trl_lint.writing import put_file
 
         path: str = self.args.output_file
         try:

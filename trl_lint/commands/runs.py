@@ -45,9 +45,9 @@ def _run(args: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     described = [describe(one, os.getcwd(), args.all) for one in found]
     if args.html:
-        from trl_lint.fixes.write import put_file
         from trl_lint.reports.run_places import places_of
         from trl_lint.reports.runs_html import page
+        from trl_lint.writing import put_file
 
         try:
             put_file(

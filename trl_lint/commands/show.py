@@ -46,7 +46,7 @@ def show_settings(groups: Sequence[Group], args: argparse.Namespace) -> int:
 
 
 def _lines(settings: Settings, args: argparse.Namespace) -> list[str]:
-    reader = Reader(settings.config) if settings.config is not None else None
+    reader = Reader(settings.config, is_named=args.config is not None) if settings.config is not None else None
     written = reader.read() if reader is not None else {}
     rows = []
     for name, one in SETTINGS.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 
@@ -10,18 +11,22 @@ from trl_lint.commands import UsageError
 from trl_lint.finding import Finding
 from trl_lint.fixes.apply import by_path, edited
 from trl_lint.fixes.noqa import RefusedError, noqa_edits
-from trl_lint.fixes.write import WriteError, put_file, write_file
 from trl_lint.records import NamedTuple
 from trl_lint.reports import Report
 from trl_lint.sources import SourceError, SourceFile
 from trl_lint.sources.files import Files
+from trl_lint.writing import WriteError, put_file, write_file
 
 
 def write_baseline(path: str, findings: Iterable[Finding], files: Files) -> None:
-    """Write a baseline of these findings. Raises UsageError if the file cannot be written."""
-    from trl_lint.baseline import baseline_text
+    """Write a baseline of these findings. Raises UsageError if the file cannot be written, or is something else."""
+    from trl_lint.baseline import baseline_text, is_baseline
 
     try:
+        if os.path.isfile(path):
+            with open(path, "rb") as stream:
+                if not is_baseline(stream.read()):
+                    raise UsageError(f"{path}: is no baseline, so it was left as it is")
         put_file(path, baseline_text(path, findings, files).encode())
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {tracked.reason(error)}") from None

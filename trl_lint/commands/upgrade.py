@@ -128,8 +128,8 @@ def _run(args: argparse.Namespace) -> int:
     summary = _summary(done, left, args.write)
     _show(args, done, report, summary, earlier)
     if args.plan is not None:
-        from trl_lint.fixes.write import put_file
         from trl_lint.upgrade.plan import markdown
+        from trl_lint.writing import put_file
 
         text = markdown(done.old, done.new, done.decisions, summary, report, earlier)
         _put(args.plan, text, put_file)
@@ -209,7 +209,7 @@ def _put(path: str, text: str, put: Any) -> None:
 
 def _write(done: _Done) -> None:
     """Write all files, or none. Raises UsageError."""
-    from trl_lint.fixes.write import unwritable, write_together
+    from trl_lint.writing import unwritable, write_together
 
     closed = {path: reason for path in sorted(done.changed) if (reason := unwritable(path)) is not None}
     before = {path: done.before[path].data for path in done.changed}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 
 from trl_lint import tracked
-from trl_lint.streams import COMMAND
+from trl_lint.streams import escaped_orders
 
 # Set by GitHub Actions, GitLab, Azure Pipelines and nearly every other service.
 _VARIABLES = ("CI", "GITHUB_ACTIONS", "TF_BUILD")
@@ -16,7 +16,7 @@ def dump_json(document: object, stream: TextIO) -> None:
     import json
 
     # It can only stand inside of strings, where characters may be escaped.
-    stream.write(COMMAND.sub(r"#\\u0023", json.dumps(document, indent=2, ensure_ascii=True)))
+    stream.write(escaped_orders(json.dumps(document, indent=2, ensure_ascii=True), r"\u0023"))
     stream.write("\n")
 
 

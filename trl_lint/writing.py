@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import stat
-import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import BinaryIO
 
 from trl_lint import tracked
+from trl_lint.paths import is_below, repository_around
+from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.stamps import opened
 
@@ -72,21 +74,36 @@ def _expect(path: str, expected: bytes) -> os.stat_result:
 def put_file(path: str, data: bytes) -> None:
     """Write a file of our own, whatever stood there before; what stood there stays if that fails. Raises OSError.
 
-    What is no ordinary file of one name (a device, a pipe, a hard link) is written as it stands.
+    What is no ordinary file of one name (a device, a pipe, a hard link) is written as it stands. Whoever writes a
+    repository does not decide where its links lead us: none in it is followed.
     """
-    is_new = not os.path.lexists(path)
-    if not is_new and unwritable(path) is None:
+    path = os.path.abspath(path)
+    if link := _link_of_the_project(path):
+        where = "a link" if link == path else f"behind the link {os.path.basename(link)}"
+        raise OSError(errno.ELOOP, f"it is {where} of the project, which may lead anywhere; name the place itself")
+    if not os.path.exists(path):
+        _replace(os.path.realpath(path), data, None)
+    elif unwritable(path) is None:
         target = os.path.realpath(path)
         _replace(target, data, os.stat(target))
-        return
-    try:
+    else:
         with open(path, "wb") as stream:
             stream.write(data)
-    except OSError:
-        if is_new:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-        raise
+
+
+def _link_of_the_project(path: str) -> str:
+    """The first link on the way of an absolute path that stands in the project around the working folder, "" if none.
+
+    The project is the repository, or the working folder where there is none.
+    """
+    here = os.getcwd()
+    root = os.path.realpath(repository_around(here) or here)
+    current = os.path.abspath(os.sep) if os.path.splitdrive(path)[0] == "" else os.path.splitdrive(path)[0] + os.sep
+    for part in path[len(current) :].split(os.sep):
+        folder, current = current, os.path.join(current, part)
+        if os.path.islink(current) and is_below(os.path.realpath(folder), root):
+            return current
+    return ""
 
 
 def write_together(
@@ -147,11 +164,16 @@ def _sweep(folder: str) -> None:
                 os.unlink(path)
 
 
-def _replace(target: str, data: bytes, status: os.stat_result) -> None:
+def _replace(target: str, data: bytes, status: os.stat_result | None) -> None:
+    """Put a file with this content at a path, in one step; `status` is that of the file it replaces, if there is one.
+
+    Raises OSError.
+    """
     folder = os.path.dirname(target)
     if os.path.isdir("/proc/self"):  # only there files get their names late, and processes can be looked up
         _sweep(folder)
-    scratch = _written_nameless(folder, data, status) or _written(folder, data, status)
+    old = None if status is None else _Old(target, status)
+    scratch = _written_nameless(folder, data, old) or _written(folder, data, old)
     try:
         os.replace(scratch, target)
     except BaseException:
@@ -160,15 +182,48 @@ def _replace(target: str, data: bytes, status: os.stat_result) -> None:
         raise
 
 
-def _dress(file: int | str, status: os.stat_result) -> None:
-    """Give a file, by handle or path, the owner and mode of the one it replaces."""
+# What people and programs put on a file, and what a change of its content leaves as it is.
+_KEPT_ATTRIBUTES = ("user.", "security.selinux", "trusted.")
+_LISTS = "system.posix_acl_"  # who may do what, besides the mode
+
+
+class _Old(NamedTuple):
+    """A file that gets another content: its path and status."""
+
+    path: str
+    status: os.stat_result
+
+
+def _dress(file: int | str, old: _Old) -> None:
+    """Give a file, by handle or path, the owner, mode, attributes and access lists of the one it replaces."""
+    status = old.status
+    _copy_attributes(old.path, file, _KEPT_ATTRIBUTES)  # of a file without a bit for writing nobody may change them
     if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
         with contextlib.suppress(OSError):  # only an administrator may give files away
             os.chown(file, status.st_uid, status.st_gid)
     os.chmod(file, stat.S_IMODE(status.st_mode))
+    _copy_attributes(old.path, file, (_LISTS,))  # the mode would take something away from them
 
 
-def _written_nameless(folder: str, data: bytes, status: os.stat_result) -> str:
+def _copy_attributes(path: str, file: int | str, kinds: tuple[str, ...]) -> None:
+    """Copy extended attributes, as far as the system has them and lets us."""
+    if not hasattr(os, "listxattr"):
+        return
+    with contextlib.suppress(OSError):
+        for name in os.listxattr(path):
+            if name.startswith(kinds):
+                with contextlib.suppress(OSError):
+                    os.setxattr(file, name, os.getxattr(path, name))
+
+
+def _undressed(path: str) -> None:
+    """Give a new file of ours the mode that any new file gets here."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    os.chmod(path, 0o666 & ~umask)
+
+
+def _written_nameless(folder: str, data: bytes, old: _Old | None) -> str:
     """A new file with this content that gets its name when all is done, "" where the system has no such files.
 
     Writing is what takes time: whoever kills us meanwhile leaves nothing behind.
@@ -176,13 +231,14 @@ def _written_nameless(folder: str, data: bytes, status: os.stat_result) -> str:
     if not hasattr(os, "O_TMPFILE"):
         return ""
     try:
-        handle = os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600)
+        handle = os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666 if old is None else 0o600)
     except OSError:
         return ""
     scratch = os.path.join(folder, f"{_PREFIX}{os.getpid()}{_SUFFIX}")
     with os.fdopen(handle, "wb") as stream:
         _write(stream, data)
-        _dress(handle, status)
+        if old is not None:
+            _dress(handle, old)
         try:
             # With a folder handle Python asks for the link to be followed, which is what gives the file its name.
             os.link(f"/proc/self/fd/{handle}", scratch, src_dir_fd=handle, follow_symlinks=True)
@@ -191,13 +247,15 @@ def _written_nameless(folder: str, data: bytes, status: os.stat_result) -> str:
     return scratch
 
 
-def _written(folder: str, data: bytes, status: os.stat_result) -> str:
+def _written(folder: str, data: bytes, old: _Old | None) -> str:
     """A new file with this content."""
+    import tempfile
+
     handle, scratch = tempfile.mkstemp(prefix=_PREFIX, suffix=_SUFFIX, dir=folder)
     try:
         with os.fdopen(handle, "wb") as stream:
             _write(stream, data)
-        _dress(scratch, status)
+        _undressed(scratch) if old is None else _dress(scratch, old)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(scratch)
