@@ -225,6 +225,7 @@ FRONTS = [
     ["check", ".", "--fix", "--show-fixes"], ["check", ".", "--add-noqa"],
     ["check", ".", "--baseline", "baseline.json"], ["check", ".", "--baseline", "b.json", "--write-baseline"],
     ["environment", "."], ["runs", "."], ["runs", ".", "--all"],
+    ["why", "TRL301", PAYLOAD], ["why", "TRL301", "log.txt"],
     ["runs", ".", "--output-format", "json"], ["environment", ".", "--output-format", "json"],
     ["upgrade", "."], ["upgrade", ".", "--output-format", "json"], ["upgrade", ".", "--output-format", "markdown"],
     ["diagnose", "log.txt"], ["diagnose", "log.txt", "--project", "."],

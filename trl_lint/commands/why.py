@@ -25,6 +25,7 @@ from trl_lint.reports import Report, visible
 from trl_lint.settings import Settings
 from trl_lint.settings_file import SettingsError, read_targets
 from trl_lint.sources import Files
+from trl_lint.streams import say
 from trl_lint.words import counted
 
 VERSION = 1
@@ -79,11 +80,11 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     report = Report(list(story.told), (), files, os.getcwd())
     if args.output_format == "json":
-        import json
+        from trl_lint.reports.log_safe import dump_json
 
-        print(json.dumps(_facts(story, report), indent=2))
+        dump_json(_facts(story, report), sys.stdout)
     else:
-        sys.stdout.writelines(f"{visible(text)}\n" for text in _text(story, report))
+        say(*_text(story, report), to="stdout")
     return 2 if say_unread(tracked.pop_unread()) else 0
 
 
