@@ -19,7 +19,7 @@ def test_check_is_the_default_and_so_is_the_current_folder(sh: Shell):
 def test_nothing_found(sh: Shell):
     sh.write("train.py", FIXED)
     run = sh()
-    assert (run.status, run.out, run.err) == (0, "All checks passed!\n", "")
+    assert (run.status, run.out, run.err) == (0, "No errors or warnings: 1 file.\n", "")
 
 
 def test_who_selects_broken_files_alone_gets_all_of_them(sh: Shell):

@@ -57,7 +57,7 @@ UNUSED_OWN = {
     )
 }  # fmt: skip
 # A module takes a quarter of a millisecond; one more on the way of every script should be worth it.
-MOST_OWN = 204  # `asked` is the newest: one look at a log that is not there
+MOST_OWN = 209
 
 # A project of everything that is read, where each module leaves a mark when it is imported.
 MARK = "open({mark!r}, 'a').write(__name__ + ' ')\n"
@@ -119,6 +119,9 @@ def test_a_tree_without_training_code_imports_no_parser(tmp_path: Path):
     assert "trl_lint.engine" in modules
 
 
+SAID = "All checks passed! 1 file, 3 argument objects, trl 0.29.0 (requirements.txt:1) and 1 more.\n"
+
+
 def test_a_clean_script_imports_only_what_its_verdict_needs(tmp_path: Path):
     script = write_long_script(str(tmp_path), is_wrong=False)
     program = (
@@ -133,7 +136,7 @@ def test_a_clean_script_imports_only_what_its_verdict_needs(tmp_path: Path):
         encoding="utf-8",
     )
     status, *modules = done.stderr.split()
-    assert (status, done.stdout) == ("0", "All checks passed!\n")
+    assert (status, done.stdout) == ("0", SAID)
     found = set(modules)
     assert found & (UNUSED | UNUSED_OWN) == set()
     assert {"trl_lint.engine", "trl_lint.checks.drift.argument_not_in_release", "packaging.version"} <= found

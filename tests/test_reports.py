@@ -225,7 +225,7 @@ def test_paths_outside_of_the_working_directory():
 @pytest.mark.parametrize(
     ("levels", "fixes", "options", "expected"),
     [
-        ([], [], {}, "All checks passed!\n"),
+        ([], [], {}, "No errors or warnings.\n"),
         (["error"], [None], {}, "Found 1 error.\n"),
         (["error", "error", "warning", "info"], [None] * 4, {}, "Found 2 errors, 1 warning, 1 hint (3 causes).\n"),
         (["error"], ["safe"], {}, "Found 1 error.\n[*] 1 fixable with `--fix`.\n"),
@@ -239,7 +239,7 @@ def test_paths_outside_of_the_working_directory():
         (["error"], ["unsafe"], {"unsafe_fixes": True}, "Found 1 error.\n[*] 1 fixable with `--fix`.\n"),
         ([], [], {"fixed": 2}, "Fixed 2 problems, 0 remaining.\n"),
         (["error"], [None], {"fixed": 1}, "Fixed 1 problem, 1 remaining: 1 error.\n"),
-        ([], [], {"in_baseline": 3}, "All checks passed!\n3 findings of the baseline not shown.\n"),
+        ([], [], {"in_baseline": 3}, "No errors or warnings.\n3 findings of the baseline not shown.\n"),
     ],
 )
 def test_summary(levels: list[Severity], fixes: list[str | None], options: dict[str, object], expected: str):

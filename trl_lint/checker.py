@@ -12,6 +12,7 @@ from trl_lint.budget import READER_SECONDS, RULE_SECONDS, OverBudgetError
 from trl_lint.checks.agreement import agreed
 from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
+from trl_lint.coverage import Seen, seen
 from trl_lint.finding import Finding, Location, Notice, Severity, excerpted
 from trl_lint.grading import milder
 from trl_lint.knowledge import KnowledgeError
@@ -48,6 +49,7 @@ class Checker:
 
     Of the `rules` (none: all) those are asked that the settings select. `found_in` is what was found, before anything
     is suppressed, by the file that was checked then: in order, each once; `notices_in` says what was not judged.
+    `seen_in` is what of training is in each file that concerns some rule, if the rules that can tell `is_counting`.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Checker:
         self.problems: list[Problem] = []
         self.found_in: dict[str, dict[Finding, None]] = {}
         self.notices_in: dict[str, dict[Notice, None]] = {}
+        self.seen_in: dict[str, list[Seen]] = {}
         self._checking = ""
         self._module: PythonModule | None = None  # that is looked at
         self._rules = [rule for rule in rules or declared_rules() if settings.is_selected(rule.code)]
@@ -67,6 +70,8 @@ class Checker:
         self._parses_all = not self._rules and settings.is_selected("TRL001")
         self._triage = triage_of(tuple(self._rules))
         self.run_rules = [rule for rule in self._rules if rule.runs]
+        self._counting = [rule for rule in self._rules if rule.counts]
+        self.is_counting = len(self._counting) == sum(rule.counts for rule in declared_rules())
         self._checked_runs: set[Run] = set()
 
     def project(self, path: str) -> Project:
@@ -140,7 +145,10 @@ class Checker:
         for reader in readers:
             try:
                 work = partial(reader, file, explicit)
-                is_concerned = budget.within(_READING[reader.__name__], path, READER_SECONDS, work) or is_concerned
+                is_of_us = budget.within(_READING[reader.__name__], path, READER_SECONDS, work)
+                if is_of_us and reader in (self._check_python, self._check_document):
+                    self._note_concerned(path)
+                is_concerned = is_concerned or is_of_us
             except SourceError as error:
                 self._report_refused(path, error)
                 return  # one clear line; what else cannot be read in this file follows from it
@@ -222,8 +230,15 @@ class Checker:
                 from trl_lint.project.runs import bare_run
 
                 self._judge_run(bare_run(source.path, project))  # nobody else has it: it need not be remembered
+        for counting in active.intersection(self._counting):
+            work = partial(self._count_calls, counting, module, project)
+            self._see(f"rule {counting.code}", source.path, work)
         self._module = None
         project.readings.let_go(module)
+
+    def _count_calls(self, rule: Rule, module: PythonModule, project: Project) -> Iterator[Seen | None]:
+        for call, name, answer in rule.known_calls(module, project):
+            yield seen("object", name, answer, module.location(call.func))
 
     def _check_fences(self, file: SourceFile) -> bool:
         from trl_lint.checks.shown import hooks_of_page
@@ -238,15 +253,49 @@ class Checker:
         if not (rules or self.run_rules) or not file.path.endswith(DOCUMENTS):
             return False
         project = self.project(file.path)
-        document = project.document_in(file.path)
+        try:
+            document = project.document_in(file.path)
+        except SourceError:
+            self._count_file(file, is_broken=True)
+            raise
         if document is None:
+            self._count_file(file)
             return False
+        if self._counting:
+            from trl_lint.checks.counted import seen_document
+
+            self._see("counting", file.path, lambda: [seen_document(document, self._counting, project)])
+            if document.kind == "other" and not self.seen_in.get(file.path):
+                self._count_file(file)
         for rule in rules:
             if rule.wants(document):
                 self._guarded(rule, file.path, partial(rule.check_document, document, project), document.kind)
         if self.run_rules and document.kind != "other":
             self._check_runs_of(file.path)
         return document.kind != "other"
+
+    def _count_file(self, file: SourceFile, is_broken: bool = False) -> None:
+        """Count a file that is no document of ours, or that cannot be read as one, if it looks like a config."""
+        if self._counting and file.path.endswith((".yaml", ".yml")):
+            from trl_lint.checks.config_like import seen_file
+
+            self._see("counting", file.path, lambda: [seen_file(file, is_broken)])
+
+    def _note_concerned(self, path: str) -> list[Seen]:
+        """Note that a file holds something of training, and what of it is counted so far."""
+        return self.seen_in.setdefault(path, [])
+
+    def _see(self, what: str, path: str, look: Callable[[], Iterable[Seen | None]]) -> None:
+        """Count what is seen in a file; what cannot be read is reported by those who have to read it."""
+        try:
+            found = [one for one in budget.within(what, path, RULE_SECONDS, lambda: list(look())) if one is not None]
+        except OverBudgetError as error:
+            self._note_stopped(path, error)
+        except (OSError, SourceError, RecursionError):
+            pass
+        else:
+            if found:
+                self._note_concerned(path).extend(found)
 
     def _check_manifest(self, file: SourceFile, explicit: bool) -> bool:
         from trl_lint.project.pins import is_manifest, kind_of
@@ -261,6 +310,9 @@ class Checker:
             return False
         # What Python parses runs, and may not come to what a reader takes it for.
         severity = milder("error", file.path.endswith(".py"))
+        packages = {"torch", *(name for rule in self._counting for name in rule.imports)}
+        if not packages.isdisjoint(pin.package for pin in manifest.pins):
+            self._note_concerned(file.path)  # who pins one of these trains
         for location, message in manifest.problems:
             self._report_unparsed(location.path, message, location.start, location.end, severity)
         for rule in rules:
@@ -280,6 +332,11 @@ class Checker:
             for rule in rules:
                 judge = partial(agreed, run, partial(_check_launch, rule))
                 self._guarded(rule, file.path, judge, "a command", partial(_place_of, run))
+                self._guarded(rule, file.path, partial(agreed, run, partial(_check_launch, rule)))
+            if self._counting:
+                from trl_lint.checks.counted import seen_in_run
+
+                self._see("counting", file.path, partial(seen_in_run, run, self._counting))
             self._check_run(run)
         return bool(launches)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint import budget, tracked
 from trl_lint.checker import PYTHON, Checker, Problem
+from trl_lint.coverage import Coverage, Seen, once
 from trl_lint.finding import Finding, Notice
 from trl_lint.project import Project, find_root
 from trl_lint.project.discovery import collect
@@ -46,6 +47,7 @@ class Result(NamedTuple):
     checked: int
     parts: Parts | None = None
     again: frozenset[str] | None = None
+    coverage: Coverage = Coverage(0)
 
 
 class Share(NamedTuple):
@@ -56,6 +58,7 @@ class Share(NamedTuple):
 
     found_in: dict[str, dict[Finding, None]]
     notices_in: dict[str, dict[Notice, None]]
+    seen_in: dict[str, list[Seen]]
     problems: list[Problem]
     kept: list[str]
     roots: list[str]
@@ -132,7 +135,12 @@ class _Run:
             len(self.found),
             parts,
             again,
+            self._coverage(),
         )
+
+    def _coverage(self) -> Coverage:
+        found = [one for path in sorted(self.checker.seen_in) for one in self.checker.seen_in[path]]
+        return Coverage(len(self.found), once(found), self.checker.is_counting, bool(self.checker.seen_in))
 
     # -- many files -----------------------------------------------------------------------------------------------
 
@@ -173,8 +181,8 @@ class _Run:
         """Check some files; what was known before is no part of the result."""
         paths = []
         checker = self.checker
-        before = checker.found_in, checker.notices_in, checker.problems
-        checker.found_in, checker.notices_in, checker.problems = {}, {}, []
+        before = checker.found_in, checker.notices_in, checker.seen_in, checker.problems
+        checker.found_in, checker.notices_in, checker.seen_in, checker.problems = {}, {}, {}, []
         with budget.watched():
             for path, explicit in found:
                 paths.append(path)
@@ -184,10 +192,9 @@ class _Run:
                     self.checker.check_path(path, explicit)
                 self.checker.take_notes()
         kept = [path for path in paths if self.files.is_open(path)]
-        share = Share(
-            checker.found_in, checker.notices_in, checker.problems, kept, list(checker.projects), tracked.current()
-        )
-        checker.found_in, checker.notices_in, checker.problems = before
+        own = checker.found_in, checker.notices_in, checker.seen_in, checker.problems
+        share = Share(*own, kept, list(checker.projects), tracked.current())
+        checker.found_in, checker.notices_in, checker.seen_in, checker.problems = before
         return share
 
     def _take_over(self, share: Share) -> None:
@@ -196,6 +203,7 @@ class _Run:
             self.checker.found_in.setdefault(path, {}).update(findings)
         for path, notices in share.notices_in.items():
             self.checker.notices_in.setdefault(path, {}).update(notices)
+        self.checker.seen_in.update(share.seen_in)
         self.checker.problems.extend(problem for problem in share.problems if problem not in self.checker.problems)
         self._open(share.kept)
         for root in share.roots:
@@ -218,6 +226,7 @@ class _Run:
             [path for path, _ in self.found],
             {path: list(findings) for path, findings in self.checker.found_in.items()},
             {path: list(notices) for path, notices in self.checker.notices_in.items()},
+            self.checker.seen_in,
             [path for path in self.files.opened() if self.files.own(path).mentions_noqa],
             list(self.checker.projects),
             record.contents,
@@ -228,6 +237,7 @@ class _Run:
     def _take_over_parts(self, parts: Parts) -> None:
         self.checker.found_in = {path: dict.fromkeys(findings) for path, findings in parts.findings.items()}
         self.checker.notices_in = {path: dict.fromkeys(notices) for path, notices in parts.notices.items()}
+        self.checker.seen_in = dict(parts.seen)
         self._open(parts.suppressing)
         for root in parts.roots:
             self.checker.project_at(root)

@@ -284,12 +284,18 @@ def test_entries_in_use_stay(project: Path, cached: Cached) -> None:
 def test_clean(project: Path, cached: Cached, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "inner").mkdir()
     (project / "inner" / "trl-lint.toml").touch()
+    (project / "inner" / "requirements.txt").write_text("trl==1.16.0\n", "utf-8")
     cached.fresh()
     cached.fresh("inner")
     assert (project / NAME).exists() and (project / "inner" / NAME).exists()
     said = cached("clean")
     assert (said.status, sorted(said.out.splitlines())) == (0, [f"Removed {NAME}", f"Removed inner/{NAME}"])
-    assert sorted(path.name for path in project.rglob("*")) == ["inner", "train.py", "trl-lint.toml"]
+    assert sorted(path.name for path in project.rglob("*")) == [
+        "inner",
+        "requirements.txt",
+        "train.py",
+        "trl-lint.toml",
+    ]
     assert cached("clean") == (0, "", "")
     assert cached("clean", "nowhere").status == 2
 

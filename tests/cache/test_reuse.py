@@ -10,6 +10,7 @@ from fixture_cases import FIXTURES
 
 from trl_lint import tracked
 from trl_lint.cache.parts import Parts, decoded, encoded
+from trl_lint.coverage import Seen
 from trl_lint.dependency_record import resting_on
 from trl_lint.engine import check
 from trl_lint.finding import Edit, Finding, Fix, Location, Notice, OpenPin
@@ -176,6 +177,7 @@ PARTS = Parts(
     ["/p/a.py", "/p/b\udcff.py"],
     {"/p/a.py": [Finding("TRL103", "says “no”", PLACE, "error", (PLACE, Location("/q/c", 0, 0)), FIX, PLACE, PIN)]},
     {"/p/a.py": [Notice("newer-release", "unread", PLACE, "trl", "1.17.0", "1.16.0"), Notice("skipped-file", "off")]},
+    {"/p/a.py": [Seen("command", "x", "broken", PLACE), Seen("object", "X", "", PLACE, "trl 1.0", PLACE)]},
     ["/p/b\udcff.py"],
     ["/p"],
     {("holds", "a\nb"): {"/p/a.py": True, "/p/b\udcff.py": False}, ("is empty", "launches"): {"/p/a.py": True}},

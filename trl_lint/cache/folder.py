@@ -36,6 +36,11 @@ def cache_folder(settings: Settings, option: str | None) -> str:
     return os.path.join(settings.root, settings.cache_dir or NAME)
 
 
+def is_there(folder: str) -> bool:
+    """Whether anything stands in the place of a cache folder."""
+    return os.path.lexists(folder)
+
+
 def prepare(folder: str) -> bool:
     """Make the cache folder where there is none; whether it can be used.
 

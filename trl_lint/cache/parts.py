@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from trl_lint.cache.entry import long, short
+from trl_lint.coverage import Seen
 from trl_lint.finding import Edit, Finding, Fix, Location, Notice, OpenPin
 from trl_lint.records import NamedTuple
 from trl_lint.tracked import Record
@@ -18,13 +19,15 @@ class Parts(NamedTuple):
     """One run over a set of files, taken apart. All paths are absolute.
 
     `asked`: the files that were checked. `findings`: what was found while a file was checked, before anything was
-    suppressed; `notices`: what of it was not judged. `suppressing`: the files that may hold suppressions. `roots`: the
+    suppressed; `notices`: what of it was not judged; `seen`: what of training is in it, for files that concern rules.
+    `suppressing`: the files that may hold suppressions. `roots`: the
     projects. `contents`, `needed`, `used`: as in `tracked.Record`.
     """
 
     asked: list[str]
     findings: dict[str, list[Finding]]
     notices: dict[str, list[Notice]]
+    seen: dict[str, list[Seen]]
     suppressing: list[str]
     roots: list[str]
     contents: dict[tuple[str, str], dict[str, bool]]
@@ -38,13 +41,14 @@ class Parts(NamedTuple):
             # A run whose command stands in no checked file is judged with any file that it uses: it may be known.
             findings[path] = list(dict.fromkeys([*findings.get(path, ()), *found]))
         notices = {path: found for path, found in self.notices.items() if path not in again} | now.notices
+        seen = {path: found for path, found in self.seen.items() if path not in again} | now.seen
         suppressing = {path for path in self.suppressing if path not in again}.union(now.suppressing)
         record = Record()
         for parts in (self, now):
             record.note_parts(parts.contents, parts.needed, parts.used)
         roots = sorted({*self.roots, *now.roots})
         return Parts(
-            self.asked, findings, notices, sorted(suppressing), roots, record.contents, record.needed, record.used
+            self.asked, findings, notices, seen, sorted(suppressing), roots, record.contents, record.needed, record.used
         )
 
 
@@ -78,6 +82,7 @@ def encoded(parts: Parts, base: str) -> str:
         "notices": [
             [number(path), [_written_notice(one, number) for one in found]] for path, found in parts.notices.items()
         ],
+        "seen": [[number(path), [_written_seen(one, number) for one in found]] for path, found in parts.seen.items()],
         "suppressing": list(map(number, parts.suppressing)),
         "roots": [short(root, base) for root in parts.roots],
         "contents": [
@@ -108,6 +113,11 @@ def _written_notice(notice: Notice, number: Callable[[str], int]) -> list[Any]:
     return [*notice[:2], place, *notice[3:]]
 
 
+def _written_seen(seen: Seen, number: Callable[[str], int]) -> list[Any]:
+    pin = _written_place(seen.pin, number) if seen.pin else None
+    return [*seen[:3], _written_place(seen.location, number), seen.release, pin]
+
+
 def _written_place(location: Location, number: Callable[[str], int]) -> list[Any]:
     return [number(location.path), *location[1:]]
 
@@ -135,6 +145,7 @@ def _decoded(document: dict[str, Any], base: str) -> Parts:
         listed(document["asked"]),
         {paths[path]: [_read(one, paths) for one in found] for path, found in document["findings"]},
         {paths[path]: [_read_notice(one, paths) for one in found] for path, found in document["notices"]},
+        {paths[path]: [_read_seen(one, paths) for one in found] for path, found in document["seen"]},
         listed(document["suppressing"]),
         long(document["roots"], base),
         contents,
@@ -161,6 +172,11 @@ def _read_notice(notice: list[Any], paths: list[str]) -> Notice:
     kind, message, location, package, version, newest_known = notice
     place = _read_place(location, paths) if location else None
     return Notice(kind, message, place, package, version, newest_known)
+
+
+def _read_seen(seen: list[Any], paths: list[str]) -> Seen:
+    what, entry, reason, location, release, pin = seen
+    return Seen(what, entry, reason, _read_place(location, paths), release, _read_place(pin, paths) if pin else None)
 
 
 def _read_place(written: list[Any], paths: list[str]) -> Location:

@@ -21,6 +21,9 @@ from trl_lint.checks.rule import Rule, Site
 from trl_lint.knowledge import rules_dir
 
 if TYPE_CHECKING:
+    import ast
+
+    from trl_lint.coverage import Answer, Judged, Reason
     from trl_lint.finding import Finding
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _DECLARATIONS = (
     "code", "triggers", "needles", "words", "patterns", "skips_tests", "imports", "fences", "documents", "holding",
-    "launches", "runs", "launched", "manifests", "workflows", "is_slow",
+    "launches", "runs", "launched", "manifests", "workflows", "counts", "is_slow",
 )  # fmt: skip
 
 
@@ -159,6 +162,15 @@ class DeclaredRule(Rule):
 
     def check_manifest(self, manifest: Manifest, project: Project) -> Iterator[Finding]:
         return self.rule.check_manifest(manifest, project)
+
+    def knows_launch(self, launch: Launch, project: Project) -> Answer:
+        return self.rule.knows_launch(launch, project)
+
+    def knows_document(self, document: Document, project: Project) -> Answer:
+        return self.rule.knows_document(document, project)
+
+    def known_calls(self, module: PythonModule, project: Project) -> Iterator[tuple[ast.Call, str, Judged | Reason]]:
+        return self.rule.known_calls(module, project)
 
 
 def declarations(rule: Rule) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
+from trl_lint.coverage import Answer, Judged, Reason
 from trl_lint.finding import Finding, Fix, Location, OpenPin, Severity
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class Rule:
     `manifests`  True to see every file that pins packages   -> `check_manifest`; with `workflows` also what the
                  workflows of a repository install, which is no pin
 
+    `counts`     True if it tells names that nobody knows      -> `knows_launch`, `knows_document`, `known_calls`
+
     `is_slow`    True if it follows values through functions: an editor shows what the others find first
 
     What spares it Python files that cannot concern it, before they are parsed:
@@ -73,6 +76,7 @@ class Rule:
     launched: ClassVar[bool] = False
     manifests: ClassVar[bool] = False
     workflows: ClassVar[bool] = False
+    counts: ClassVar[bool] = False
     is_slow: ClassVar[bool] = False
 
     @property
@@ -110,6 +114,20 @@ class Rule:
 
     def check_manifest(self, manifest: Manifest, project: Project) -> Iterator[Finding]:
         raise NotImplementedError
+
+    # -- what was judged, of those that count -----------------------------------------------------------------------
+
+    def knows_launch(self, launch: Launch, project: Project) -> Answer:
+        """Whether an option that nobody has ever heard of would be told of a command."""
+        return None
+
+    def knows_document(self, document: Document, project: Project) -> Answer:
+        """Whether a key that nobody has ever heard of would be told of a document."""
+        return None
+
+    def known_calls(self, module: PythonModule, project: Project) -> Iterator[tuple[ast.Call, str, Judged | Reason]]:
+        """The argument objects that a module makes, what of, and whether an unknown keyword would be told of them."""
+        yield from ()
 
     # -- results --------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from trl_lint import asked
 from trl_lint.checks.rule import Rule
+from trl_lint.coverage import Judged
 from trl_lint.finding import Location, OpenPin, Severity
 from trl_lint.grading import Evidence, graded, milder
 from trl_lint.knowledge.histories import releases
@@ -248,6 +249,19 @@ def open_pin(chosen: Choice, bad: Sequence[str]) -> OpenPin | None:
     # Below the last interval of bad releases all is well but for the oldest ones, which are a matter of the floor.
     first = bad[0] if is_floor else spans(bad, chosen.releases)[-1][0]
     return OpenPin(package.name, package.specifier, place, first, bad[-1], is_floor)
+
+
+def judged_by(choices: Choices, package: str) -> Judged:
+    """What is said of the releases of a package by which something was judged, with the first place that pins it."""
+    chosen = choices.get(package)
+    if chosen is None:
+        return Judged()
+    first, last = chosen.releases[0], chosen.newest
+    shown = f"{package} {last}" if first == last else f"{package} {first} to {last}"
+    pins = chosen.package.pins
+    if chosen.assumed:
+        return Judged(f"{shown} assumed")
+    return Judged(shown, pins[0].location if pins else None)
 
 
 # -- in words -------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from trl_lint.commands import UsageError
 from trl_lint.commands.options import group_by_settings, read_options, unread
 from trl_lint.commands.outcome import Group, Outcome, about_targets, shown
 from trl_lint.commands.output import Output, columns, write_bytes
+from trl_lint.coverage import merged
 from trl_lint.finding import SEVERITIES, Edit, Finding, Notice
 from trl_lint.reports import FOR_PEOPLE, WITH_EDITS, WITH_ENVIRONMENT, Report, write
 from trl_lint.reports.colors import wants_color
@@ -57,6 +58,7 @@ class CheckRun:
         self.earlier: Earlier | None = None
         self._workspaces: dict[int, Workspace] = {}  # by the group
         self.parts: Parts | None = None
+        self.is_concerned = True  # whether there was anything to check
         self.is_part = False  # whether files were spared because of an earlier run
 
     def _read_stdin(self) -> None:
@@ -123,7 +125,7 @@ class CheckRun:
         if self.args.verbose:
             for group in self.groups:
                 self.output.say(f"settings: {group.settings.config or 'defaults'}")
-            self.output.say(f"{counted(outcome.checked, 'file')} in {time.perf_counter() - start:.2f} s")
+            self.output.say(f"{counted(outcome.coverage.files, 'file')} in {time.perf_counter() - start:.2f} s")
         if self.args.diff:
             return self._show_diff(outcome)
         if self.settings.fix:
@@ -237,7 +239,8 @@ class CheckRun:
             from trl_lint.reports.run_places import places_of
 
             runs = [places_of(run) for _, result in results for project in result.projects for run in runs_of(project)]
-        checked = sum(result.checked for _, result in results)
+        coverage = merged(sum(result.checked for _, result in results), (result.coverage for _, result in results))
+        self.is_concerned = coverage.is_concerned or bool(findings or notices or problems)
         everything = {**self.overlays, **contents}
         return Outcome(
             findings,
@@ -250,7 +253,7 @@ class CheckRun:
             fixed,
             refused,
             hidden,
-            checked,
+            coverage,
             runs,
         )
 
@@ -323,6 +326,7 @@ class CheckRun:
             runs=outcome.runs,
             least="info" if self.settings.hints or self.settings.fail_on == "info" else "warning",
             unfold=self.args.verbose,
+            coverage=outcome.coverage,
         )
 
     def _report(self, outcome: Outcome) -> None:

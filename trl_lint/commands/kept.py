@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint import tracked
-from trl_lint.cache.folder import cache_folder, prepare
+from trl_lint.cache.folder import cache_folder, clean, is_there, prepare
 from trl_lint.cache.replay import entry_in, show
 from trl_lint.cache.store import Memory
 from trl_lint.commands.check_run import CheckRun
@@ -20,6 +20,7 @@ def run_kept(args: argparse.Namespace) -> int:
     with tracked.recording(memory.record):
         this = CheckRun(args, memory)
         folder = cache_folder(this.settings, args.cache_dir)
+        is_new = not is_there(folder)
         # The folder is made before anything is listed: it may stand among what is checked.
         if this.settings.fix or not prepare(folder):
             return this.run()
@@ -27,7 +28,10 @@ def run_kept(args: argparse.Namespace) -> int:
         status = show(entry, memory.arguments) if entry is not None else None
         if status is not None:
             return status
-        return _run_and_keep(this, folder, memory)
+        status = _run_and_keep(this, folder, memory)
+        if is_new and not this.is_concerned:
+            clean(folder)  # where there is nothing to check, nothing is left
+        return status
 
 
 def _run_and_keep(this: CheckRun, folder: str, memory: Memory) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from trl_lint.coverage import Coverage
 from trl_lint.finding import Finding, Notice
 from trl_lint.records import NamedTuple
 from trl_lint.settings import Settings
@@ -39,7 +40,7 @@ class Outcome(NamedTuple):
     fixed: list[Finding]
     refused: list[Refusal]
     in_baseline: int
-    checked: int
+    coverage: Coverage
     runs: Sequence[RunPlaces] = ()
 
     def files(self) -> Files:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
+from trl_lint.coverage import NO_RELEASE, Coverage, sentence
 from trl_lint.finding import SEVERITIES, Finding, Location, Notice, Severity, levels
 from trl_lint.paths import relative_to
 from trl_lint.records import NamedTuple
@@ -33,7 +34,7 @@ class Report(NamedTuple):
     `problems` are (path, message) of what could not be done. `environment` maps packages to specifier, resolved release
     and source. `shown_as` renames paths (standard input). `width` is the number of columns to fill. For people:
     `least` is the lowest level that is shown, and `unfold` shows every place of an entry. `runs` are those of the
-    projects, for the page.
+    projects, for the page. `coverage`: what of training was seen, and how much of it understood.
     """
 
     findings: Sequence[Finding]
@@ -53,6 +54,7 @@ class Report(NamedTuple):
     least: Severity = "info"
     runs: Sequence[RunPlaces] = ()
     unfold: bool = False
+    coverage: Coverage = Coverage(0)
 
     def path(self, path: str) -> str:
         """A path as the user knows it: from the working directory, with forward slashes."""
@@ -121,13 +123,31 @@ def char_width(char: str) -> int:
 # -- counts -----------------------------------------------------------------------------------------------------------
 
 
+# So many entry points that were not understood have a line each.
+_MOST_NOT_UNDERSTOOD = 3
+_OF_RELEASES = ("newer-release", "unknown-release")
+
+
 def notes(report: Report) -> str:
     """The lines about what was not judged."""
     lines = []
     for notice in report.notices:
         place = f"{report.place(notice.location)}: " if notice.location is not None else ""
         lines.append(f"{place}note: {visible(notice.message)}\n")
+    if report.summary:
+        lines += [f"{line}\n" for line in _not_understood(report)]
     return "".join(lines)
+
+
+def _not_understood(report: Report) -> list[str]:
+    """The entry points whose options, keys or keywords were not checked, the most frequent first."""
+    is_said = any(notice.kind in _OF_RELEASES for notice in report.notices)
+    entries = [one for one in report.coverage.entries() if one.reason and not (is_said and one.reason == NO_RELEASE)]
+    shown = entries if report.unfold else entries[:_MOST_NOT_UNDERSTOOD]
+    lines = [f"{report.place(entry.first)}: note: {visible(sentence(entry))}" for entry in shown]
+    if left := sum(entry.number for entry in entries[len(shown) :]):
+        lines.append(f"note: {left} more were not understood; `trl-lint runs --coverage` has them all")
+    return lines
 
 
 def summary(report: Report) -> str:
@@ -140,6 +160,8 @@ def summary(report: Report) -> str:
         lines.append(f"Fixed {counted(report.fixed, 'problem')}, {len(findings)} remaining{left}.")
     elif findings:
         lines.append(f"Found {levels(findings)}{_causes(report)}.")
+        if report.coverage.seen and not report.coverage.is_complete:
+            lines.append(f"{report.coverage.understood}.")
     elif not report.problems:
         lines.append(_nothing_found(report))
     lines += _shared_pins(report)
@@ -160,9 +182,32 @@ def summary(report: Report) -> str:
 
 
 def _nothing_found(report: Report) -> str:
-    if report.notices:
-        return f"Nothing found in what was judged; see {counted(len(report.notices), 'note')} above."
-    return "No errors or warnings." if report.findings else "All checks passed!"
+    """That nothing was found, and in how much."""
+    coverage = report.coverage
+    files = counted(coverage.files, "file") if coverage.files else ""
+    if coverage.is_counted and not (coverage.is_concerned or report.findings or report.notices):
+        return f"Nothing to check: no file here trains or configures anything ({files or 'no file'} looked at)."
+    number = ", ".join(filter(None, [files, coverage.understood, _release(report)]))
+    if coverage.is_complete and not report.findings and not report.notices:
+        return f"All checks passed! {number}."
+    judged = " in what was judged" if report.notices else ""
+    above = f"; see {counted(len(report.notices), 'note')} above" if report.notices else ""
+    return f"No errors or warnings{judged}{':' if number else ''} {number}".rstrip() + f"{above}."
+
+
+def _release(report: Report) -> str:
+    """The release by which most was judged, with its pin, and how many others."""
+    releases = report.coverage.releases
+    if not releases:
+        return ""
+    name, pin = releases[0]
+    place = f" ({line_of(pin, report)})" if pin is not None else ""
+    return f"{name}{place}" + (f" and {len(releases) - 1} more" if releases[1:] else "")
+
+
+def line_of(location: Location, report: Report) -> str:
+    """The place of something without its column."""
+    return report.place(location).rpartition(":")[0]
 
 
 def _causes(report: Report) -> str:

@@ -7,7 +7,7 @@ from typing import TextIO
 
 from trl_lint.causes import Entry, Group, entries_of, groups_of
 from trl_lint.finding import Finding
-from trl_lint.reports import Report, notes, summary, visible
+from trl_lint.reports import Report, line_of, notes, summary, visible
 from trl_lint.reports.colors import Palette
 from trl_lint.words import counted
 
@@ -76,13 +76,8 @@ def _also(entry: Entry, report: Report) -> Iterator[str]:
     if names:
         between = "; " if any(": " in name for name in names) else ", "
         yield "also " + between.join(names[:_MOST_NAMES]) + (f"{between}…" if len(names) > _MOST_NAMES else "")
-    places = list(dict.fromkeys(_line(finding, report) for finding in entry.others))
-    places = [place for place in places if place != _line(entry.first, report)]
+    places = list(dict.fromkeys(line_of(finding.location, report) for finding in entry.others))
+    places = [place for place in places if place != line_of(entry.first.location, report)]
     if places:
         shown = ", ".join(places[:_MOST_PLACES]) + (", …" if len(places) > _MOST_PLACES else "")
         yield f"{'' if names else 'and '}{counted(len(places), 'more place')}: {shown}"
-
-
-def _line(finding: Finding, report: Report) -> str:
-    """The place of a finding without its column."""
-    return report.place(finding.location).rpartition(":")[0]

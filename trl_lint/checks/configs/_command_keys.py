@@ -34,7 +34,7 @@ _SETUP_FILES = frozenset({"pyproject.toml", "setup.py", "setup.cfg"})
 _ENTRY_POINT = regex(r"\b([\w-]{1,40})[\"']?[ ]?=[ ]?[\"']?[\w.]{1,200}:\w")
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
     """Whose keys are asked for: the arguments of a family, one of its commands, and the plugins beside it."""
 
     arguments: Arguments
@@ -85,10 +85,10 @@ def unknown_keys(document: Document, rule: Rule, project: Project) -> Iterator[F
     arguments = arguments_of_kind(document.kind)
     if arguments is None:
         return
-    asked = _Asked(arguments, document.definition.command, document.definition.command, plugins_of(document, arguments))
+    asked = Asked(arguments, document.definition.command, document.definition.command, plugins_of(document, arguments))
     choices = project.environment(document.path).choices
     judged = _judged(document, asked, choices, Level(_level(arguments), of_code=False))
-    if not judged or is_left_alone(arguments, project) or _is_of_others(document, arguments, project):
+    if not judged or is_left_alone(arguments, project) or is_of_others(document, arguments, project):
         return
     for entry, verdict in judged:
         yield rule.finding(
@@ -113,7 +113,7 @@ def foreign_documents(launch: Launch, rule: Rule, project: Project) -> Iterator[
         return
     if arguments_of_kind(document.kind) is arguments and command == document.definition.command:
         return  # that is said where the document is checked
-    asked = _Asked(arguments, command, launch.subcommand)
+    asked = Asked(arguments, command, launch.subcommand)
     level = Level(_level(arguments), launch.is_mild, of_code=False)
     judged = _judged(document, asked, project.environment(launch.source.path).choices, level)
     if not judged or is_left_alone(arguments, project):
@@ -150,7 +150,7 @@ def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Find
     flags = [(word, name) for word in given.words if (name := flag_name(word)) and name not in arguments.more]
     if not flags:
         return
-    asked = _Asked(arguments, arguments.keys_for(launch.subcommand), launch.subcommand)
+    asked = Asked(arguments, arguments.keys_for(launch.subcommand), launch.subcommand)
     choices = project.environment(launch.source.path).choices
     level = Level(_level(arguments), launch.is_mild, of_code=False)
     for word, name in flags:
@@ -164,7 +164,7 @@ def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Find
         yield rule.finding(place, message, severity=verdict.severity, related=(*command, *verdict.related))
 
 
-def _judged(document: Document, asked: _Asked, choices: Choices, level: Level) -> list[tuple[Entry, Verdict]]:
+def _judged(document: Document, asked: Asked, choices: Choices, level: Level) -> list[tuple[Entry, Verdict]]:
     package = asked.arguments.package
     verdicts = [
         (entry, judge_config(choices, package, asked.is_fine(name), level)) for name, entry in entries(document.root)
@@ -176,7 +176,7 @@ def _level(arguments: Arguments) -> Severity:
     return "error" if arguments.surplus == "refused" else "warning"
 
 
-def _word(key: str, asked: _Asked, verdict: Verdict, what: str = "key `") -> str:
+def _word(key: str, asked: Asked, verdict: Verdict, what: str = "key `") -> str:
     from trl_lint.checks.drift._wording import did_you_mean
 
     arguments = asked.arguments
@@ -203,7 +203,7 @@ def plugins_of(document: Document, arguments: Arguments) -> tuple[str, ...]:
     return tuple(str(value_of(item)) for item in listed.items) if isinstance(listed, Sequence) else ()
 
 
-def _is_of_others(document: Document, arguments: Arguments, project: Project) -> bool:
+def is_of_others(document: Document, arguments: Arguments, project: Project) -> bool:
     """Whether a document may be one for other classes: a key says so, and no command that a text holds reads it."""
     if not any(find(document.root, key) for key in arguments.unless_keys):
         return False
@@ -215,7 +215,7 @@ def is_left_alone(arguments: Arguments, project: Project) -> bool:
     commands other keys, or never names what has a command of a common name.
     """
     said = _said(project)
-    if _has_copy(arguments, project) or not said.isdisjoint(arguments.unless):
+    if has_copy(arguments, project) or not said.isdisjoint(arguments.unless):
         return True
     if arguments.only_with and said.isdisjoint(arguments.only_with):
         return True
@@ -227,7 +227,7 @@ def is_left_alone(arguments: Arguments, project: Project) -> bool:
     )
 
 
-def _has_copy(arguments: Arguments, project: Project) -> bool:
+def has_copy(arguments: Arguments, project: Project) -> bool:
     names = {arguments.imported_as.replace("_", ""), arguments.package.replace("-", "")}
     return _is_inside(arguments.imported_as, project) or not names.isdisjoint(_submodules(project))
 

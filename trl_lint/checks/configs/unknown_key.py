@@ -8,6 +8,7 @@ from typing import ClassVar
 from trl_lint.checks.configs import _accelerate_keys, _deepspeed
 from trl_lint.checks.configs._problems import Problem, report
 from trl_lint.checks.rule import Rule
+from trl_lint.coverage import Answer
 from trl_lint.finding import Edit, Finding, Fix
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
@@ -24,6 +25,7 @@ class UnknownKey(Rule):
     code = "TRL401"
     documents: ClassVar[tuple[str, ...]] = (*_READERS, "command")
     launches = True
+    counts = True
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
         if document.kind in _READERS:
@@ -45,6 +47,16 @@ class UnknownKey(Rule):
             yield self.finding(word.location, word.message, severity=word.severity, related=word.related)
         yield from _command_keys.unknown_flags(launch, self, project)
         yield from _command_keys.foreign_documents(launch, self, project)
+
+    def knows_launch(self, launch: Launch, project: Project) -> Answer:
+        from trl_lint.checks.configs._understood import knows_launch
+
+        return knows_launch(launch, project)
+
+    def knows_document(self, document: Document, project: Project) -> Answer:
+        from trl_lint.checks.configs._understood import knows_document
+
+        return knows_document(document, self, project)
 
 
 def edit_append(override: Override, launch: Launch) -> Fix | None:

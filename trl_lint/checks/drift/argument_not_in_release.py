@@ -22,7 +22,8 @@ from trl_lint.checks.drift._past import Past, read_past
 from trl_lint.checks.drift._wording import did_you_mean, word_gone
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
-from trl_lint.finding import Finding
+from trl_lint.coverage import Answer, Judged, Reason
+from trl_lint.finding import Finding, Severity
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.stack import PACKAGES, Choices
 from trl_lint.python.module import PythonModule
@@ -50,6 +51,7 @@ class ArgumentNotInRelease(Rule):
     documents = ("other",)
     holding = ("script_fields",)
     launches = True
+    counts = True
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         if may_hand_on(module):
@@ -135,6 +137,21 @@ class ArgumentNotInRelease(Rule):
                     pin=unknown.verdict.pin,
                 )
 
+    def knows_launch(self, launch: Launch, project: Project) -> Answer:
+        from trl_lint.checks.drift._understood import knows_launch
+
+        return knows_launch(launch, project)
+
+    def knows_document(self, document: Document, project: Project) -> Answer:
+        from trl_lint.checks.drift._understood import knows_document
+
+        return knows_document(document, project)
+
+    def known_calls(self, module: PythonModule, project: Project) -> Iterator[tuple[ast.Call, str, Judged | Reason]]:
+        from trl_lint.checks.drift._known_objects import known_calls
+
+        return known_calls(module, project, self._lack)
+
     def _judge(
         self,
         call: ast.Call,
@@ -148,7 +165,7 @@ class ArgumentNotInRelease(Rule):
         dotted, name = callee.dotted, argument.name
         if callee.package not in known:
             return None
-        lack = known.remembered((self.code, dotted, name), lambda: self._lack(dotted, name, known))
+        lack = known.remembered((self.code, dotted, name), lambda: self._lack(dotted, name, known, self))
         if lack is None or is_guarded(module, call, is_narrowed=True):
             return None
         verdict = lack.verdict
@@ -177,7 +194,7 @@ class ArgumentNotInRelease(Rule):
             pin=verdict.pin,
         )
 
-    def _lack(self, dotted: str, name: str, known: Choices) -> Lack | None:
+    def _lack(self, dotted: str, name: str, known: Choices, level: Rule | Severity) -> Lack | None:
         """What is to be said about an argument wherever it is passed in this environment; None if it is fine."""
         points = points_of_parameter(dotted, name)
         newest = known.newest(points)
@@ -186,7 +203,7 @@ class ArgumentNotInRelease(Rule):
             return None
         past = None if there else read_past(dotted, name, newest)
         named = past.elsewhere.package if past is not None else dotted.partition(".")[0]
-        verdict = judge(known, points, partial(accepts, dotted, name), self, named)
+        verdict = judge(known, points, partial(accepts, dotted, name), level, named)
         return None if verdict is None else Lack(verdict, past, newest)
 
 

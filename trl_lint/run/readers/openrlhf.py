@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from trl_lint import budget, tracked
+from trl_lint.coverage import COPY, CUT, PARSER, Reason
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import facts
 from trl_lint.knowledge.programs import programs
@@ -40,25 +41,31 @@ class OpenRLHFRun(NamedTuple):
 
 def read_run(launch: Launch, project: Project) -> OpenRLHFRun | None:
     """A launch of OpenRLHF whose flags are known; None for all else."""
-    if launch.command.errors:
-        return None
+    found = run_or_reason(launch, project)
+    return found if isinstance(found, OpenRLHFRun) else None
+
+
+def run_or_reason(launch: Launch, project: Project) -> OpenRLHFRun | Reason | None:
+    """As `read_run`, with the reason why the flags of a launch of OpenRLHF are not known."""
     path = launch.script_path
     module = launch.module or ""
     if module not in programs("openrlhf"):
         module = _module_at(path) if path is not None and launch.module is None else ""
     if not module:
         return None
+    if launch.command.errors:
+        return CUT
     environment = project.environment(launch.source.path)
     choices = environment.choices
     if environment.package("openrlhf").source != "target":
         if path is not None:
             own = read_own_flags(path, project)
-            return OpenRLHFRun(launch, module, own, path, choices) if own is not None else None
+            return OpenRLHFRun(launch, module, own, path, choices) if own is not None else PARSER
         if launch.candidates or has_own_copy("openrlhf", launch.source.path, project):
             is_checkout = not launch.candidates and environment.package("openrlhf").is_own
-            return OpenRLHFRun(launch, module, {}, "", choices) if is_checkout else None
+            return OpenRLHFRun(launch, module, {}, "", choices) if is_checkout else COPY
     elif launch.module is None:
-        return None
+        return COPY
     return OpenRLHFRun(launch, module, None, "", choices)
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from trl_lint import tracked
+from trl_lint.coverage import CONFIGURATION, COPY, CUT, Reason
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import config_keys
 from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs
@@ -140,31 +141,35 @@ def is_verl(launch: Launch) -> bool:
     return launch.module is not None and launch.module in programs("verl")
 
 
-@per_project
 def read_run(launch: Launch, project: Project) -> VerlRun | None:
     """A launch of a Hydra program whose configuration is known; None for all else."""
+    found = run_or_reason(launch, project)
+    return found if isinstance(found, VerlRun) else None
+
+
+@per_project
+def run_or_reason(launch: Launch, project: Project) -> VerlRun | Reason | None:
+    """As `read_run`, with the reason why the configuration of a launch of a Hydra program is not known."""
     if launch.command.errors:
-        return None
+        return CUT if is_verl(launch) else None
     targeted = is_verl(launch) and project.environment(launch.source.path).package("verl").source == "target"
     path = None if targeted else launch.script_path
     program = read_program(path, project) if path is not None else None
     if program is None and (not is_verl(launch) or (launch.candidates and not targeted)):
-        return None
+        return CONFIGURATION if is_verl(launch) else None
     line = read_command_line(launch)
     if line is None:
-        return None
+        return CUT
     choices = project.environment(launch.source.path).choices
     if program is not None and path is not None:
         own = _read_own(path, program, line, project)
         if own is not None:
             return VerlRun(launch, line, launch.module or "", own, choices)
-        return _read_over(path, program, VerlRun(launch, line, _STARTED, None, choices), project)
-    if (
-        line.groups
-        or line.config_path not in _OWN_FOLDER
-        or (not targeted and has_own_copy("verl", launch.source.path, project))
-    ):
-        return None
+        return _read_over(path, program, VerlRun(launch, line, _STARTED, None, choices), project) or CONFIGURATION
+    if line.groups or line.config_path not in _OWN_FOLDER:
+        return CONFIGURATION
+    if not targeted and has_own_copy("verl", launch.source.path, project):
+        return COPY
     return VerlRun(launch, line, launch.module or "", None, choices)
 
 

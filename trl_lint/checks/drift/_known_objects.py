@@ -1,0 +1,68 @@
+"""The argument objects of a module, and whether TRL301 would tell a keyword of them that nobody has ever heard of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from trl_lint.checks.drift._calls import CONFIGS, TRAINERS, all_arguments, is_patched, is_unsloth, signature_of
+from trl_lint.checks.drift._calls import known_calls as calls_of_known
+from trl_lint.checks.drift._classes import Callee
+from trl_lint.checks.verdict import judged_by
+from trl_lint.coverage import COPY, MADE_UP, NO_RELEASE, OUTSIDE, PARSER, REWRITTEN, Answer, Judged, Reason
+from trl_lint.finding import Severity
+from trl_lint.knowledge.presence import points_of_parameter
+from trl_lint.project import Project
+from trl_lint.project.own_copy import is_shadowed
+from trl_lint.project.stack import PACKAGES, Choices, choices_at
+from trl_lint.python.guards import key_of
+from trl_lint.python.module import PythonModule
+
+_PARSERS = ("TrlParser", "HfArgumentParser")
+_ENDS = (*TRAINERS, *CONFIGS)
+
+Lack = Callable[[str, str, Choices, Severity], object]
+
+
+def known_calls(module: PythonModule, project: Project, lack: Lack) -> Iterator[tuple[ast.Call, str, Judged | Reason]]:
+    """The trainers, configs and parsers of known packages that a module makes.
+
+    `lack`: what the rule has to say about an argument of a dotted name with some releases, None where it has nothing.
+    """
+    for call in module.calls:
+        name = key_of(call.func).rpartition(".")[2]
+        if name in _PARSERS and not module.path.endswith(".ipynb") and _is_of_known(call, module):
+            yield call, name, PARSER if project.parser_in(module.path) is None else Judged()
+    told = False
+    for call, callee in calls_of_known(module):
+        told = True
+        answer = _knows_call(call, callee, module, project, lack) if callee.name.endswith(_ENDS) else None
+        if answer is not None:
+            yield call, callee.name, answer
+    if not told and (is_patched(module) or is_unsloth(module)):
+        for call in module.calls:
+            name = key_of(call.func).rpartition(".")[2]
+            if name.endswith(_ENDS) and name not in _PARSERS and _is_of_known(call, module):
+                yield call, name, REWRITTEN
+
+
+def _is_of_known(call: ast.Call, module: PythonModule) -> bool:
+    return any(origin.partition(".")[0] in PACKAGES for origin in module.names.origins(call.func))
+
+
+def _knows_call(call: ast.Call, callee: Callee, module: PythonModule, project: Project, lack: Lack) -> Answer:
+    """None for a class that takes any keyword: nothing can be wrong with one."""
+    known = choices_at(module, call, project, callee.package)
+    if known is None or callee.package not in known:
+        return NO_RELEASE
+    if (
+        known.remembered(("TRL301", callee.dotted, MADE_UP), lambda: lack(callee.dotted, MADE_UP, known, "warning"))
+        is None
+    ):
+        found = signature_of(callee.dotted, known.newest(points_of_parameter(callee.dotted, MADE_UP)))
+        return None if found is not None and found.open else NO_RELEASE
+    if is_shadowed(known[callee.package], module.path, project, callee.name):
+        return COPY
+    if any(keyword.arg is None for keyword in call.keywords) and not any(all_arguments(call, module)):
+        return OUTSIDE
+    return judged_by(known, callee.package)
