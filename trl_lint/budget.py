@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from trl_lint import tracked
 from trl_lint.finding import Location, Notice
+from trl_lint.words import counted
 
 if TYPE_CHECKING:
     import threading
@@ -159,16 +160,23 @@ def note_unchecked(paths: Iterable[str]) -> None:
 
 
 def merged(notices: Iterable[Notice]) -> list[Notice]:
-    """Notices, with all that was left out about one file in one of them."""
+    """Notices, with all that was left out about one file in one of them, and the foreign files of one tree counted."""
     found: dict[object, Notice] = {}
+    foreign: dict[Notice, int] = {}
     for notice in notices:
+        if notice.kind == "foreign-files":
+            foreign[notice] = foreign.get(notice, 0) + 1
+            continue
         key = ("budget", notice.location) if notice.kind == "budget" else notice
         known = found.get(key)
         if known is not None and notice.message != known.message:
             parts = {*known.message.removeprefix(_BEGIN).split("; "), *notice.message.removeprefix(_BEGIN).split("; ")}
             notice = known._replace(message=_BEGIN + "; ".join(sorted(parts)))
         found[key] = notice
-    return list(found.values())
+    counts = (
+        notice._replace(message=f"{counted(count, 'file')} {notice.message}") for notice, count in foreign.items()
+    )
+    return [*found.values(), *counts]
 
 
 def _over(what: str, seconds: float) -> OverBudgetError:

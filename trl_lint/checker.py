@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from trl_lint.sources import Files, Source, SourceError, SourceFile
 from trl_lint.sources.text import MAX_BYTES, TookTooLongError, TooLargeError, refuse_large
 
 if TYPE_CHECKING:
+    from trl_lint.project.foreign import Foreign
     from trl_lint.project.runs import Run
     from trl_lint.python.module import PythonModule
 
@@ -45,7 +47,8 @@ class Problem(NamedTuple):
 
 
 class Checker:
-    """Checks files under one set of settings. `asked` are all the files of the run, also those that others check.
+    """Checks files under one set of settings. `asked` are all the files of the run, also those that others check, and
+    `named` those of them that somebody named.
 
     Of the `rules` (none: all) those are asked that the settings select. `found_in` is what was found, before anything
     is suppressed, by the file that was checked then: in order, each once; `notices_in` says what was not judged.
@@ -59,6 +62,7 @@ class Checker:
         self.files = files
         self.projects = projects
         self.asked: set[str] = set()
+        self.named: set[str] = set()
         self.problems: list[Problem] = []
         self.found_in: dict[str, dict[Finding, None]] = {}
         self.notices_in: dict[str, dict[Notice, None]] = {}
@@ -101,10 +105,26 @@ class Checker:
         except SourceError as error:
             self._report_refused(path, error)
             return
-        self._check_file(file, explicit)
+        foreign = self._foreign(path)
+        if foreign is None:
+            self._check_file(file, explicit)
+        elif foreign.package or self._triage.active(file.data, path, is_rough=False) or may_configure(file.data):
+            place = Location(foreign.folder, 0, 0)
+            notice = Notice("foreign-files", foreign.words, place, foreign.package, foreign.version)
+            self.notices_in.setdefault(path, {}).setdefault(notice)
         self._note_unread()
         if path not in self.found_in and not file.mentions_noqa:
             self.files.forget(path)
+
+    def _foreign(self, path: str) -> Foreign | None:
+        """Whose a file is that nobody named and that is not the project's own; None for all others."""
+        if path in self.named:
+            return None
+        from trl_lint.project.foreign import foreign_code
+
+        with suppress(OSError, SourceError):
+            return foreign_code(self.files.own(path), self.project(path))
+        return None
 
     def take_notes(self) -> None:
         """Take over what was left out while the last file was checked."""
@@ -379,8 +399,9 @@ class Checker:
         """Check the runs that use a script or config, and whether there are any that certainly do."""
         runs = self.project(path).runs_with(path)
         for run in runs:
-            if run.launch.source.path not in self.asked:
-                self._check_run(run)  # those in files that we were asked about have their turn with these
+            source = run.launch.source.path
+            if source not in self.asked or self._foreign(source) is not None:
+                self._check_run(run)  # those in files that we are to check have their turn with these
         return any(link.status == "exact" and path in link.paths for run in runs for link in run.links)
 
     # -- results --------------------------------------------------------------------------------------------------
@@ -464,6 +485,11 @@ class Checker:
 
         finding = excerpted(finding)
         path = finding.location.path
+        foreign = self._foreign(path) if path != self._checking else None
+        if foreign is not None and not foreign.package:
+            return  # what generates it is at fault, and nobody can say what that is
+        if finding.fix is not None and any(self._foreign(edit.path) for edit in finding.fix.edits):
+            finding = finding._replace(fix=None)
         roots = (self.project(path).root, self.settings.root)
         if finding.code != "TRL003" and any(is_retired(path, root) for root in roots):
             finding = finding._replace(severity=milder(finding.severity))

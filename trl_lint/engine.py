@@ -116,6 +116,7 @@ class _Run:
         self.files = checker.files
         self.found = found
         checker.asked.update(path for path, _ in found)
+        checker.named.update(path for path, explicit in found if explicit)
 
     def result(self, missing: list[Problem], jobs: int | None, known: Known | None) -> Result:
         again = known.stale & self.checker.asked if known and self.checker.asked == set(known.parts.asked) else None

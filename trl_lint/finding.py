@@ -15,7 +15,9 @@ from trl_lint.words import counted
 Severity = Literal["error", "warning", "info"]
 Applicability = Literal["safe", "unsafe"]
 
-NoticeKind = Literal["newer-release", "unknown-release", "unknown-target", "skipped-file", "budget", "unread-file"]
+NoticeKind = Literal[
+    "newer-release", "unknown-release", "unknown-target", "skipped-file", "budget", "unread-file", "foreign-files"
+]
 
 # Nobody reads more of a message, and services refuse what is much longer.
 _LONGEST = 2000
@@ -94,8 +96,8 @@ class Notice(NamedTuple):
 
     `kind`: "newer-release" and "unknown-release" (a pin of `package` that takes a release nobody has read; the newest
     known one is `newest_known`), "unknown-target", "skipped-file" (`# flake8: noqa`), "budget" (work that was cut
-    short), "unread-file" (one that went, or is not to be read by us). `location` is where that is written, None on the
-    command line.
+    short), "unread-file" (one that went, or is not to be read by us), "foreign-files" (generated code, and copies of
+    other distributions). `location` is where that is written, None on the command line.
     """
 
     kind: NoticeKind

@@ -324,6 +324,13 @@ def families() -> tuple[Family, ...]:
 
 
 @cache
+def cloned_packages() -> frozenset[str]:
+    """The packages of the frameworks that people clone to write their recipes and launch scripts in the clone."""
+    own = [family for family in families() if any("." not in module for module in family.modules)]
+    return frozenset(family.arguments.package if family.arguments else family.framework for family in own)
+
+
+@cache
 def document_kinds() -> tuple[DocumentKind, ...]:
     """The kinds of documents in the order in which they are asked."""
     found = [kind for family in families() for kind in family.document]

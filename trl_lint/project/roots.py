@@ -56,6 +56,11 @@ def find_root(folder: str) -> str:
     return outermost or package or requirements or min(starts, key=len, default=folder)
 
 
+def named_folder(folder: str) -> str:
+    """The innermost of the folders that the run was given in which a folder is; "" where none is."""
+    return max((start for start in _named[-1] if _is_in(folder, start)), key=len, default="")
+
+
 def _is_in(folder: str, start: str) -> bool:
     return folder == start or folder.startswith(start.rstrip(os.sep) + os.sep)
 
