@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from trl_lint import tracked
 from trl_lint.finding import Location, Notice
-from trl_lint.words import counted
 
 if TYPE_CHECKING:
     import threading
@@ -173,10 +172,13 @@ def merged(notices: Iterable[Notice]) -> list[Notice]:
             parts = {*known.message.removeprefix(_BEGIN).split("; "), *notice.message.removeprefix(_BEGIN).split("; ")}
             notice = known._replace(message=_BEGIN + "; ".join(sorted(parts)))
         found[key] = notice
-    counts = (
-        notice._replace(message=f"{counted(count, 'file')} {notice.message}") for notice, count in foreign.items()
-    )
-    return [*found.values(), *counts]
+    return [*found.values(), *(_counted(notice, count) for notice, count in foreign.items())]
+
+
+def _counted(notice: Notice, count: int) -> Notice:
+    from trl_lint.words import counted
+
+    return notice._replace(message=f"{counted(count, 'file')} {notice.message}")
 
 
 def _over(what: str, seconds: float) -> OverBudgetError:

@@ -122,8 +122,10 @@ class Checker:
             return None
         from trl_lint.project.foreign import foreign_code
 
+        if path != self._checking and path.endswith(PYTHON):
+            tracked.note_use(path, self._checking)  # its head
         with suppress(OSError, SourceError):
-            return foreign_code(self.files.own(path), self.project(path))
+            return foreign_code(path, self.project(path))
         return None
 
     def take_notes(self) -> None:

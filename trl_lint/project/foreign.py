@@ -51,13 +51,16 @@ class Foreign(NamedTuple):
         return f"of a copy of {self.package}{version}: not checked unless this folder is named"
 
 
-def foreign_code(file: SourceFile, project: Project) -> Foreign | None:
-    """Whose a file is that is not the project's own; None where it is, or where its folder was named."""
-    folder = os.path.dirname(file.path)
+def foreign_code(path: str, project: Project) -> Foreign | None:
+    """Whose a file is that is not the project's own; None where it is, or where its folder was named.
+
+    Raises OSError and SourceError.
+    """
+    folder = os.path.dirname(path)
     copied = _copied(folder, named_folder(folder), project)
     if copied is not None:
-        return copied if _is_part(file.path, copied.package) else None
-    if file.path.endswith(_CODE) and is_generated(file):
+        return copied if _is_part(path, copied.package) else None
+    if path.endswith(_CODE) and is_generated(project.files.own(path)):
         return Foreign(folder) if folder != named_folder(folder) or folder == project.root else None
     return None
 
@@ -110,7 +113,10 @@ def _copied(folder: str, named: str, project: Project) -> Foreign | None:
 
 def _distribution(folder: str, project: Project) -> Foreign | None:
     """The known distribution whose sources begin in a folder, by its setup or by where its package lies."""
-    names = project.folders.names(folder)
+    try:
+        names = tracked.names(folder)
+    except OSError:
+        return None
     setups = [os.path.join(folder, name) for name in _MANIFESTS if name in names]
     if any(_may_name_one(path, project) for path in setups):
         for manifest in project.folders.manifests(folder):
