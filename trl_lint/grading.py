@@ -15,7 +15,8 @@ class Evidence(NamedTuple):
 
     `everywhere`: all of them have it; else some, the newest among them, or with `only_old` all but the newest ones.
     `always`: every release that there ever was has it, so that no pin matters.
-    `assumed`: nothing pins the package, so the newest release stands for it. `dated`: another package of the stack is
+    `assumed`: nothing pins the package where the code runs, so the newest release stands for it, or one that is named
+    elsewhere. `dated`: another package of the stack is
     held at an older release besides, so the environment may be as old as that. `tip`: a package comes from the main
     branch of its repository, which is at least the newest release. `told`: what pins it is a README, a script or a
     table that nothing installs from. `mild`: the fault is only shown, or arguments from outside may take it away.

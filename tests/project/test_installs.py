@@ -118,15 +118,16 @@ def job(*steps: str, directory: str = "core") -> str:
         ("Makefile", "core:\n\tcd core && pip install -r requirements.txt\n"),
     ],
 )
-def test_what_is_installed_in_a_folder_holds_there(name: str, text: str, tmp_path: Path):
+@pytest.mark.parametrize("has_code", [True, False])
+def test_what_is_installed_in_a_folder_holds_there(name: str, text: str, has_code: bool, tmp_path: Path):
     files = {
         "core/pyproject.toml": '[project]\nname = "core"\ndependencies = ["transformers==4.40.0"]\n',
         "core/requirements.txt": "transformers==4.40.0\n",
-        "core/main.py": "",
+        **({"core/main.py": ""} if has_code else {}),
         name: text,
     }
     for path in ("other/train.py", "train.py"):
-        assert resolved(tmp_path, files, path=path) == "assumed"
+        assert resolved(tmp_path, files, path=path) == "told"
     assert resolved(tmp_path, files, path="core/main.py") == "4.40.0"
 
 
@@ -154,7 +155,7 @@ def test_an_extra_comes_along_if_a_later_command_asks_for_it(tmp_path: Path):
 def test_no_deps_brings_the_modules_only(tmp_path: Path):
     files = {**CORE, "README.md": readme("pip install --no-deps -e ./core"), "train.py": ""}
     project = lay_out(tmp_path, files)
-    assert project.environment(str(tmp_path / "train.py")).package("transformers").source == "assumed"
+    assert project.environment(str(tmp_path / "train.py")).package("transformers").source == "told"
     assert module_file("core", str(tmp_path / "train.py"), project) == str(tmp_path / "core" / "core" / "__init__.py")
 
 

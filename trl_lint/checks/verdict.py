@@ -23,6 +23,7 @@ from trl_lint.project.packages import Package
 from trl_lint.project.runs import Run
 from trl_lint.project.stack import Choice, Choices
 from trl_lint.records import NamedTuple
+from trl_lint.words import listed
 
 
 class Level(NamedTuple):
@@ -177,7 +178,7 @@ def judge_pins(
         found = Evidence(
             everywhere=found.everywhere and answer == "all",
             only_old=found.only_old or is_old,
-            assumed=found.assumed or assumed,
+            assumed=found.assumed or assumed or package.source == "told",
             dated=found.dated or (assumed and has_old_neighbour(environment, name)),
             tip=found.tip or package.is_tip,
         )
@@ -305,6 +306,10 @@ def _basis(package: Package, oldest: str, newest: str, fewer: bool = False) -> s
         return f"{why}; {newest} is assumed"
     if package.source == "target":
         return f"for {name} {newest}"
+    if package.source == "told":
+        named = list(dict.fromkeys(pin.specifier.removeprefix("==") for pin in package.pins))
+        rest = "" if newest in named or len(package.allowed or ()) <= len(named) else f", and {newest} is the newest"
+        return f"nothing here pins {name}; {listed(named)} {'is' if len(named) == 1 else 'are'} named elsewhere{rest}"
     if package.is_tip:
         return f"{name} comes from the tip of its repository, at least {newest}"
     if package.allowed is None:

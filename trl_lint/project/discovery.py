@@ -11,6 +11,7 @@ from contextlib import suppress
 from trl_lint import tracked
 from trl_lint.paths import MARKDOWN
 from trl_lint.project.gitignore import chain_above, entered, is_ignored
+from trl_lint.project.pins import kind_of
 from trl_lint.regexes import regex
 from trl_lint.settings import Settings
 
@@ -29,6 +30,8 @@ def is_source(path: str) -> bool:
     """Whether some reader understands a file of this name."""
     folder, name = os.path.split(path)
     if name.endswith(_SUFFIXES) or name in _NAMES or _PREFIXED.match(name):
+        return True
+    if kind_of(path) in ("freeze", "definition"):
         return True
     if not name.endswith((".txt", ".in")):
         return False

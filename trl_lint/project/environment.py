@@ -81,9 +81,13 @@ class Environment:
             own = package_of(name, (), specifiers, "pin", is_own=True)
             return mine if mine is not None and mine.source != "assumed" and own_version not in mine.specifier else own
         found = mine or self._decide(name)
+        if mine is None and (found is None or found.source == "assumed"):
+            elsewhere = self._folders.elsewhere
+            image = elsewhere.image(name, self._folder) if found is None else None
+            found = image or elsewhere.told_around(name, self._folder) or found
         if found is None and (self.unknown_installs() or self._folders.has_copy_of(name)):
             return Package(name)
-        return found or assumed(name, ())
+        return found or self._folders.elsewhere.named(name, self._folder) or assumed(name, ())
 
     def _decide_own(self, name: str) -> Package | None:
         found = next((found for tier in self._own if (found := tier.resolve(name))), None)

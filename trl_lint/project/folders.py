@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint import tracked
-from trl_lint.project.pins import Manifest, Pin, Step, kind_of
+from trl_lint.project.pins import IMAGE_KINDS, PROJECT_FILES, Manifest, Pin, Step, kind_of
 from trl_lint.project.tiers import Tier
 from trl_lint.sources.requirements import is_exact, normalised
 
 if TYPE_CHECKING:
+    from trl_lint.project.elsewhere import Elsewhere
     from trl_lint.project.installs import Installation, Installs
 
-_COMMAND_KINDS = frozenset(("shell", "makefile", "dockerfile", "readme", "workflow"))
+_COMMAND_KINDS = frozenset(("shell", "makefile", "readme", "workflow", *IMAGE_KINDS))
 SCRIPT_KINDS = frozenset(("pep723", "notebook", "script-lock"))
 # Folders in which people keep the sources of other projects.
 _VENDORED = (
@@ -22,6 +23,8 @@ _VENDORED = (
     "submodules", "third-party", "third_party", "thirdparty", "vendor", "vendored",
 )  # fmt: skip
 _CODE = (".py", ".ipynb")
+# Of these, `packages`, `libs` and `src` hold as often one's own.
+_VENDORED_NAMES = frozenset(_VENDORED) - {"deps", "libs", "packages", "src"}
 DOCKER_FOLDERS = ("docker", "dockerfile", "dockerfiles", ".devcontainer")
 
 
@@ -53,6 +56,7 @@ class Folders:
         self._copies: dict[str, bool] = {}
         self._parts: dict[str, dict[str, Manifest]] = {}
         self._with_code: frozenset[str] | None = None
+        self._elsewhere: Elsewhere | None = None
 
     def read_with(self, read: Callable[[str], Manifest | None], paths: Callable[[], Sequence[str]]) -> None:
         """Go on with other ways to read manifests, which give the same of those that were read, and to list paths."""
@@ -215,8 +219,12 @@ class Folders:
             found = os.path.normpath(os.path.join(base, folder))
             if tracked.is_folder(found):
                 is_around = (here + os.sep).startswith(found + os.sep)
-                return found if self.holds_code(found) and not is_around else ""
+                return found if self.is_of_its_own(found) and not is_around else ""
         return ""
+
+    def is_of_its_own(self, folder: str) -> bool:
+        """Whether what is installed in a folder may be for what stands there: it holds code, or builds a project."""
+        return self.holds_code(folder) or any(name in PROJECT_FILES for name in self.names(folder))
 
     def holds_code(self, folder: str) -> bool:
         """Whether a folder of the project, or one below it, holds Python."""
@@ -248,6 +256,25 @@ class Folders:
         return any(
             is_exact(pin.specifier) for tier in self.commands_of(folder) for name in packages for pin in tier.of(name)
         )
+
+    @property
+    def elsewhere(self) -> Elsewhere:
+        """What the rest of the tree says, for packages that nothing around a file pins."""
+        if self._elsewhere is None:
+            from trl_lint.project.elsewhere import Elsewhere
+
+            self._elsewhere = Elsewhere(self._all_manifests(), self.upwards, self.is_of_its_own, self.brought)
+        return self._elsewhere
+
+    def _all_manifests(self) -> Iterator[Manifest]:
+        """Every manifest of the project, but for those of one script or notebook and of other people's projects."""
+        for path in self._paths():
+            kind = kind_of(path)
+            parts = os.path.dirname(path)[len(self.root) :].lower().split(os.sep)
+            if kind and kind not in SCRIPT_KINDS and kind != "workflow" and _VENDORED_NAMES.isdisjoint(parts):
+                manifest = self._read(path)
+                if manifest is not None:
+                    yield manifest
 
     # -- what is installed together ---------------------------------------------------------------------------------
 

@@ -11,14 +11,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 
 from trl_lint import tracked
-from trl_lint.project.pins import Link, Manifest, Pin, Step
+from trl_lint.project.pins import PROJECT_FILES, Link, Manifest, Pin, Step
 from trl_lint.project.repositories import package_at
 from trl_lint.project.tiers import Tier
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.requirements import normalised, package_of_url
 
-PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 # Projects that install each other in a chain longer than this do not exist.
 _MOST_DEPTH = 10
 _SOURCE_FOLDERS = ("", "src", "python", "lib")

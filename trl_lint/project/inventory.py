@@ -89,7 +89,7 @@ def _mentioned(environment: Environment, project: Project) -> Iterator[Facts]:
 
     for name in dict.fromkeys((*PACKAGES, *providers(), *known_packages(), *project.settings.targets)):
         package = environment.package(name)
-        if package.pins or package.is_own or package.source == "target":
+        if (package.pins and package.source != "told") or package.is_own or package.source == "target":
             yield _facts(package)
 
 
@@ -107,10 +107,10 @@ def _facts(package: Package) -> Facts:
 
 
 def _assumed(environment: Environment, name: str) -> Facts:
-    """A package that the code imports and nothing pins: the newest release that the pinned ones accept."""
+    """A package that the code imports and nothing pins: what is told, or the newest that the pinned ones accept."""
     facts = _facts(environment.package(name))
     chosen = environment.choices.get(name)
-    if chosen is None:
+    if chosen is None or facts.source == "told":
         return facts
     from trl_lint.knowledge.releases import parse_version
 

@@ -13,7 +13,8 @@ from trl_lint.project.pins import Pin
 # More places than these tell a reader nothing new.
 _MOST_PLACES = 3
 
-Origin = Literal["target", "lock", "pin", "assumed", "unknown"]
+# "told": nothing installs it where the code runs, and its release is named elsewhere in the tree, or in words.
+Origin = Literal["target", "lock", "pin", "told", "assumed", "unknown"]
 Answer = Literal["all", "some", "none", "unknown"]
 
 

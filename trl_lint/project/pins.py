@@ -13,6 +13,8 @@ from trl_lint.finding import Fix, Location
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
+PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
+IMAGE_KINDS = frozenset(("dockerfile", "definition", "devcontainer"))
 LOCKS = ("uv-lock", "poetry-lock", "pylock", "script-lock")
 
 _PINNED = " is pinned here"
@@ -141,7 +143,7 @@ class Manifest(NamedTuple):
     `python` is its `requires-python`; `problems` are requirements pip would refuse. `project` is the normalised name of
     the package the file builds, "" if none, and `version` that package's version where the source tells it. `links` are
     the projects and requirements files on the disk that it installs beside its pins, `cut_off` the requirements that a
-    shell cuts off.
+    shell cuts off. `told` are releases that it names and does not install: in words, in a list of what was there.
     """
 
     path: str
@@ -153,6 +155,7 @@ class Manifest(NamedTuple):
     version: str = ""
     links: tuple[Link, ...] = ()
     cut_off: tuple[CutOff, ...] = ()
+    told: tuple[Pin, ...] = ()
 
     @property
     def is_lock(self) -> bool:
@@ -167,6 +170,13 @@ _REQUIREMENTS_FOLDER = regex(r"[\\/]requirements[\\/][^\\/]+\.(?:txt|in)$", re.I
 _CONDA_NAME = regex(r"(?:^|[-_.])(?:environment|conda|env)(?:[-_.]|$)", re.IGNORECASE)  # likewise
 _DOCKERFILE_NAME = regex(r"(?:^|[-_.])(?:dockerfile|containerfile)(?:[-_.]|$)", re.IGNORECASE)
 _README_NAME = regex(r"^(?:readme|install|installation|setup)(?:[-_.][^/]*)?\.md$", re.IGNORECASE)
+_DEFINITION_NAME = regex(r"^(?:singularity|apptainer)(?:[-_.]|$)", re.IGNORECASE)
+# What people call the output of `pip freeze`, `pip list` and `conda list`.
+_FREEZE_NAME = regex(
+    r"(?:^|[-_.])(?:freeze|frozen|(?:pip|conda|package|packages)[-_]?(?:list|freeze)|environment|env)(?:[-_.]|$)",
+    re.IGNORECASE,
+)
+_COMPILED_FOLDER = "unsloth_compiled_cache"
 _SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch")
 _FIXED_NAMES = {
     "pyproject.toml": "pyproject",
@@ -190,7 +200,7 @@ def kind_of(path: str) -> str:
     if lower.startswith("pylock.") and lower.endswith(".toml"):
         return "pylock"
     if lower.endswith(".py"):
-        return "pep723"
+        return "compiled" if os.path.basename(os.path.dirname(path)) == _COMPILED_FOLDER else "pep723"
     if lower.endswith(".ipynb"):
         return "notebook"
     stem, _, ending = name.rpartition(".")
@@ -198,8 +208,15 @@ def kind_of(path: str) -> str:
         path
     ):
         return "constraints" if "constraint" in lower else "requirements"
+    if ending.lower() in ("txt", "log", "lst") and _FREEZE_NAME.search(stem):
+        return "freeze"
     if lower.endswith(_SHELL_SUFFIXES):
         return "shell"
+    if lower in ("devcontainer.json", ".devcontainer.json"):
+        return "devcontainer"
+    is_text = lower.endswith((".md", ".txt", ".yml", ".yaml"))
+    if lower.endswith(".def") or (_DEFINITION_NAME.match(name) and not is_text):
+        return "definition"
     if ending.lower() in ("yml", "yaml") and _CONDA_NAME.search(stem):
         return "conda"
     if _README_NAME.match(name):

@@ -26,7 +26,7 @@ _PACKED = regex(
     r"(?:archive/|zipball/|tarball/|zip/|tar\.gz/)(?P<revision>[^#?]+?)(?:\.zip|\.tar\.gz)?(?:[#?].*)?"
 )
 _WHEEL = regex(
-    r"https?://(?P<host>[^/]+)/(?:[^#?]*/)?(?P<file>[^/#?]+-(?P<version>\d[^-/#?]*)-[^/#?]*\.whl)(?:[#?].*)?"
+    r"https?://(?P<host>[^/]+)/(?:[^#?]*/)?(?P<file>[^/#?-]+-(?P<version>\d[^-/#?]*)-[^/#?]*\.whl)(?:[#?].*)?"
 )
 _GITHUB = ("github.com", "www.github.com", "codeload.github.com")
 _INDEX_FILES = ("files.pythonhosted.org", "download.pytorch.org", "download-r2.pytorch.org")

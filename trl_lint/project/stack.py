@@ -33,10 +33,11 @@ PACKAGES = ("trl", "transformers", "accelerate", "peft", "deepspeed", "vllm", "o
 class Choice(NamedTuple):
     """The releases of a package whose API is recorded and that may be installed, oldest first; never none.
 
-    `complete`: they are all that may be installed. `assumed`: nothing pins the package. `between`: they are the
-    neighbours of a development version, and only what both agree on is known. `is_dated`: nothing pins the package, but
-    another one is held at an older release, so the environment may be as old as that. `is_tip`: the package comes from
-    the main branch of its repository, and the newest known release stands for it: what that has lost stays lost.
+    `complete`: they are all that may be installed. `assumed`: nothing pins the package where the code runs, and the
+    newest release stands for it, or those that are named elsewhere. `between`: they are the neighbours of a development
+    version, and only what both agree on is known. `is_dated`: nothing pins the package, but another one is held at an
+    older release, so the environment may be as old as that. `is_tip`: the package comes from the main branch of its
+    repository, and the newest known release stands for it: what that has lost stays lost.
     """
 
     package: Package
@@ -110,8 +111,8 @@ def _choose(environment: Environment, name: str) -> Choice | None:
     between = package.allowed is None
     if not recorded or str(versions[-1]) != recorded[-1] or (between and len(recorded) != len(versions)):
         return None  # what runs most likely is a release nobody has read
-    assumed = package.source == "assumed"
-    is_dated = assumed and versions[-1] == package.resolved and has_old_neighbour(environment, name)
+    assumed = package.source in ("told", "assumed")
+    is_dated = package.source == "assumed" and versions[-1] == package.resolved and has_old_neighbour(environment, name)
     return Choice(package, recorded, len(recorded) == len(versions), assumed, between, is_dated)
 
 
@@ -137,7 +138,7 @@ def has_old_neighbour(environment: Environment, name: str) -> bool:
 
     others = (environment.package(other) for other in PACKAGES if other != name)
     return any(
-        other.source in ("target", "lock", "pin")
+        other.source in ("target", "lock", "pin", "told")
         and other.resolved is not None
         and other.resolved != newest(other.name)
         for other in others

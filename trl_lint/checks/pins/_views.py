@@ -15,7 +15,7 @@ from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.environment import Environment
 from trl_lint.project.installs import by_environment
-from trl_lint.project.packages import Package
+from trl_lint.project.packages import Package, assumed
 from trl_lint.project.pins import Manifest, Pin, is_manifest
 from trl_lint.project.sequences import Replaced, replaced
 from trl_lint.project.tiers import Tier, resolve
@@ -106,6 +106,8 @@ class View:
             if found is not None:
                 return found
         package = self.environment.package(name)
+        if package.source == "told":  # elsewhere, and not beside these pins
+            package = assumed(name, ())
         if self.tier is not None and package.source != "target":
             found = self.tier.resolve(name)
             # What a README or script installs is one way among several: only its own commands belong together.

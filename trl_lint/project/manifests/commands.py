@@ -1,4 +1,4 @@
-"""What commands install: `pip install` in shell scripts, Dockerfiles, Makefiles, workflows, READMEs and notebooks.
+"""What commands install: `pip install` in scripts, Makefiles, workflows, READMEs, notebooks, and files for images.
 
 Such commands say what one way of installing brings. They never count as malformed: what looks wrong in a README is
 often a placeholder.
@@ -32,6 +32,7 @@ _STARTERS = frozenset((
     "accelerate", "axolotl", "bash", "deepspeed", "llamafactory-cli", "pytest", "ray", "sbatch", "sh", "srun", "swift",
     "torchrun", "trl", "tune",
 ))  # fmt: skip
+_IMAGES = ("dockerfile", "definition")
 _Installed = TypeVar("_Installed", Pin, Link)
 
 
@@ -42,10 +43,16 @@ def read(file: SourceFile, kind: str) -> Manifest | None:
         from trl_lint.sources.dockerfile import copies_of
 
         copies = copies_of(Source(file, "dockerfile"))
+    elif kind == "definition":
+        from trl_lint.sources.apptainer import files_of, is_definition
+
+        if not is_definition(file.text):
+            return None
+        copies = files_of(Source(file, "definition"))
     for part in _parts(file, kind):
         document.read(part)
     pins, links = document.scoped()
-    if kind == "dockerfile":
+    if kind in _IMAGES:
         links = list(_on_the_host(links, copies))
     if not pins and not links:
         return None
@@ -81,6 +88,16 @@ def _parts(file: SourceFile, kind: str) -> Iterator[_Part]:
 
         source = Source(file, "makefile")
         yield _Part(source, recipe_commands(source))
+    elif kind == "definition":
+        from trl_lint.sources.apptainer import post_commands
+
+        source = Source(file, "definition")
+        yield _Part(source, post_commands(source))
+    elif kind == "devcontainer":
+        from trl_lint.sources.devcontainer import create_commands
+
+        source = Source(file, "json")
+        yield _Part(source, create_commands(source))
     elif kind == "workflow":
         from trl_lint.sources.workflow import jobs
 
@@ -187,7 +204,7 @@ class _Document:
 
     def _for_folder(self, installed: _Installed, directory: str | None) -> _Installed:
         # Folders of an image are others than those of the project.
-        if not directory or directory.startswith(("/", "..")) or installed.step is None or self.kind == "dockerfile":
+        if not directory or directory.startswith(("/", "..")) or installed.step is None or self.kind in _IMAGES:
             return installed
         return installed._replace(step=installed.step._replace(folder=directory))
 

@@ -14,6 +14,10 @@ from trl_lint.sources import Files, SourceFile
 from trl_lint.sources.text import MAX_BYTES, refuse_large
 
 MAX_LOCK_BYTES = 10_000_000  # the largest of known projects have 3 MB
+# A package of the stack with a version near it.
+_NAMES_RELEASE = regex(
+    rb"(?i)(?:transformers|trl|torch|accelerate|peft|deepspeed|vllm|verl|axolotl|openrlhf|swift|factory)[^\n]{0,60}?\d\.\d"
+)
 _SCRIPT_BLOCK = regex(rb"^# /// script[ \t]*\r?$", re.MULTILINE)
 
 
@@ -48,6 +52,12 @@ def read_manifest(file: SourceFile, files: Files) -> Manifest | None:
         from trl_lint.project.manifests import pep723
 
         return pep723.read(file)
+    if kind in ("freeze", "compiled"):
+        from trl_lint.project.manifests import versions
+
+        return versions.read_list(file) if kind == "freeze" else versions.read_compiled(file)
+    if kind == "readme":
+        return _read_page(file)
     if kind == "conda":
         from trl_lint.project.manifests import conda
 
@@ -57,14 +67,35 @@ def read_manifest(file: SourceFile, files: Files) -> Manifest | None:
     return commands.read(file, kind)
 
 
+def _read_page(file: SourceFile) -> Manifest | None:
+    """What a page installs, and the releases that it names besides."""
+    installed = None
+    if _may_install(file.data):
+        from trl_lint.project.manifests import commands
+
+        installed = commands.read(file, "readme")
+    if not _NAMES_RELEASE.search(file.data):
+        return installed
+    from trl_lint.project.manifests import versions
+
+    told = versions.told_in_markdown(file)
+    return (installed or Manifest(file.path, "readme", ()))._replace(told=told) if told else installed
+
+
+def _may_install(data: bytes) -> bool:
+    installs = b"install" in data and any(name in data for name in (b"pip", b"poetry", b"pdm"))
+    return installs or b"uv add" in data or (b"uv " in data and b"sync" in data)
+
+
 def _may_hold_pins(kind: str, data: bytes) -> bool:
     if b"\0" in data:
         return kind in ("requirements", "constraints")  # its reader says what is wrong with it
     if kind == "pep723":
         return b"# /// script" in data and _SCRIPT_BLOCK.search(data) is not None
-    if kind in ("shell", "makefile", "readme", "dockerfile", "notebook", "workflow"):
-        installs = b"install" in data and any(name in data for name in (b"pip", b"poetry", b"pdm"))
-        return installs or b"uv add" in data or b"uv sync" in data
+    if kind in ("shell", "makefile", "dockerfile", "notebook", "workflow", "definition", "devcontainer"):
+        return _may_install(data)
+    if kind == "compiled":
+        return b"__UNSLOTH_VERSIONING__" in data
     if kind == "setup.py":
         return b"setup" in data
     if kind == "conda":

@@ -1,0 +1,110 @@
+"""What the rest of a project's tree says about packages that nothing around a file pins.
+
+An image whose file stands in a folder without code (`installation/docker-x/`) is for the code around that folder. Below
+that rank stand releases that are told and not installed: in a README, in a list of what was there once, in the
+head of generated code, and what is pinned for other code of the tree. The nearest of them count.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+from trl_lint.project.packages import Package, package_of
+from trl_lint.project.pins import IMAGE_KINDS, Manifest, Pin
+from trl_lint.project.tiers import Tier
+from trl_lint.sources.requirements import is_exact
+
+
+class Elsewhere:
+    """The statements of a tree by the folder that they are for.
+
+    The questions are those of `Folders`: the folders above one, whether one has code or a project of its own, and what
+    the links of a manifest bring.
+    """
+
+    def __init__(
+        self,
+        manifests: Iterable[Manifest],
+        upwards: Callable[[str], Iterable[str]],
+        is_of_its_own: Callable[[str], bool],
+        brought: Callable[[Manifest], list[Pin]],
+    ) -> None:
+        self._upwards = upwards
+        self._is_of_its_own = is_of_its_own
+        self._brought = brought
+        self._images: dict[str, list[list[Pin]]] = {}
+        self._told: dict[str, dict[str, list[Pin]]] = {}  # by folder and package
+        self._pinned: dict[str, dict[str, list[Pin]]] = {}
+        self._generated: dict[str, list[Pin]] = {}
+        for manifest in manifests:
+            self._take(manifest)
+
+    def _take(self, manifest: Manifest) -> None:
+        here = os.path.dirname(manifest.path)
+        for pin in manifest.told:
+            table = self._generated if manifest.kind == "compiled" else self._told.setdefault(here, {})
+            table.setdefault(pin.package, []).append(pin)
+        brought = self._brought(manifest) if manifest.kind in IMAGE_KINDS else []
+        if manifest.kind in IMAGE_KINDS and not self._is_of_its_own(here):
+            self._images.setdefault(self._place_of(here), []).append([*manifest.pins, *brought])
+        for pin in (*manifest.pins, *brought):
+            if is_exact(pin.specifier) and not pin.is_optional and pin.kind not in ("inert", "constraint"):
+                for upper in self._upwards(here):
+                    self._pinned.setdefault(upper, {}).setdefault(pin.package, []).append(pin)
+
+    def _place_of(self, folder: str) -> str:
+        """The folder whose code a folder without code is for."""
+        return next((upper for upper in self._upwards(folder) if self._is_of_its_own(upper)), folder)
+
+    def image(self, name: str, folder: str) -> Package | None:
+        """What the images in folders without code install of a package; "told" where they differ."""
+        for upper in self._upwards(folder):
+            ways = [found for pins in self._images.get(upper, ()) if (found := Tier(pins).resolve(name)) is not None]
+            if not ways:
+                continue
+            if all(way.specifier == ways[0].specifier and way.source == ways[0].source for way in ways):
+                return ways[0]
+            return told(name, [pin for way in ways for pin in way.pins])
+        return None
+
+    def told_around(self, name: str, folder: str) -> Package | None:
+        """The releases of a package that a page, or a list of what was installed, names in a folder or one above it."""
+        for upper in self._upwards(folder):
+            if pins := self._told.get(upper, {}).get(name):
+                return told(name, pins)
+        return None
+
+    def named(self, name: str, folder: str) -> Package | None:
+        """The releases of a package that are named anywhere in the tree, the nearest ones.
+
+        What is named for other code may be another project's: whoever starts from nothing gets the newest release.
+        """
+        if pins := self._generated.get(name):
+            return told(name, pins)
+        for upper in self._upwards(folder):
+            if pins := self._pinned.get(upper, {}).get(name):
+                return told(name, pins, or_newest=True)
+        anywhere = [pin for table in self._told.values() for pin in table.get(name, ())]
+        return told(name, anywhere, or_newest=True) if anywhere else None
+
+
+def told(name: str, pins: Iterable[Pin], or_newest: bool = False) -> Package | None:
+    """A package of which releases are named and nothing installs one; None where none of them is known."""
+    from trl_lint.knowledge.releases import newest
+
+    kept = list(_distinct(pins))
+    specifiers = [pin.specifier for pin in kept]
+    if or_newest and (last := newest(name)) is not None:
+        specifiers = list(dict.fromkeys((*specifiers, f"=={last}")))
+    found = package_of(name, tuple(kept), specifiers, "told")
+    return found if found.allowed else None
+
+
+def _distinct(pins: Iterable[Pin]) -> Iterator[Pin]:
+    """The first pin of each specifier."""
+    seen: set[str] = set()
+    for pin in pins:
+        if pin.specifier and pin.specifier not in seen:
+            seen.add(pin.specifier)
+            yield pin
