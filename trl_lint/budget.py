@@ -2,19 +2,23 @@
 
 Loops of ours that could run away count their steps, and stop at a number that stands beside them; what they leave out
 is unknown, and `note` says so. Time is the last resort, for what nobody thought of. It is that of the processor, so a
-busy machine changes nothing, and it is counted in ticks: a timer of the process interrupts whatever runs four times in
-each second of work, and the tick goes to the innermost thing that runs. Nothing is measured when that begins or ends.
+busy machine changes nothing: a timer of the process interrupts whatever runs four times in each second of work, and the
+work since the last time goes to the innermost thing that runs. Nothing is measured when that begins or ends.
 
 What has used up its time is stopped by an exception that no `except Exception` takes, wherever it is. Regular
 expressions are interrupted too, as Python asks for signals while it matches. Other code in C that does not return
-(LibCST's and tree-sitter's parsers, `ast.parse`) is stopped only when it has returned. Where there is no such timer
-(Windows, a thread that is not the main one), a thread does the ticks: it stops Python code, but no regular expression.
+(LibCST's parser, `ast.parse`) is stopped only when it has returned, but all of its time counts. tree-sitter's parsers
+get a time of their own (`sources/shell_parse.py`). Where there is no such timer (Windows, a thread that is not the main
+one), a thread looks at the clock: it stops Python code, but no regular expression.
+
+What was stopped stays so: the same work is not begun again by whoever asks next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from time import process_time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from trl_lint import tracked
@@ -30,10 +34,11 @@ Key = tuple[str, str]  # what works, and the path of the file that it works on
 RULE_SECONDS = 10.0
 READER_SECONDS = 20.0
 FILE_SECONDS = 60.0  # all of one file: its readers, and its rules
+PROJECT_SECONDS = 120.0  # each question about all files of a project, less the readers
 RUN_SECONDS = 1800.0  # of each process that takes part
 
 _TICK = 0.25
-_SHARED = "the project"  # what is worked out once for all files; it may take as long as the run
+_SHARED = "\0"  # before the root of a project: what is worked out once for all its files
 _BEGIN = "work on it was cut short: "
 
 
@@ -54,34 +59,38 @@ class _Stop(BaseException):
 
 
 class _Meter:
-    """What runs in this process, the innermost last, and the ticks that each thing has had so far."""
+    """What runs in this process, the innermost last, and the seconds of work that each thing has had so far."""
 
     def __init__(self) -> None:
         self.running: list[tuple[Key, float]] = []
-        self.ticks: dict[Key, int] = {}
+        self.work: dict[Key, float] = {}
         self.spent: set[Key] = set()
-        self.of_file: dict[str, int] = {}
-        self.all = 0
-        self.notes: dict[Notice, None] = {}
+        self.of_file: dict[str, float] = {}  # nothing of what is shared
+        self.all = 0.0
+        self.notes: dict[tuple[str, str], Notice] = {}
+        self.failures: dict[tuple[str, str], None] = {}
         self.watcher: _Watcher | None = None
+        self._looked = process_time()
 
     def tick(self) -> bool:
-        """Count a tick, and whether what has got it is to be stopped."""
-        self.all += 1
+        """Count the work since the last time, and whether what has done it is to be stopped."""
+        now = process_time()
+        work, self._looked = now - self._looked, now
+        self.all += work
         if not self.running:
             return False
         key, seconds = self.running[-1]
-        count = self.ticks[key] = self.ticks.get(key, 0) + 1
-        if key[0] != _SHARED:
-            self.of_file[key[1]] = self.of_file.get(key[1], 0) + 1
-        is_spent = count * _TICK >= seconds or self.is_over(key[1])
+        done = self.work[key] = self.work.get(key, 0.0) + work
+        if not key[1].startswith(_SHARED):
+            self.of_file[key[1]] = self.of_file.get(key[1], 0.0) + work
+        is_spent = done >= seconds or self.is_over(key[1])
         if is_spent:
             self.spent.add(key)
         return is_spent
 
     def is_over(self, path: str) -> bool:
         """Whether the run, or a file, has had all that it may take."""
-        return self.all * _TICK >= RUN_SECONDS or self.of_file.get(path, 0) * _TICK >= FILE_SECONDS
+        return self.all >= RUN_SECONDS or self.of_file.get(path, 0.0) >= FILE_SECONDS
 
 
 _meter = _Meter()
@@ -128,26 +137,61 @@ def within(what: str, path: str, seconds: float, work: Callable[[], T]) -> T:
             meter.watcher.settle()
 
 
-def shared(root: str, work: Callable[[], T]) -> T:
-    """What `work` returns, which is worked out once for all files of a project and counts for none of them."""
-    return within(_SHARED, root, RUN_SECONDS, work)
+def shared(what: str, root: str, work: Callable[[], T], seconds: float = PROJECT_SECONDS) -> T:
+    """What `work` returns, which is worked out once for all files of a project and counts for none of them.
+
+    Raises OverBudgetError if `what` takes more seconds in this project, and then at once for whoever asks again.
+    """
+    return within(what, _SHARED + root, seconds, work)
 
 
 def is_run_over() -> bool:
     """Whether this process has used up what a run may take."""
-    return _meter.all * _TICK >= RUN_SECONDS
+    return _meter.all >= RUN_SECONDS
 
 
-def note(path: str, reason: str) -> None:
-    """Say of a file that something about it was left out: `loops repeat its add_argument too often`."""
-    _meter.notes.setdefault(Notice("budget", _BEGIN + reason, Location(path, 0, 0)))
+def note(path: str, reason: str, start: int = 0) -> None:
+    """Say of a file that something about it was left out: `loops repeat its add_argument too often`.
+
+    Of all places that one reason has in a file, the first that is told is kept.
+    """
+    _meter.notes.setdefault((path, reason), Notice("budget", _BEGIN + reason, Location(path, start, start)))
+
+
+def limit(number: float, what: str, path: str | None = None, start: int = 0) -> None:
+    """Say that something was left out beyond a number: `loops in loops more than 30 deep were not read`.
+
+    `what` holds the number as `{}`. Without a path it is said of the file that is being read.
+    """
+    at = _path_at_work() if path is None else path
+    if at is not None:
+        note(at, what.format(f"{number:,}"), start)
+
+
+def fail(path: str, reason: str) -> None:
+    """As `note`, of what the tool could not do its work without."""
+    note(path, reason)
+    _meter.failures.setdefault((path, reason))
+
+
+def _path_at_work() -> str | None:
+    """The file that the innermost thing works on."""
+    return next((key[1] for key, _ in reversed(_meter.running) if not key[1].startswith(_SHARED)), None)
 
 
 def taken_notes() -> list[Notice]:
     """What was left out since this was asked last."""
-    found = list(_meter.notes)
+    found = list(_meter.notes.values())
     if found:
         _meter.notes = {}
+    return found
+
+
+def taken_failures() -> list[tuple[str, str]]:
+    """The files, with reasons, that the tool could not do its work without, since this was asked last."""
+    found = list(_meter.failures)
+    if found:
+        _meter.failures = {}
     return found
 
 
@@ -166,11 +210,12 @@ def merged(notices: Iterable[Notice]) -> list[Notice]:
         if notice.kind == "foreign-files":
             foreign[notice] = foreign.get(notice, 0) + 1
             continue
-        key = ("budget", notice.location) if notice.kind == "budget" else notice
+        key = ("budget", notice.location and notice.location.path) if notice.kind == "budget" else notice
         known = found.get(key)
-        if known is not None and notice.message != known.message:
+        if known is not None and notice != known:
             parts = {*known.message.removeprefix(_BEGIN).split("; "), *notice.message.removeprefix(_BEGIN).split("; ")}
-            notice = known._replace(message=_BEGIN + "; ".join(sorted(parts)))
+            first = min(known, notice, key=lambda one: one.sort_key)
+            notice = first._replace(message=_BEGIN + "; ".join(sorted(parts)))
         found[key] = notice
     return [*found.values(), *(_counted(notice, count) for notice, count in foreign.items())]
 
@@ -242,10 +287,8 @@ class _Watcher:
     def __init__(self, meter: _Meter) -> None:
         import ctypes
         import threading
-        import time
 
         self._meter = meter
-        self._worked = time.process_time
         self._done = threading.Event()
         self._lock = threading.Lock()
         self._thread = threading.get_ident()
@@ -265,9 +308,9 @@ class _Watcher:
         self._meter.watcher = None
 
     def _watch(self) -> None:
-        before = self._worked()
+        before = process_time()
         while not self._done.wait(_TICK):
-            now = self._worked()
+            now = process_time()
             if now - before >= _TICK / 2:
                 before = now
                 with self._lock:

@@ -132,6 +132,8 @@ class Checker:
         """Take over what was left out while the last file was checked."""
         for notice in budget.taken_notes():
             self.notices_in.setdefault(self._checking, {}).setdefault(notice)
+        failures = (Problem(path, reason) for path, reason in budget.taken_failures())
+        self.problems.extend(problem for problem in failures if problem not in self.problems)
 
     def _report_unread(self, path: str, explicit: bool, error: OSError) -> None:
         """Say why nothing is known of a file, or of a folder that takes its own place because it cannot be listed."""
@@ -175,6 +177,8 @@ class Checker:
                 self._report_refused(path, error)
                 return  # one clear line; what else cannot be read in this file follows from it
             except OverBudgetError as error:
+                if reader == self._check_manifest:
+                    budget.fail(path, str(error))
                 self._note_stopped(path, error)
             except RecursionError:
                 self._report_unparsed(path, "nested too deeply to be read", 0)

@@ -285,11 +285,11 @@ def _read_requirements(comments: Comments) -> None:
 
 
 def _read_shell(comments: Comments) -> None:
-    from trl_lint.sources.shell_syntax import parse
+    from trl_lint.sources.shell_parse import parse
 
     data = comments.source.text.encode("utf-8", "surrogatepass")
     spans: list[tuple[int, int]] = []
-    waiting = [parse(data)]
+    waiting = [stretch.root for stretch in parse(data) if stretch.root is not None]
     while waiting:
         node = waiting.pop()
         if node.type == "comment":

@@ -35,6 +35,7 @@ _LOCK_FILE_BYTES = 50_000_000
 # Files that hold no launch stay open until they are checked themselves, up to so many bytes of them all: most projects
 # are read once, and a huge one never stands in memory as a whole.
 _MOST_READ_AHEAD = 8_000_000
+_COMMANDS = "reading all commands of the project"
 
 
 class Project:
@@ -208,7 +209,7 @@ class Project:
         """Every launch command written anywhere in the project; with `word`, only in files whose bytes hold it."""
         table = self._launches.get(word)
         if table is None:
-            table = self._launches[word] = budget.shared(self.root, partial(self._all_launches, word))
+            table = self._launches[word] = budget.shared(_COMMANDS, self.root, partial(self._all_launches, word))
         return [launch for found in table.values() for launch in found]
 
     def _all_launches(self, word: bytes) -> dict[str, list[Launch]]:
@@ -261,7 +262,7 @@ class Project:
 
     @cached_property
     def _runs_by_file(self) -> dict[str, list[Run]]:
-        return budget.shared(self.root, self._table_of_runs)
+        return budget.shared(_COMMANDS, self.root, self._table_of_runs)
 
     def _table_of_runs(self) -> dict[str, list[Run]]:
         table: dict[str, list[Run]] = {}
@@ -280,7 +281,7 @@ class Project:
 
     @cached_property
     def _documents(self) -> list[Document]:
-        return budget.shared(self.root, self._all_documents)
+        return budget.shared("reading all configs of the project", self.root, self._all_documents)
 
     def _all_documents(self) -> list[Document]:
         found = []

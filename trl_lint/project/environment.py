@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
-from trl_lint import asked
+from trl_lint import asked, budget
+from trl_lint.budget import READER_SECONDS, OverBudgetError
 from trl_lint.knowledge.ranges import holds
 from trl_lint.project import Project
 from trl_lint.project.folders import Folders
@@ -69,6 +71,14 @@ class Environment:
         return found
 
     def _find(self, name: str) -> Package:
+        work = partial(self._worked_out, name)
+        try:
+            return budget.shared("working out its pins", self._folders.root, work, READER_SECONDS)
+        except OverBudgetError as error:
+            budget.fail(self._folders.first_manifest(self._folder), f"{error}: nothing is known of the releases")
+            return Package(name)
+
+    def _worked_out(self, name: str) -> Package:
         if name in self._targets:
             version = self._targets[name].strip()
             specifier = version if version[:1] in "=<>!~" else f"=={version}"

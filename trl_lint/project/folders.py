@@ -101,6 +101,11 @@ class Folders:
                         found.append(manifest)
         return found
 
+    def first_manifest(self, folder: str) -> str:
+        """A manifest in the folder, or the nearest one above it, out of those that were read; or else the folder."""
+        read = (manifest for upper in self.upwards(folder) for manifest in self._manifests.get(upper, ()))
+        return next((manifest.path for manifest in read), folder)
+
     def tiers(self, folder: str) -> list[Tier]:
         """The pins of one folder by rank: lock, always installed, optional."""
         found = self._tiers.get(folder)

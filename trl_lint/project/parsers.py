@@ -111,7 +111,7 @@ class ScriptParser(NamedTuple):
 @per_project
 def parsers_of(project: Project) -> list[ScriptParser]:
     """The parsers of all scripts of a project, as far as they are understood."""
-    return budget.shared(project.root, partial(_read_all, project))
+    return budget.shared("reading all arguments of the project", project.root, partial(_read_all, project))
 
 
 def _read_all(project: Project) -> list[ScriptParser]:

@@ -46,7 +46,7 @@ class Readings:
                     work = partial(self._from, path, read)
                     known = (budget.within(_READING[kind], path, READER_SECONDS, work), None)
                 except OverBudgetError as error:
-                    budget.note(path, str(error))
+                    (budget.fail if kind == "manifest" else budget.note)(path, str(error))
                     known = (None, TookTooLongError("takes too long to be read"))
                 except SourceError as error:
                     known = (None, error)

@@ -7,10 +7,12 @@ from weakref import proxy
 
 from tree_sitter import Node
 
+from trl_lint import budget
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell_commands import MAXIMUM_DEPTH, Around, Commands, Tail
 from trl_lint.sources.shell_fragments import Fragments
 from trl_lint.sources.shell_options import joined, new_decision, one_of
+from trl_lint.sources.shell_parse import parse, seconds_for
 from trl_lint.sources.shell_state import WORKING_DIRECTORY, State
 from trl_lint.sources.shell_syntax import (
     ARGUMENTS,
@@ -22,7 +24,6 @@ from trl_lint.sources.shell_syntax import (
     is_ampersand,
     is_broken,
     leaves,
-    parse,
     printed_path,
 )
 from trl_lint.sources.shell_text import ShellText
@@ -67,7 +68,17 @@ class Reader:
         return self.simple.found
 
     def read(self) -> None:
-        self._block(parse(self.shell.offsets.data).children)
+        for stretch in parse(self.shell.offsets.data):
+            if stretch.root is not None:
+                self._block(stretch.root.children)
+                continue
+            # It may hold anything.
+            self.state.forget_all()
+            start, _ = self.shell.place(*self.shell.span_of(stretch.start, stretch.end))
+            seconds = seconds_for(len(self.shell.offsets.data))
+            budget.limit(
+                seconds, "its broken shell commands take more than {} s to parse; some were not read", None, start
+            )
 
     # -- statements -----------------------------------------------------------------------------------------------
 

@@ -38,15 +38,6 @@ ARGUMENTS = frozenset("123456789")
 CHANGES_DIRECTORY = regex(r"\b(?:cd|pushd|popd)\b")
 
 
-def parse(data: bytes) -> Node:
-    """The root of the tree of a shell text in UTF-8. Broken syntax gives a tree with ERROR nodes."""
-    import tree_sitter
-    import tree_sitter_bash
-
-    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
-    return parser.parse(data).root_node
-
-
 def assigned_in(text: str) -> set[str]:
     """Every name a stretch of shell may assign (rather too many than too few)."""
     names = {match[1] for match in _ASSIGNED.finditer(text)}

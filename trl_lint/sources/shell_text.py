@@ -69,9 +69,13 @@ class ShellText:
 
     def span(self, node: Node) -> tuple[int, int]:
         """Where a node of the tree stands in this text."""
+        return self.span_of(node.start_byte, node.end_byte)
+
+    def span_of(self, start: int, end: int) -> tuple[int, int]:
+        """Where bytes of what was parsed stand in this text."""
         if self.offsets.is_plain:
-            return node.start_byte, node.end_byte
-        start, end = self.offsets(node.start_byte), self.offsets(node.end_byte)
+            return start, end
+        start, end = self.offsets(start), self.offsets(end)
         # The place behind a node at the end of a Windows line is in front of both characters of the line end.
         return start, end - 1 if end > start and self.text[end - 1 : end + 1] == "\r\n" else end
 

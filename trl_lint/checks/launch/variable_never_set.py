@@ -81,11 +81,11 @@ def plain_expansions(source: Source) -> Iterator[tuple[str, int, int]]:
 
     `${name:-default}` and its like are prepared for a missing value.
     """
-    from trl_lint.sources.shell_syntax import parse
+    from trl_lint.sources.shell_parse import parse
     from trl_lint.sources.shell_text import Offsets
 
     offsets = Offsets(source.text)
-    waiting = [parse(offsets.data)]
+    waiting = [stretch.root for stretch in parse(offsets.data)[::-1] if stretch.root is not None]
     while waiting:
         node = waiting.pop()
         if node.type in ("simple_expansion", "expansion") and node.text is not None:
