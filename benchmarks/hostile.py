@@ -1,4 +1,4 @@
-"""What inputs cost that were made to keep the tool busy, and what it leaves out of them: `python -m benchmarks.hostile`.
+"""What inputs that mean harm cost, and what is left out of them without a word: `python -m benchmarks.hostile`.
 
 Each kind of `hostile_kinds.py` is checked once, in its own process. It fails where it takes more than `MOST_WORK`
 seconds of the processor or `_MEGABYTES`, where the tool breaks (status 2, TRL003, a signal), and where the canary is
@@ -95,10 +95,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for one in KINDS:
         if not args.names or any(name in one.name for name in args.names):
             found.append(measure(one))
-            print(
-                f"{found[-1].seconds:7.2f} s {found[-1].megabytes:5.0f} MB {one.name}: {', '.join(found[-1].faults) or 'held'}",
-                flush=True,
-            )
+            last = found[-1]
+            what = ", ".join(last.faults) or "held"
+            print(f"{last.seconds:7.2f} s {last.megabytes:5.0f} MB {last.name}: {what}", flush=True)
     if args.output:
         write_results(args.output, {**head(), "kinds": [one._asdict() for one in found]})
     print(summary(found))

@@ -1,4 +1,5 @@
-"""Inputs that try to keep the tool busy, or to hide a fault behind what it leaves out: one function from a size to files.
+# ruff: noqa: E501  a kind is one line
+"""Inputs that try to keep the tool busy, or to hide a fault behind what it leaves out: functions from a size to files.
 
 They are drawn from what docs/ says is read: every kind of file, and what there can be many or much of in it. Each has
 a canary, a place with a fault that is found where nothing stands around it. The canary has to be found whatever the
@@ -157,15 +158,15 @@ def digits_of_a_release(n: int) -> Files:
 
 @kind(800, seen=True)
 def pins_above(n: int) -> Files:
-    return {"requirements.txt": PINS + "".join(f"trl>0.{i}\n" for i in range(n))}
+    return {"requirements.txt": "".join(f"trl>0.{i // 40}.{i % 40}\n" for i in range(n))}
 
 
 @kind(600, seen=True)
 def pins_above_in_setup_cfg(n: int) -> Files:
-    lines = "".join(f"    trl>0.0.{i}\n" for i in range(n))
+    lines = "".join(f"    trl>0.{i // 40}.{i % 40}\n" for i in range(n))
     return {
         "requirements.txt": "",
-        "setup.cfg": f"[metadata]\nname = x\n[options]\ninstall_requires =\n    trl==0.20.0\n{lines}",
+        "setup.cfg": f"[metadata]\nname = x\n[options]\ninstall_requires =\n{lines}",
     }
 
 
@@ -258,10 +259,10 @@ several(
         "a word of quotes": (20_000, lambda n: f"{CANARY} --seed {chr(39) * 2 * n}1\n"),
         "a word of expansions": (6000, lambda n: f"A=1\n{CANARY} --run_name {'${A}-' * n}\n"),
         "traps": (2000, beside(lambda i: f"trap 'echo {i}; rm -f /tmp/{i}' EXIT INT", CANARY)),
-        "case branches": (2500, lambda n: "case $1 in\n" + "".join(f"m{i}|n{i}) MODEL=m{i} ;;\n" for i in range(n)) + f"esac\n{CANARY} --run_name $MODEL\n"),  # noqa: E501
+        "case branches": (2500, lambda n: "case $1 in\n" + "".join(f"m{i}|n{i}) MODEL=m{i} ;;\n" for i in range(n)) + f"esac\n{CANARY} --run_name $MODEL\n"),
         "pipes": (2000, lambda n: f"{CANARY} 2>&1{' | tee -a log' * n}\n"),
         "conditions in a row": (4000, lambda n: " && ".join(["[[ -f a ]]"] * n) + f" && {CANARY}\n"),
-        "elifs": (1500, lambda n: "if a; then b=1\n" + "".join(f"elif [ $x = {i} ]; then b={i}\n" for i in range(n)) + f"fi\n{CANARY} --seed $b\n"),  # noqa: E501
+        "elifs": (1500, lambda n: "if a; then b=1\n" + "".join(f"elif [ $x = {i} ]; then b={i}\n" for i in range(n)) + f"fi\n{CANARY} --seed $b\n"),
         "continued lines": (4000, lambda n: f"{CANARY} " + "".join(f"\\\n  --a{i} {i} " for i in range(n)) + "\n"),
         "process substitutions": (60, lambda n: f"{CANARY} --a {'<(cat ' * n}x{')' * n}\n"),
         "backquotes": (6, lambda n: _backquoted(n)),
@@ -288,16 +289,16 @@ several(
     {
         "nested calls": (60, lambda n: f"{IMPORT}x = {'f(' * n}{CALL}{')' * n}\n"),
         "blocks": (40, lambda n: IMPORT + "".join(f"{' ' * i}if a{i}:\n" for i in range(n)) + f"{' ' * n}{CALL}\n"),
-        "tries": (1500, lambda n: IMPORT + "".join(f"try:\n    x{i} = 1\nexcept E{i}:\n    x{i} = 2\n" for i in range(n)) + CALL + "\n"),  # noqa: E501
-        "a dict built up": (2000, lambda n: f"{IMPORT}d = dict(output_dir='o')\n" + "".join(f"d['a{i % 7}'] = {i}\n" for i in range(n)) + "d['max_seq_length'] = 5\nGRPOConfig(**d)\n"),  # noqa: E501
-        "conditional values": (800, lambda n: f"{IMPORT}s = 1\n" + "".join(f"if c{i}: s = {i}\n" for i in range(n)) + "GRPOConfig(output_dir='o', seed=s, max_seq_length=5)\n"),  # noqa: E501
+        "tries": (1500, lambda n: IMPORT + "".join(f"try:\n    x{i} = 1\nexcept E{i}:\n    x{i} = 2\n" for i in range(n)) + CALL + "\n"),
+        "a dict built up": (2000, lambda n: f"{IMPORT}d = dict(output_dir='o')\n" + "".join(f"d['a{i % 7}'] = {i}\n" for i in range(n)) + "d['max_seq_length'] = 5\nGRPOConfig(**d)\n"),
+        "conditional values": (800, lambda n: f"{IMPORT}s = 1\n" + "".join(f"if c{i}: s = {i}\n" for i in range(n)) + "GRPOConfig(output_dir='o', seed=s, max_seq_length=5)\n"),
         "lambdas": (80, lambda n: f"{IMPORT}x = {'lambda: ' * n}{CALL}\n"),
         "decorators": (3000, lambda n: IMPORT + "".join(f"@d{i}\n" for i in range(n)) + f"def f():\n    return {CALL}\n"),
         "walrus": (3000, lambda n: f"{IMPORT}{CALL}\nx = [" + ", ".join(f"(a{i} := a{i - 1})" for i in range(1, n)) + "]\n"),
-        "matches": (1500, lambda n: f"{IMPORT}match x:\n" + "".join(f"    case {{'a': {i}}}:\n        y = {i}\n" for i in range(n)) + f"{CALL}\n"),  # noqa: E501
-        "names of names": (1500, lambda n: f"{IMPORT}a0 = GRPOConfig\n" + "".join(f"a{i + 1} = a{i}\n" for i in range(n)) + f"a{n}(output_dir='o', max_seq_length=5)\n{CALL}\n"),  # noqa: E501
+        "matches": (1500, lambda n: f"{IMPORT}match x:\n" + "".join(f"    case {{'a': {i}}}:\n        y = {i}\n" for i in range(n)) + f"{CALL}\n"),
+        "names of names": (1500, lambda n: f"{IMPORT}a0 = GRPOConfig\n" + "".join(f"a{i + 1} = a{i}\n" for i in range(n)) + f"a{n}(output_dir='o', max_seq_length=5)\n{CALL}\n"),
         "string pieces": (6000, lambda n: f"{IMPORT}{CALL}\nx = (" + " + ".join(["(f'{a}' 'b')"] * n) + ")\n"),
-        "imports in functions": (2500, lambda n: "".join(f"def f{i}():\n    from trl import GRPOConfig as C{i}\n    return C{i}(output_dir='o', max_seq_length={i})\n" for i in range(n))),  # noqa: E501
+        "imports in functions": (2500, lambda n: "".join(f"def f{i}():\n    from trl import GRPOConfig as C{i}\n    return C{i}(output_dir='o', max_seq_length={i})\n" for i in range(n))),
         "noqa of many codes": (4000, lambda n: f"{IMPORT}{CALL}\nx = 1  # noqa: " + ", ".join(f"TRL{i % 900:03}" for i in range(n)) + "\n"),
         "wrong comments": (8000, lambda n: f"{IMPORT}{CALL}\n" + "".join(f"x = {i}  # noqa TRL30{i % 9}: until trl>={i}\n" for i in range(n))),
     },
@@ -308,7 +309,7 @@ several(
     {
         "keys": (9000, lambda n: f"{RECIPE}max_seq_length: 5\n" + "".join(f"k{i}: v\n" for i in range(n))),
         "documents": (3000, lambda n: f"{RECIPE}max_seq_length: 5\n" + "---\na: 1\n" * n),
-        "aliases of aliases": (40, lambda n: f"{RECIPE}max_seq_length: 5\na0: &a0 [x, x]\n" + "".join(f"a{i + 1}: &a{i + 1} [*a{i}, *a{i}]\n" for i in range(n))),  # noqa: E501
+        "aliases of aliases": (40, lambda n: f"{RECIPE}max_seq_length: 5\na0: &a0 [x, x]\n" + "".join(f"a{i + 1}: &a{i + 1} [*a{i}, *a{i}]\n" for i in range(n))),
         "block scalars": (3000, lambda n: f"{RECIPE}max_seq_length: 5\n" + "".join(f"t{i}: |\n  a: b\n  c\n" for i in range(n))),
         "interpolations": (1500, lambda n: f"{RECIPE}max_seq_length: 5\na0: 1\n" + "".join(f"a{i + 1}: ${{a{i}}}\n" for i in range(n))),
         "huge numbers": (1200, lambda n: f"{RECIPE}max_seq_length: 5\n" + "".join(f"x{i}: 1e{'9' * (i % 400 + 1)}\n" for i in range(n))),

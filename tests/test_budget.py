@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -208,3 +209,59 @@ def test_somebody_elses_timer_is_left_alone(endless, script: Path):
     looked_at(script)
     assert signal.getsignal(signal.SIGVTALRM) is signal.SIG_DFL
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+def in_c() -> None:
+    """Work in C that lets no signal in, a second or more of it."""
+    sum(range(80_000_000))
+
+
+def test_time_in_c_counts_though_it_is_interrupted_only_when_it_returns():
+    with budget.watched():
+        with pytest.raises(budget.OverBudgetError):
+            budget.within("rule", "a.py", 0.4, lambda: (in_c(), forever()))
+        begun = time.process_time()
+        with pytest.raises(budget.OverBudgetError):
+            budget.within("rule", "a.py", 0.4, forever)
+        assert time.process_time() - begun < 0.1, "it is not begun again"
+
+
+def test_shared_work_has_seconds_of_its_own_by_question():
+    with budget.watched():
+        with pytest.raises(budget.OverBudgetError, match="pins took more"):
+            budget.within("rule", "a.py", 60, lambda: budget.shared("pins", "/root", forever, 0.4))
+        with pytest.raises(budget.OverBudgetError):
+            budget.shared("pins", "/root", lambda: 1, 0.4)
+        assert budget.shared("commands", "/root", lambda: 1) == 1
+        assert budget.shared("pins", "/other", lambda: 1, 0.4) == 1
+
+
+def test_pins_that_are_never_understood_leave_releases_unknown_and_end_with_2(
+    monkeypatch: pytest.MonkeyPatch, sh: Shell
+):
+    monkeypatch.setattr("trl_lint.project.environment.READER_SECONDS", 0.4)
+    asked: list[str] = []
+
+    def endless(name: str, *_: object) -> None:
+        asked.append(name)
+        forever()
+
+    monkeypatch.setattr("trl_lint.project.tiers._resolve", endless)
+    (sh.folder / "requirements.txt").write_text("trl==0.20.0\n")
+    for number in range(3):
+        text = 'from trl import GRPOConfig\nGRPOConfig(output_dir="o", max_grad_norm=0, no_such=1)\n'
+        (sh.folder / f"train{number}.py").write_text(text)
+    run = sh("--output-format", "json", "--no-cache")
+    assert run.status == 2 and "TRL301" not in run.codes and run.codes.count("TRL601") == 3
+    assert len(asked) == 1, "nobody begins again"
+    (error,) = json.loads(run.out)["errors"]
+    assert error["path"] == "requirements.txt" and "nothing is known of the releases" in error["message"]
+
+
+def test_a_limit_is_said_once_of_the_file_that_is_read():
+    with budget.watched():
+        work = lambda: [budget.limit(30, "loops more than {} deep were not read", None, at) for at in (7, 9)]  # noqa: E731
+        budget.within("reading", "a.sh", 1, lambda: budget.shared("all", "/root", work))
+        budget.limit(5, "nobody works on anything, {}")
+        message = "work on it was cut short: loops more than 30 deep were not read"
+        assert budget.taken_notes() == [Notice("budget", message, Location("a.sh", 7, 7))]

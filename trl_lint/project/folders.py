@@ -102,9 +102,9 @@ class Folders:
         return found
 
     def first_manifest(self, folder: str) -> str:
-        """A manifest in the folder, or the nearest one above it, out of those that were read; or else the folder."""
-        read = (manifest for upper in self.upwards(folder) for manifest in self._manifests.get(upper, ()))
-        return next((manifest.path for manifest in read), folder)
+        """A manifest in the folder, or the nearest one above it, by its name; or else the folder."""
+        paths = (os.path.join(upper, name) for upper in self.upwards(folder) for name in self.names(upper))
+        return next((path for path in paths if kind_of(path) not in ("", *_COMMAND_KINDS, *SCRIPT_KINDS)), folder)
 
     def tiers(self, folder: str) -> list[Tier]:
         """The pins of one folder by rank: lock, always installed, optional."""

@@ -18,11 +18,10 @@ _STEP = regex(
     rb"|(?P<heredoc><<-?(?!<))|(?P<open>\$\(\(|\$\(|\$\{|\$'|\$\"|[<>]\(|\(\(|\(|\{|\[\[|['\"`])"
     rb"|(?P<close>\)|\}|\]\])|(?P<ends>;;&|;;|;&|&&|\|\||\|&|[;&|])|(?P<comment>#)|(?P<other><<<|[<>]&|[\s\S])"
 )
-_QUOTED = {
-    b"'": regex(rb"[^']*'"),
-    b"$'": regex(rb"(?:[^'\\]|\\[\s\S])*'"),
-    b"`": regex(rb"(?:[^`\\]|\\[\s\S])*`"),
-}
+_PLAIN_STRING = regex(rb"[^']*'")
+_ANSI_STRING = regex(rb"(?:[^'\\]|\\[\s\S])*'")
+_BACKQUOTED = regex(rb"(?:[^`\\]|\\[\s\S])*`")
+_QUOTES = frozenset((b"'", b"$'", b"`"))
 # What holds words of another kind, with what ends it: a string, `${…}`, a sum, a test.
 _OTHERWISE = {
     b'"': regex(rb"[^\"\\`$]+|\\[\s\S]?|\$\(\(|\$\(|\$\{|[\s\S]"),
@@ -98,8 +97,8 @@ class _Walk:
             self._open(text)
         elif text == b'"':
             self._opened(b'"')
-        elif text == b"`" or (text in _QUOTED and kind != b'"'):
-            self._skip(_QUOTED[text])
+        elif text == b"`" or (text in _QUOTES and kind != b'"'):
+            self._skip_quoted(text)
 
     def _step(self) -> bool:
         """Take one step; whether it ends a line that may end a command."""
@@ -182,8 +181,8 @@ class _Walk:
 
     def _open(self, text: bytes) -> None:
         starts, self.starts, self.goes_on = self.starts, False, False
-        if text in _QUOTED:
-            self._skip(_QUOTED[text])
+        if text in _QUOTES:
+            self._skip_quoted(text)
         elif text in (b'"', b'$"'):
             self._opened(b'"')
         elif text in _INNER:
@@ -225,8 +224,13 @@ class _Walk:
                 raise _UnsureError
             around.in_pattern, self.starts = True, False
 
-    def _skip(self, pattern: re.Pattern[bytes]) -> None:
-        match = pattern.match(self.data, self.at)
+    def _skip_quoted(self, opening: bytes) -> None:
+        if opening == b"'":
+            match = _PLAIN_STRING.match(self.data, self.at)
+        elif opening == b"`":
+            match = _BACKQUOTED.match(self.data, self.at)
+        else:
+            match = _ANSI_STRING.match(self.data, self.at)
         if match is None:
             raise _UnsureError
         self.at = match.end()

@@ -20,7 +20,10 @@ from trl_lint.sources.shell_cut import ends_of_commands
 # Seconds for the trees of a text, and more for each of its bytes: twenty times what fine syntax takes.
 _SECONDS = 0.2
 _SECONDS_PER_BYTE = 5e-6
-_SHORT = 2000  # bytes that take no time worth watching, however broken they are
+# Bytes that take no time worth watching, however broken they are; and those behind which it matters that no clock can
+# stop the last step of a repair.
+_SHORT, _LONG = 2000, 16_000
+_SLOW = 0.1  # seconds for so many bytes: ten times what fine syntax takes
 _CHUNK = 4096
 _MOST_KEPT = 4
 
@@ -81,6 +84,17 @@ def _each(parser: Parser, data: bytes, ends: list[int], limit: float) -> list[St
     return found
 
 
+def _is_quick(data: bytes, start: int, end: int) -> bool:
+    """Whether none of the parts of a long stretch, cut anywhere, takes long to parse."""
+    parser = _parser()
+    for at in range(start, end, _LONG):
+        begun = thread_time()
+        _tree(parser, data[at : min(at + _LONG, end)], 0, min(_LONG, end - at), _SLOW)
+        if thread_time() - begun > _SLOW:
+            return False
+    return True
+
+
 def _parser() -> Parser:
     import tree_sitter_bash
 
@@ -92,6 +106,8 @@ def _tree(parser: Any, data: bytes, start: int, end: int, limit: float) -> Node 
     if end - start <= _SHORT:
         root: Node = parser.parse(data).root_node
         return root
+    if end - start > _LONG and not _is_quick(data, start, end):
+        return None
     try:
         if hasattr(parser, "timeout_micros"):  # before tree-sitter 0.26, whose callbacks crash in 0.25
             with warnings.catch_warnings():
@@ -99,10 +115,10 @@ def _tree(parser: Any, data: bytes, start: int, end: int, limit: float) -> Node 
                 parser.timeout_micros = max(1, int(limit * 1e6))
             root = parser.parse(data).root_node
         else:
-            begun = thread_time()
+            until = thread_time() + limit
             root = parser.parse(
                 lambda offset, _: data[offset : offset + _CHUNK],
-                progress_callback=lambda *_: thread_time() - begun > limit,
+                progress_callback=lambda *_: thread_time() > until,
             ).root_node
     except ValueError:  # stopped
         parser.reset()
