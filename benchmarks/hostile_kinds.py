@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 Files = dict[str, str]
@@ -52,12 +53,23 @@ def kind(size: int, canary: str = "train.py", seen: bool = False) -> Callable[[_
 def several(rows: dict[str, tuple[int, Callable[[int], str]]], path: str, seen: bool = False) -> None:
     """Kinds of one file each, by what there are many of."""
     for name, (size, text) in rows.items():
-        kind(size, path, seen)(_named(f"{name} in {path}", lambda n, text=text: {path: text(n)}))
+        kind(size, path, seen)(_named(f"{name} in {path}", partial(_one_file, path, text)))
+
+
+def _one_file(path: str, text: Callable[[int], str], count: int) -> Files:
+    return {path: text(count), "sft.sh": "trl sft --config sft.yaml\n"}
 
 
 def _named(name: str, make: _Make) -> _Make:
-    make.__name__ = name
-    return make
+    def named(count: int) -> Files:
+        return make(count)
+
+    named.__name__ = name
+    return named
+
+
+def repeated(token: str, count: int) -> str:
+    return f"{CANARY}\n{token * count}\n"
 
 
 def nested(opening: str, inner: str, closing: str) -> Callable[[int], str]:
@@ -93,10 +105,7 @@ _BROKEN = (
     "[[ ",
 )
 several(
-    {
-        f"broken {token.strip()!r}": (100_000 // len(token), lambda n, t=token: f"{CANARY}\n{t * n}\n")
-        for token in _BROKEN
-    },  # type: ignore[misc]
+    {f"broken {token.strip()!r}": (100_000 // len(token), partial(repeated, token)) for token in _BROKEN},
     "run.sh",
     seen=True,
 )
@@ -179,7 +188,11 @@ def doubled_list_in_setup_py(n: int) -> Files:
 
 @kind(5000, "ds.json", seen=True)
 def equal_keys_on_one_line(n: int) -> Files:
-    return {"ds.json": '{"train_batch_size": 8, ' + ", ".join(['"zero_optimization": {"stage": 2}'] * n) + "}\n"}
+    return {
+        "ds.json": '{"train_batch_size": 8, "fp16": {"enabled": true}, "bf16": {"enabled": true}, '
+        + ", ".join(['"zero_optimization": {"stage": 2}'] * n)
+        + "}\n"
+    }
 
 
 @kind(3000, seen=True)
@@ -210,7 +223,10 @@ def per_file_ignores(n: int) -> Files:
 
 @kind(180, "sft.yaml", seen=True)
 def base_sixty(n: int) -> Files:
-    return {"sft.yaml": f"{RECIPE}max_seq_length: 5\nseed: {':'.join(['59'] * n)}.5\n"}
+    return {
+        "sft.sh": "trl sft --config sft.yaml\n",
+        "sft.yaml": f"{RECIPE}max_seq_length: 5\nseed: {':'.join(['59'] * n)}.5\n",
+    }
 
 
 @kind(20_000, seen=True)
@@ -237,7 +253,7 @@ def punycode(n: int) -> Files:
 def merge_lists_of_anchors(n: int) -> Files:
     anchors = "".join(f"a{i}: &a{i}\n  k{i}: 1\n" for i in range(n))
     merged = "".join(f"m{i}:\n  <<: [{', '.join(f'*a{j}' for j in range(n))}]\n" for i in range(60))
-    return {"sft.yaml": f"{RECIPE}max_seq_length: 5\n{anchors}{merged}"}
+    return {"sft.sh": "trl sft --config sft.yaml\n", "sft.yaml": f"{RECIPE}max_seq_length: 5\n{anchors}{merged}"}
 
 
 @kind(200, seen=True)
@@ -427,7 +443,13 @@ def keys_of_deepspeed(n: int) -> Files:
     keys = {f"k{i}": {"a": i} for i in range(n)}
     return {
         "ds.json": json.dumps(
-            {"zero_optimization": {"stage": 2}, "fp16": {"enabled": True}, "train_batch_size": 8, **keys}
+            {
+                "zero_optimization": {"stage": 2},
+                "fp16": {"enabled": True},
+                "bf16": {"enabled": True},
+                "train_batch_size": 8,
+                **keys,
+            }
         )
     }
 
@@ -437,6 +459,7 @@ def extends_of_settings(n: int) -> Files:
     links = {f"s{i}.toml": f'extend = "s{i + 1}.toml"\n' for i in range(min(n, 6))}
     codes = ", ".join(f'"TRL{i % 900:03}"' for i in range(n))
     return {
+        "sft.sh": "trl sft --config sft.yaml\n",
         "sft.yaml": f"{RECIPE}max_seq_length: 5\n",
         "s6.toml": f"exclude = [{', '.join(json.dumps('x' * i + '*') for i in range(1, n))}]\n",
         **links,
