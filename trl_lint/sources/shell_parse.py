@@ -15,7 +15,6 @@ from typing import Any
 from tree_sitter import Language, Node, Parser, Range
 
 from trl_lint.records import NamedTuple
-from trl_lint.sources.shell_cut import ends_of_commands
 
 # Seconds for the trees of a text, and more for each of its bytes: twenty times what fine syntax takes.
 _SECONDS = 0.2
@@ -51,6 +50,8 @@ def parse(data: bytes) -> list[Stretch]:
     root = _tree(parser, data, 0, len(data), limit)
     if root is not None and not root.has_error:
         return [Stretch(0, len(data), root)]
+    from trl_lint.sources.shell_cut import ends_of_commands
+
     ends = ends_of_commands(data)
     found = [Stretch(0, len(data), root)] if len(ends) == 1 else _each(parser, data, ends, limit)
     _kept[data] = found
