@@ -30,7 +30,8 @@ _LANGUAGES = {
     ".py": "python", ".pyi": "python", ".ipynb": "notebook", ".yaml": "yaml", ".yml": "yaml", ".json": "json",
     ".toml": "toml", ".md": "markdown", ".markdown": "markdown", ".mdx": "markdown",
     ".sh": "shell", ".bash": "shell", ".slurm": "shell",
-    ".sbatch": "shell", ".dockerfile": "dockerfile", ".txt": "requirements", ".in": "requirements",
+    ".sbatch": "shell", ".just": "shell", ".pbs": "shell", ".lsf": "shell", ".qsub": "shell", ".sge": "shell",
+    ".zsh": "shell", ".dockerfile": "dockerfile", ".txt": "requirements", ".in": "requirements",
     ".cfg": "requirements", ".lock": "toml",
 }  # fmt: skip
 
@@ -42,6 +43,8 @@ def language_of(path: str) -> str:
         return "dockerfile"
     if name in ("Makefile", "makefile", "GNUmakefile"):
         return "makefile"
+    if name.lower() in ("justfile", ".justfile"):
+        return "shell"
     return _LANGUAGES.get(os.path.splitext(name)[1].lower(), "")
 
 

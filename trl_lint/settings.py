@@ -24,7 +24,7 @@ _OWN_FILES = (".trl-lint.toml", "trl-lint.toml")
 DEFAULT_EXCLUDES = frozenset((
     ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".idea", ".ipynb_checkpoints", ".mypy_cache", ".nox",
     ".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".trl_lint_cache", ".venv",
-    ".vscode", "CVS", "__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules",
+    "CVS", "__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules",
     "site-packages", "venv",
 ))  # fmt: skip
 

@@ -40,6 +40,7 @@ from trl_lint.knowledge import (
     values,
     variables,
     warned,
+    wrappers,
 )
 from trl_lint.knowledge.rows import Range, Ranges, Release, line_of, read_rows
 from trl_lint.records import NamedTuple
@@ -78,6 +79,7 @@ READERS: dict[str, Callable[[], object]] = {
     "semantics/values.toml": lambda: values.value_rules("trl.GRPOConfig"),
     "semantics/warnings.toml": warned.warned,
     "symptoms/*.toml": symptoms.tables,
+    "wrappers.toml": wrappers.wrappers,
 }
 TABLES = sorted(path.relative_to(rules_dir()).as_posix() for path in Path(rules_dir()).rglob("*.toml"))
 

@@ -385,7 +385,7 @@ def test_text_that_is_no_launch(path: str, text: str):
     assert read(text, path) == []
 
 
-@pytest.mark.parametrize("path", ["/a/x.txt", "/a/x.yaml", "/a/x.json", "/a/workflows/x.yml"])
+@pytest.mark.parametrize("path", ["/a/x.txt", "/a/x.json", "/a/x.toml", "/a/tasks.yaml.txt"])
 def test_files_that_are_not_looked_at(path: str):
     assert not holds_launches(path)
 

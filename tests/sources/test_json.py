@@ -6,7 +6,7 @@ import math
 import pytest
 
 from trl_lint.sources import Source, SourceError, SourceFile
-from trl_lint.sources.json import read_json
+from trl_lint.sources.json import read_json, read_json_text, without_comments
 from trl_lint.sources.nodes import Entry, Mapping, Node, Scalar, Sequence, find, walk
 
 
@@ -100,3 +100,20 @@ def test_what_json_refuses_is_refused_with_a_place(text: str, message: str, plac
         read(text)
     assert message in error.value.message
     assert error.value.offset == place
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, // one\n "b": [1, 2, /* two */ ], }',
+        '{"a": "// no, \\" comment", "b": "x,]" /* , */ , // ]\n}',
+        "/* a\n b */ [1,]",
+        "[1] /* open",
+        "[1] // end",
+    ],
+)
+def test_comments_and_last_commas_of_editors_become_blanks(text: str):
+    plain = without_comments(text)
+    assert len(plain) == len(text) and plain.count("\n") == text.count("\n")
+    read_json_text(plain)
+    assert '"x,]"' in plain or '"x,]"' not in text

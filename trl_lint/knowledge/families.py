@@ -62,6 +62,7 @@ class Program(NamedTuple):
     """A command that starts training or serving.
 
     `words`        what must follow the command: `launch` of `accelerate launch`
+    `also`         commands that are the same with these words: `accelerate-launch`
     `subcommand`   whether the next word says what is done: `sft` of `trl sft`
     `flags`        options without a value; only a program that starts another one has them, as its own options end
                    where that begins. `-m` says that a module is started.
@@ -76,6 +77,7 @@ class Program(NamedTuple):
 
     command: str
     words: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     subcommand: bool = False
     flags: frozenset[str] = frozenset()
     modules: Mapping[str, int] = {}
@@ -347,6 +349,12 @@ def document_kind(name: str) -> DocumentKind:
 def programs() -> Mapping[str, Program]:
     """The programs of all families by their commands."""
     return {program.command: program for family in families() for program in family.program}
+
+
+@cache
+def programs_in_one_word() -> Mapping[str, Program]:
+    """The programs that are called by another command as well, without the words that follow theirs."""
+    return {name: program for program in programs().values() for name in program.also}
 
 
 @cache

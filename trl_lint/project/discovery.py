@@ -17,9 +17,14 @@ from trl_lint.settings import Settings
 
 _SUFFIXES = (
     ".py", ".pyi", ".ipynb", ".yaml", ".yml", ".json", ".toml", *MARKDOWN,
-    ".sh", ".bash", ".slurm", ".sbatch", ".dockerfile",
+    ".sh", ".bash", ".slurm", ".sbatch", ".dockerfile", ".zsh", ".pbs", ".lsf", ".qsub", ".sge", ".just",
 )  # fmt: skip
-_NAMES = frozenset(("Makefile", "makefile", "GNUmakefile", "Containerfile", "setup.cfg", "uv.lock", "poetry.lock"))
+_NAMES = frozenset(
+    (
+        "Makefile", "makefile", "GNUmakefile", "Containerfile", "setup.cfg", "uv.lock", "poetry.lock", "justfile",
+        "Justfile", ".justfile", "MLproject", "Pipfile",
+    )
+)  # fmt: skip
 _PREFIXED = regex(r"Dockerfile([._-].*)?\Z|.*\.py\.lock\Z", re.IGNORECASE)
 # pip gives requirement files no fixed name; these are the ones people use.
 _REQUIREMENTS = regex(r"require|constraint|reqs?\b", re.IGNORECASE)

@@ -64,7 +64,7 @@ def read_document(file: SourceFile) -> Document | None:
     candidate is malformed, save for templates (`{{ … }}`, `{% … %}`), which are not YAML before they are filled in.
     """
     extension = os.path.splitext(file.path)[1].lower()
-    if extension not in (".yaml", ".yml", ".json") or not may_be_document(file.data):
+    if extension not in (".yaml", ".yml", ".json") or not may_be_document(file.data) or _is_of_editor(file.path):
         return None
     try:
         return _document(Source(file, "json" if extension == ".json" else "yaml"))
@@ -72,6 +72,12 @@ def read_document(file: SourceFile) -> Document | None:
         if b"{{" in file.data or b"{%" in file.data:
             return None
         raise
+
+
+def _is_of_editor(path: str) -> bool:
+    """Whether a file is JSON as editors read it, with comments: they may hold commands, and are no config."""
+    folder, name = os.path.split(path)
+    return os.path.basename(folder) == ".vscode" or name in ("devcontainer.json", ".devcontainer.json")
 
 
 def read_recipe(file: SourceFile) -> Document | None:

@@ -178,6 +178,14 @@ class Launch:
             known = self._flags = read_flags(self.args)
         return known.given.get(name, known.absent)
 
+    def place_of(self, word: Word, name: str) -> Location:
+        """Where a flag is written in a word; of one that is not written as it is, the whole word."""
+        for text in (name, name.lstrip("-")):  # a job file may hold `"--name"`, or the flag as a key
+            start = word.start + max(0, word.raw.find(text))
+            if text and self.source.text.startswith(text, start):
+                return self.source.location(start, start + len(text))
+        return self.source.location(word.start, word.end)
+
     def hides_options(self) -> bool:
         """Whether a word before the program may stand for options of the launcher: `accelerate launch $ARGS x.py`."""
         end = self.script.start if self.script is not None else self.command.end

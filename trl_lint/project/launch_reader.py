@@ -7,18 +7,17 @@ import re
 from typing import TYPE_CHECKING
 
 from trl_lint import budget
+from trl_lint.knowledge.wrappers import names_of_wrappers
 from trl_lint.project.launch import Launch, Variables
 from trl_lint.project.launchers import (
-    CONTAINERS,
     PYTHON,
     PYTHON_WITH_VALUE,
-    Peeled,
     basename,
-    is_launcher,
+    is_installed,
     option_name,
-    peel,
     tail_of,
 )
+from trl_lint.project.peeling import Peeled, peel
 from trl_lint.sources import Source
 
 if TYPE_CHECKING:
@@ -32,9 +31,11 @@ _MOST_OUTER = 200  # words around each of the commands in one text: they are rea
 def launch_of(command: Command, source: Source) -> Launch | None:
     """The launch a command is, None if it starts no Python program."""
     peeled = peel(command.words)
-    if peeled is None or peeled.program >= len(command.words):
+    if peeled is None or peeled.program >= len(command.words) or peeled.is_text:
         return None
-    if not CONTAINERS.isdisjoint(peeled.wrappers):
+    if any(row.fills for row in peeled.rows):
+        return None  # `carried` makes the commands that it starts
+    if peeled.in_container:
         from copy import copy
 
         command = copy(command)
@@ -44,15 +45,14 @@ def launch_of(command: Command, source: Source) -> Launch | None:
     name = basename(words[index])
     if PYTHON.match(name):
         launch = _python(command, source, index)
-    elif is_launcher(words, index):
-        from trl_lint.knowledge.families import programs
-
-        program = programs()[name]
-        launch = _launcher(command, source, program, index + 1 + len(program.words), words[index])
+    elif (found := _program_at(words, index)) is not None:
+        launch = _launcher(command, source, *found, words[index])
     elif not name and words[index].text is None and _is_module(words, index + 1):
         # `"${LAUNCH[@]}" -m verl.trainer.main_ppo`: whatever starts it, the module is known.
         launch = _module(Launch("", words[index], command, source), index + 2)
-    elif name.endswith(".py") and (peeled.wrappers[-1:] == ("uv",) or "/" in (words[index].text or "")):
+    elif peeled.rows and name in peeled.rows[-1].module and index + 1 < len(words):
+        launch = _module(Launch("python", words[index], command, source), index + 1)
+    elif name.endswith(".py") and (any(row.python for row in peeled.rows[-1:]) or "/" in (words[index].text or "")):
         launch = Launch("python", words[index], command, source)
         _script(launch, index)
     else:
@@ -67,6 +67,23 @@ def launch_of(command: Command, source: Source) -> Launch | None:
     _read_gpus(launch, outer)
     _resolve(launch)
     return launch
+
+
+def _program_at(words: tuple[Word, ...], index: int) -> tuple[Program, int] | None:
+    """The program of a family that stands at `index`, and where the words that belong to its name end."""
+    from trl_lint.knowledge.families import programs, programs_in_one_word
+
+    name = basename(words[index])
+    if not name or not is_installed(words[index].text or ""):
+        return None
+    whole = programs_in_one_word().get(name)
+    if whole is not None:
+        return whole, index + 1
+    program = programs().get(name)
+    if program is None:
+        return None
+    end = index + 1 + len(program.words)
+    return (program, end) if tuple(word.text for word in words[index + 1 : end]) == program.words else None
 
 
 def _outer_programs(outer: tuple[Word, ...]) -> tuple[str, ...]:
@@ -252,8 +269,12 @@ def _read_gpus(launch: Launch, outer: tuple[Word, ...]) -> None:
     if word is not None and word.text is not None:
         launch.visible_gpus = gpu_ids(word.text)
         launch.visible_word = word
-    elif word is None and not CONTAINERS.isdisjoint(launch.wrappers):
+    elif word is None and _is_in_container(launch):
         _read_container(launch, outer)
+
+
+def _is_in_container(launch: Launch) -> bool:
+    return not names_of_wrappers("container").isdisjoint(launch.wrappers)
 
 
 def _read_container(launch: Launch, outer: tuple[Word, ...]) -> None:

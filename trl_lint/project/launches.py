@@ -1,7 +1,8 @@
 """Launches: the commands that start training or serving, wherever a project writes them down.
 
-Scripts, SLURM files, Makefiles, Dockerfiles, compose files, workflows and notebooks say what is run; Markdown, module
-docstrings and leading comments say what people are told to run, and are marked as documentation.
+Scripts, SLURM files, Makefiles, Dockerfiles, notebooks, and the files of `rules/wrappers.toml` (job files, workflows,
+task runners) say what is run; Markdown, module docstrings and leading comments say what people are told to run, and are
+marked as documentation.
 """
 
 from __future__ import annotations
@@ -13,34 +14,42 @@ from functools import cache
 
 from trl_lint.paths import MARKDOWN
 from trl_lint.project.launch import Launch
-from trl_lint.project.launch_reader import launch_of
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.shell import Command
 from trl_lint.sources.text import MAX_BYTES, refuse_large
 
-__all__ = ["Launch", "holds_launches", "launch_of", "read_launches"]
+__all__ = ["Launch", "holds_launches", "read_launches"]
 
-_SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".zsh")
+_SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".zsh", ".pbs", ".lsf", ".qsub", ".sge")
+# Of all JSON and TOML files only these hold commands.
+_WITH_COMMANDS = frozenset(
+    (
+        ".devcontainer.json", ".justfile", "devcontainer.json", "hatch.toml", "launch.json", "pixi.toml",
+        "poe_tasks.toml", "pyproject.toml", "tasks.json",
+    )
+)  # fmt: skip
 _MAKEFILES = frozenset({"Makefile", "makefile", "GNUmakefile"})
+_JUSTFILES = frozenset({"justfile", "Justfile", "JUSTFILE", ".justfile"})
+# YAML and TOML by these names.
+_WITHOUT_SUFFIX = frozenset({"MLproject", "Pipfile"})
 _DOCKERFILE = regex(r"(?:Dockerfile|Containerfile)(?:[._-].*)?\Z|.*\.(?:dockerfile|Dockerfile)\Z")
 _SHEBANG = regex(rb"#![^\n]*\b(?:ba|z|da|k)?sh\b")
 _SCRIPT = regex(rb"\.py\b")
 # In the bytes of a Python file: without one of these it starts nothing.
-_STARTS = regex(rb"\b(?:subprocess\b|os\.(?:system|popen)\b)")
+_STARTS = regex(
+    rb"\b(?:subprocess\b|os\.(?:system|popen)\b|(?:sagemaker|submitit|azureml|sky)\b|azure\.ai\.ml"
+    rb"|submit_job\b|run(?:_uv)?_job\b)"
+)
+_MARKS = (b"subprocess", b"os.", b"sagemaker", b"submitit", b"azure", b"sky", b"_job")
 
 
 def holds_launches(path: str) -> bool:
     """Whether a file of this name can hold launches; a file without a suffix may be a shell script."""
     name = os.path.basename(path)
-    if name.endswith((*_SHELL_SUFFIXES, *MARKDOWN, ".py", ".ipynb", ".mk")) or "." not in name:
+    if name.endswith((*_SHELL_SUFFIXES, *MARKDOWN, ".py", ".ipynb", ".mk", ".just", ".yml", ".yaml")):
         return True
-    if name.endswith((".yml", ".yaml")):
-        from trl_lint.sources.compose import is_compose
-        from trl_lint.sources.workflow import is_workflow
-
-        return is_workflow(path) or is_compose(path)
-    return _DOCKERFILE.match(name) is not None
+    return "." not in name or name in _WITH_COMMANDS or _DOCKERFILE.match(name) is not None
 
 
 def read_launches(file: SourceFile) -> list[Launch]:
@@ -58,13 +67,25 @@ def read_launches(file: SourceFile) -> list[Launch]:
             from trl_lint.project.scheduler import read_scheduler
 
             scheduler = read_scheduler(source)
-        for command in commands:
-            launch = launch_of(command, source)
-            if launch is not None and not shows_help(launch):
+        for launch in _launches_of(commands, source):
+            if not shows_help(launch):
                 launch.is_documentation = is_documentation
                 launch.scheduler = scheduler
                 found.append(launch)
     return found
+
+
+def _launches_of(commands: list[Command], source: Source) -> Iterator[Launch]:
+    """The launches among some commands, and among those that stand in their words."""
+    if not commands:
+        return
+    from trl_lint.project.carried import with_carried
+    from trl_lint.project.launch_reader import launch_of
+
+    for command in with_carried(commands, source.text):
+        launch = launch_of(command, source)
+        if launch is not None:
+            yield launch
 
 
 def shows_help(launch: Launch) -> bool:
@@ -118,7 +139,7 @@ def _command_sources(file: SourceFile) -> Iterator[tuple[Source, list[Command], 
 
 def _started_by(file: SourceFile, source: Source) -> list[Command]:
     """The commands that a Python file starts; those of tests are often meant to fail."""
-    if (b"subprocess" not in file.data and b"os." not in file.data) or not _STARTS.search(file.data):
+    if not any(mark in file.data for mark in _MARKS) or not _STARTS.search(file.data):
         return []
     from trl_lint.knowledge.needles import needles
     from trl_lint.paths import is_test_file
@@ -142,12 +163,16 @@ def _whole_file(file: SourceFile, name: str) -> Iterator[tuple[Source, list[Comm
 
         source = Source(file, "dockerfile")
         yield source, run_commands(source), False
-    elif name.endswith((".yml", ".yaml")):
-        from trl_lint.sources.compose import is_compose, service_commands
-        from trl_lint.sources.workflow import step_commands
+    elif name.endswith(".just") or name in _JUSTFILES:
+        from trl_lint.sources.justfile import recipe_commands as just_commands
 
-        source = Source(file, "yaml")
-        yield source, (service_commands if is_compose(file.path) else step_commands)(source), False
+        source = Source(file, "just")
+        yield source, just_commands(source), False
+    elif name.endswith((".yml", ".yaml", ".json", ".toml")) or name in _WITHOUT_SUFFIX:
+        from trl_lint.project.wrapped import held_in
+
+        source, held = held_in(file)
+        yield source, [command for each in held for command in each.commands], False
     elif name.endswith(_SHELL_SUFFIXES) or _SHEBANG.match(file.data):
         from trl_lint.sources.shell import commands
 

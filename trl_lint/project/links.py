@@ -10,6 +10,24 @@ from trl_lint.sources.shell import Word
 from trl_lint.sources.shell_values import HOLE
 
 _MOST_CANDIDATES = 50
+_MOUNTS = frozenset(
+    (
+        "app",
+        "code",
+        "job",
+        "mnt",
+        "opt",
+        "project",
+        "repo",
+        "root",
+        "src",
+        "w",
+        "work",
+        "workdir",
+        "workspace",
+        "workspaces",
+    )
+)
 
 
 def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
@@ -31,7 +49,7 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
         if os.path.isabs(name) or tracked.is_file(path) or inside_project(path, source.path):
             return [path] if tracked.is_file(path) else []
         mounted = inside_mount(directory or "", source.path)
-        if mounted is None and "/" not in name:
+        if mounted is None and "/" not in name and not _is_mount(directory or ""):
             return []  # every project has a `train.py`
         directory = mounted
     directory = inside_clone(directory, source.path)
@@ -44,6 +62,11 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
         if path not in found and path.startswith(inside) and tracked.is_file(path):
             found.append(path)
     return found
+
+
+def _is_mount(directory: str) -> bool:
+    """Whether a folder has only names that people give to the place of a project in a container: `/workspace`."""
+    return all(part in _MOUNTS for part in directory.strip("/").split("/"))
 
 
 def fitting_files(word: Word, source: Source, directory: str | None) -> list[str]:

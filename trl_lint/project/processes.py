@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import Setting, as_bool, of_document, of_flag
-from trl_lint.project.launch import Variables
+from trl_lint.project.launch import Launch, Variables
 from trl_lint.project.runs import Run
 from trl_lint.sources import SourceError
 from trl_lint.sources.shell import Word
@@ -15,8 +15,6 @@ from trl_lint.words import read_count
 if TYPE_CHECKING:
     from trl_lint.knowledge.families import Ranks
 
-# One command of these may start many.
-_MULTIPLIERS = frozenset({"srun", "mpirun", "mpiexec", "ray"})
 _SINGLE = frozenset({"NO", False})
 
 
@@ -109,7 +107,7 @@ def _of_deepspeed(run: Run) -> Setting | Missing:
 
 def _of_python(run: Run) -> Setting | Missing:
     launch = run.launch
-    if not _MULTIPLIERS.isdisjoint(launch.wrappers) or "WORLD_SIZE" in launch.env:
+    if _may_start_several(launch) or "WORLD_SIZE" in launch.env:
         return UNKNOWN
     return Setting(1, "launcher", launch.source.location(launch.launcher_word.start, launch.launcher_word.end))
 
@@ -119,7 +117,7 @@ def _of_variables(run: Run, ranks: Ranks) -> Setting | Missing:
     launch = run.launch
     named = set(launch.env.names())
     given = {name: word for name in ranks.variables if name in named and (word := launch.env.get(name)) is not None}
-    if not named.isdisjoint(ranks.unless) or not _MULTIPLIERS.isdisjoint(launch.wrappers):
+    if not named.isdisjoint(ranks.unless) or _may_start_several(launch):
         return UNKNOWN
     if len(given) < len(ranks.variables):
         if launch.env.is_partial:
@@ -145,6 +143,12 @@ def _of_variables(run: Run, ranks: Ranks) -> Setting | Missing:
     if said.integer is None or machines is None:
         return said._replace(value=UNKNOWN)
     return said._replace(value=said.integer * machines)
+
+
+def _may_start_several(launch: Launch) -> bool:
+    from trl_lint.knowledge.wrappers import names_of_wrappers
+
+    return not names_of_wrappers("several").isdisjoint(launch.wrappers)
 
 
 def _may_set(block: str, run: Run) -> bool:

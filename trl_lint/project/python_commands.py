@@ -1,4 +1,4 @@
-"""The commands that Python files start: `subprocess.run([…])` and its kin, and `os.system("…")`.
+"""The commands that Python files start: `subprocess.run([…])` and its kin, `os.system("…")`, and the jobs of clusters.
 
 What is written out is known: literal words, names with one literal, the parts around what an f-string fills in. A list
 that the module adds to may have more words at its end; one that it changes otherwise is not read.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from trl_lint.memos import per_module
 from trl_lint.python.guards import bindings
 from trl_lint.python.module import PythonModule
+from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError
 from trl_lint.sources.pieces import Pieces
@@ -23,6 +25,47 @@ _SUBPROCESS = frozenset(
     f"subprocess.{name}" for name in ("run", "Popen", "call", "check_call", "check_output", "getoutput")
 )
 _SHELLS = frozenset({"os.system", "os.popen", "subprocess.getoutput"})
+
+
+class _Job(NamedTuple):
+    """A call that has a command started elsewhere, by the names of its arguments; the first of them may have no name.
+
+    `text` is for a shell, `words` are a command; or a `script` is started with `arguments`, and with `flags`, by name.
+    """
+
+    text: str = ""
+    words: str = ""
+    script: str = ""
+    arguments: str = ""
+    flags: str = ""
+    directory: str = ""
+    first: str = ""
+
+
+# sagemaker 2.257.7 (a training job gets each hyperparameter as a flag), sagemaker-train 1.27.0, submitit 1.5.4,
+# skypilot 0.14.1, azure-ai-ml 1.35.2, azureml-core 1.61.0, huggingface_hub 2.4.0.
+_ESTIMATOR = _Job(script="entry_point", flags="hyperparameters", directory="source_dir", first="entry_point")
+_JOBS = {
+    "sagemaker.huggingface.HuggingFace": _ESTIMATOR._replace(first=""),
+    "sagemaker.huggingface.estimator.HuggingFace": _ESTIMATOR._replace(first=""),
+    "sagemaker.pytorch.PyTorch": _ESTIMATOR,
+    "sagemaker.pytorch.estimator.PyTorch": _ESTIMATOR,
+    "sagemaker.estimator.Estimator": _ESTIMATOR._replace(first=""),
+    "sagemaker.modules.configs.SourceCode": _Job(text="command", directory="source_dir"),
+    "sagemaker.train.configs.SourceCode": _Job(text="command", directory="source_dir"),
+    "submitit.helpers.CommandFunction": _Job(words="command", directory="cwd", first="command"),
+    "submitit.core.utils.CommandFunction": _Job(words="command", directory="cwd", first="command"),
+    "sky.Task": _Job(text="run", directory="workdir"),
+    "azure.ai.ml.command": _Job(text="command", directory="code"),
+    "azureml.core.ScriptRunConfig": _Job(script="script", arguments="arguments", directory="source_directory"),
+    "huggingface_hub.run_job": _Job(words="command"),
+    "huggingface_hub.run_uv_job": _Job(script="script", arguments="script_args", first="script"),
+}
+# Methods by name alone: what they belong to is made at run time. ray: JobSubmissionClient (docs.ray.io, "Ray Jobs").
+_METHODS = {"submit_job": _Job(text="entrypoint"), "run_job": _Job(words="command")}
+_ELSEWHERE = (Word("docker", "docker", 0, 0), Word("run", "run", 0, 0), Word("job", "job", 0, 0))
+# What sets the variables of the processes itself.
+_RANKS = ("distribution", "distributed", "distributed_job_config")
 _ADDING = frozenset({"append", "extend"})
 _KEEPING = frozenset({"copy", "index", "count"})
 _QUOTED = regex(r"[rRuUfFbB]*(\"\"\"|'''|\"|')")
@@ -43,7 +86,79 @@ def started_commands(source: Source) -> list[Command]:
         origins = module.names.origins(call.func)
         if origins & (_SUBPROCESS | _SHELLS) and call.args:
             found += _started(call, bool(origins & _SHELLS), sets_variables, module)
+        elif (job := _job_of(call, origins)) is not None:
+            found += _of_job(call, job, module)
+        elif isinstance(call.func, ast.Attribute) and call.func.attr == "submit" and len(call.args) > 1:
+            # `executor.submit(subprocess.run, [...])`
+            inner = module.names.origins(call.args[0])
+            if inner & (_SUBPROCESS | _SHELLS):
+                handed = ast.copy_location(ast.Call(call.args[0], call.args[1:], call.keywords), call)
+                found += _started(handed, bool(inner & _SHELLS), True, module)
     return found
+
+
+def _job_of(call: ast.Call, origins: AbstractSet[str]) -> _Job | None:
+    named = next((_JOBS[name] for name in origins if name in _JOBS), None)
+    if named is None and isinstance(call.func, ast.Attribute):
+        named = _METHODS.get(call.func.attr)
+    return named
+
+
+def _of_job(call: ast.Call, job: _Job, module: PythonModule) -> Iterator[Command]:
+    given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    if job.first and call.args:
+        given.setdefault(job.first, call.args[0])
+    state = State()
+    ranks = ("WORLD_SIZE",) if any(name in given for name in _RANKS) else ()
+    for name in (*_DECIDING, *ranks):
+        state.set(name, Word(None, "", 0, 0), True)
+    folder = module.value(given[job.directory]) if job.directory in given else ""
+    is_folder = isinstance(folder, str) and not folder.startswith("/") and "://" not in folder
+    state.change_directory(str(folder).rstrip("/").removeprefix("./").removesuffix(".") if is_folder else None)
+    found: list[Command] = []
+    if job.text in given:
+        found += _of_text(given[job.text], module, state)
+    elif job.words in given and (words := _words(given[job.words], module)) and words[0].text:
+        found.append(Command(tuple(words), state.view(), state.directory, words[0].start, words[-1].end))
+    elif job.script in given and isinstance(module.value(given[job.script]), str):
+        script = _word(given[job.script], module)
+        words = [Word("python", "python", script.start, script.start), script]
+        words += _arguments(given.get(job.arguments), module) if job.arguments else []
+        words += _flags(given.get(job.flags), module) if job.flags else []
+        found.append(Command(tuple(words), state.view(), state.directory, script.start, max(w.end for w in words)))
+    for command in found:
+        command.exec_form = command.exec_form or job.text not in given
+        command.outer = (*_ELSEWHERE, *command.outer)
+        yield command
+
+
+def _arguments(node: ast.expr | None, module: PythonModule) -> list[Word]:
+    return [] if node is None else _words(node, module) or [_hole(node, module, True)]
+
+
+def _flags(node: ast.expr | None, module: PythonModule) -> list[Word]:
+    """The flags of a dictionary, each with its value."""
+    if node is None:
+        return []
+    more = isinstance(node, ast.Name) and node.id in _changes(module)
+    node = _only_value(node, module) if not more else _first_value(node, module)
+    if not isinstance(node, ast.Dict):
+        return [_hole(node, module, True)]
+    found: list[Word] = []
+    for key, value in zip(node.keys, node.values, strict=True):
+        name = module.value(key) if key is not None else None
+        if key is None or not isinstance(name, str):
+            found.append(_hole(value, module, True))
+            continue
+        known = module.value(value)
+        word = _at(value, str(known), module) if isinstance(known, (str, int, float)) else _hole(value, module, False)
+        found += [_at(key, f"--{name}", module), word]
+    return [*found, _hole(node, module, True)] if more else found
+
+
+def _first_value(node: ast.expr, module: PythonModule) -> ast.expr:
+    values = bindings(module).get(node.id, []) if isinstance(node, ast.Name) else []
+    return values[0] if len(values) == 1 else node
 
 
 def _started(call: ast.Call, by_shell: bool, sets_variables: bool, module: PythonModule) -> Iterator[Command]:

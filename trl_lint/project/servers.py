@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project.effective import Setting, of_flag
-from trl_lint.project.launchers import CONTAINERS
 from trl_lint.project.runs import Run, runs_in
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -16,9 +15,8 @@ from trl_lint.words import read_count
 # The parallel sizes multiply. `vllm serve` and `trl vllm-serve` name them like this, vllm also shorter.
 _SIZES = (("tensor_parallel_size", "-tp"), ("pipeline_parallel_size", "-pp"), ("data_parallel_size", "-dp"))
 _PORT = 8000
-# They put one of the two on another machine.
-_ELSEWHERE = CONTAINERS | {"srun", "ssh", "mpirun", "mpiexec", "ray", "apptainer", "singularity", "kubectl"}
-
+# They too put one of the two on another machine, or in a container.
+_ELSEWHERE = frozenset({"ssh", "apptainer", "singularity"})
 
 _ENDS = regex(r"\b(?:p?kill|killall|wait|stop)\b")
 
@@ -78,8 +76,11 @@ def size_of(run: Run, name: str, short: str) -> int | None:
 
 def is_beside(run: Run, server: Server) -> bool:
     """Whether the server certainly runs while the trainer does, and on the same machine."""
+    from trl_lint.knowledge.wrappers import names_of_wrappers
+
     programs = {*run.launch.wrappers, *server.run.launch.wrappers}
-    if not programs.isdisjoint(_ELSEWHERE):
+    apart = (_ELSEWHERE, names_of_wrappers("container"), names_of_wrappers("several"))
+    if not all(programs.isdisjoint(names) for names in apart):
         return False
     ways = dict(run.launch.command.branch)
     if any(ways.get(decision, way) != way for decision, way in server.run.launch.command.branch):

@@ -5,6 +5,8 @@ DeepSpeed reads its own files more leniently (comments); transformers and accele
 
 from __future__ import annotations
 
+import re
+
 from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.nodes import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Value
@@ -21,6 +23,9 @@ _WORDS: dict[str, Value] = {
     "-Infinity": float("-inf"),
 }
 _WORD = regex("|".join(_WORDS))
+_TOKEN = regex(r"[^\s]")
+_STRING_REST = regex(r'(?:[^"\\]|\\.)*"?', re.DOTALL)
+_NO_LINE_END = regex(r"[^\r\n]")
 
 
 def read_json(source: Source) -> Node:
@@ -39,6 +44,32 @@ def read_json_text(text: str, skipped: frozenset[str] = frozenset()) -> Node:
     if end != len(text):
         raise SourceError("not JSON: extra data", end)
     return root
+
+
+def without_comments(text: str) -> str:
+    """A text as editors read it (JSON with comments), with blanks for comments and for commas behind a last item."""
+    blank: list[tuple[int, int]] = []
+    at = 0
+    comma = -1  # behind which only white space and comments have been seen
+    while (match := _TOKEN.search(text, at)) is not None:
+        start, at = match.span()
+        if text.startswith(("//", "/*"), start):
+            end = text.find("\n", start) if text[start + 1] == "/" else text.find("*/", start + 2) + 2
+            at = end if end > start else len(text)
+            blank.append((start, at))
+            continue
+        if match[0] == '"':
+            rest = _STRING_REST.match(text, at)
+            at = rest.end() if rest is not None else len(text)
+        if match[0] in "]}" and comma >= 0:
+            blank.append((comma, comma + 1))
+        comma = start if match[0] == "," else -1
+    found: list[str] = []
+    kept = 0
+    for start, end in sorted(blank):
+        found += [text[kept:start], _NO_LINE_END.sub(" ", text[start:end])]
+        kept = end
+    return "".join((*found, text[kept:]))
 
 
 def read_value(text: str, start: int) -> Node:

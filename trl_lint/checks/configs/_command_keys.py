@@ -160,7 +160,8 @@ def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Find
         is_key = word in given.of_file
         message = _word(name, asked, verdict, "key `" if is_key else "flag `--")
         command = (launch.location._replace(message="the command that reads it"),) if is_key else ()
-        place = given.place(word, word.start + len(f"--{name}"))
+        end = word.start + len(f"--{name}")
+        place = given.place(word, end) if is_key else launch.place_of(word, f"--{name}")
         yield rule.finding(place, message, severity=verdict.severity, related=(*command, *verdict.related))
 
 

@@ -56,8 +56,7 @@ def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Prob
             continue  # one that is newer than the releases known here
         hint = f"; {near}" if near else ""
         message = f"vLLM stops at the flag `{name}`: its server has none of that name{since}{hint}"
-        end = word.start + len((word.text or "").partition("=")[0])
-        location = launch.source.location(word.start, min(end, word.end))
+        location = launch.place_of(word, (word.text or "").partition("=")[0])
         yield Problem(location, with_scope(message, verdict.scope), verdict.severity, verdict.related)
 
 

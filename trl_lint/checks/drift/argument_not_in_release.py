@@ -129,7 +129,7 @@ class ArgumentNotInRelease(Rule):
                 from trl_lint.checks.drift._option_fixes import edit_flag
 
                 yield self.finding(
-                    launch.source.location(word.start, word.start + len(name) + 2),
+                    launch.place_of(word, f"--{name}"),
                     word_unknown(name, "flags", unknown),
                     severity=unknown.verdict.severity,
                     related=unknown.related,

@@ -143,7 +143,7 @@ class DeprecatedInRelease(Rule):
         for name, word in flags:
             from trl_lint.checks.drift._option_fixes import edit_flag
 
-            place = launch.source.location(word.start, word.start + len(name) + 2)
+            place = launch.place_of(word, f"--{name}")
             given = [other for other, _ in flags]
             edit = partial(edit_flag, name, word, given, launch=launch, project=project)
             yield from self._judge_option(name, "flags", parsers, place, edit, project)

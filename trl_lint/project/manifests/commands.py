@@ -99,10 +99,13 @@ def _parts(file: SourceFile, kind: str) -> Iterator[_Part]:
         source = Source(file, "json")
         yield _Part(source, create_commands(source))
     elif kind == "workflow":
-        from trl_lint.sources.workflow import jobs
+        from trl_lint.project.wrapped import held_in
 
-        source = Source(file, "yaml")
-        yield from (_Part(source, commands, job) for job, commands in jobs(source))
+        source, held = held_in(file)
+        jobs: dict[str, list[Command]] = {}
+        for each in held:
+            jobs.setdefault(each.names[0], []).extend(each.commands)
+        yield from (_Part(source, commands, job) for job, commands in jobs.items())
     else:
         yield from _shell_parts(file, kind)
 

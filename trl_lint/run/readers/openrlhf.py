@@ -132,6 +132,6 @@ def flags_of(run: OpenRLHFRun, version: str) -> Flags | None:
 def place_of(fault: Fault, launch: Launch) -> Location:
     """The flag where it is written as it is, else the whole word."""
     word = fault.word
-    if fault.kind == "unknown" and word.raw.startswith(fault.flag):
-        return launch.source.location(word.start, word.start + len(fault.flag))
+    if fault.kind == "unknown":
+        return launch.place_of(word, fault.flag)
     return launch.source.location(word.start, word.end)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from trl_lint.knowledge.wrappers import files_of_name
+from trl_lint.project.carried import with_carried
 from trl_lint.project.containers import gpus_of_container
-from trl_lint.sources import Source, SourceFile
-from trl_lint.sources.compose import is_compose, service_commands
+from trl_lint.project.wrapped import held_in
+from trl_lint.sources import SourceFile
 from trl_lint.sources.shell import Command
 
 
+def commands_of(text: str) -> list[Command]:
+    _, held = held_in(SourceFile("/p/compose.yaml", text.encode()))
+    return with_carried((command for each in held for command in each.commands), text)
+
+
 def read(service: str) -> list[Command]:
-    text = f"services:\n  a:\n    image: é\n{service}"
-    return service_commands(Source(SourceFile("/p/compose.yaml", text.encode()), "yaml"))
+    return commands_of(f"services:\n  a:\n    image: é\n{service}")
 
 
 def gpus_of(service: str) -> int | None:
@@ -77,12 +83,19 @@ def test_gpus(service: str, gpus: int | None):
 
 
 def test_no_commands():
-    assert read("    entrypoint: [a]\n    command: [b]\n") == []
     assert read("    build: .\n") == []
-    assert service_commands(Source(SourceFile("/p/compose.yaml", b"- a\n"), "yaml")) == []
+    assert commands_of("- command: a\n") == []
+
+
+def test_the_words_of_a_command_follow_those_of_the_entrypoint():
+    (command,) = read("    entrypoint: [python, a.py]\n    command: [--x]\n")
+    assert [word.text for word in command.words] == ["python", "a.py", "--x"]
 
 
 def test_names():
     names = ("compose.yml", "docker-compose.yaml", "docker-compose.gpu.yml", "compose-dev.yaml")
-    assert all(is_compose(f"/p/{name}") for name in names)
-    assert not any(is_compose(f"/p/{name}") for name in ("composer.yml", "a-compose.txt", "decompose.yml"))
+    assert all(any(kind.name == "compose" for kind in files_of_name(f"/p/{name}")) for name in names)
+    others = [
+        kind.name for name in ("composer.yml", "a-compose.txt", "decompose.yml") for kind in files_of_name(f"/p/{name}")
+    ]
+    assert "compose" not in others

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from trl_lint.sources import Source, SourceFile
+from trl_lint.knowledge.wrappers import files_of_name
+from trl_lint.project.wrapped import held_in
+from trl_lint.sources import SourceFile
 from trl_lint.sources.shell import Command
-from trl_lint.sources.workflow import is_workflow, step_commands
 
 HEAD = "jobs:\n  train:\n    steps:\n"
 
 
 def read(text: str) -> list[Command]:
-    return step_commands(Source(SourceFile("/p/.github/workflows/a.yml", text.encode()), "yaml"))
+    _, held = held_in(SourceFile("/p/.github/workflows/a.yml", text.encode()))
+    return [command for each in held for command in each.commands]
 
 
 @pytest.mark.parametrize(
@@ -36,11 +38,14 @@ def test_places(step: str):
     assert [text[word.start : word.end] for word in command.words] == ["python", "é.py", "--x"]
 
 
-def test_where_characters_cannot_be_told_apart_the_whole_value_is_the_place():
+def test_escapes_have_places():
+    text = HEAD + '      - run: "python \\"a.py\\" \\x41"\n'
+    (command,) = read(text)
+    assert [word.text for word in command.words] == ["python", "a.py", "A"]
+    assert {text[word.start : word.end] for word in command.words} == {'"python \\"a.py\\" \\x41"'}
     text = HEAD + '      - run: "python \\"a.py\\""\n'
     (command,) = read(text)
-    assert [word.text for word in command.words] == ["python", "a.py"]
-    assert {text[word.start : word.end] for word in command.words} == {'"python \\"a.py\\""'}
+    assert [text[word.start : word.end] for word in command.words] == ["python", '\\"a.py\\"']
 
 
 def test_expressions_are_holes():
@@ -79,6 +84,9 @@ def test_other_yaml_has_no_commands(text: str):
 
 
 def test_by_its_place():
+    def is_workflow(path: str) -> bool:
+        return any(kind.name == "github workflow" for kind in files_of_name(path))
+
     assert is_workflow("/p/.github/workflows/ci.yaml")
     assert not is_workflow("/p/workflows/ci.yaml")
     assert not is_workflow("/p/.github/workflows/ci.json")
