@@ -222,8 +222,9 @@ class Arguments(NamedTuple):
     `package`: the project on the index. `imported_as`: what its modules begin with; a folder of that name is a copy,
     which need not take what a release takes. `shown`: what people call it. `commands`: subcommand -> the name of its
     keys, where it is another. `surplus`: what becomes of a key that no field has. `plugins`: the key that lists
-    plugins, which may bring keys. `unless`: words that, somewhere in a project, change which keys there are, and
-    flags that let every key pass; `unless_keys`: keys of those other classes. `only_with`: words of which a project
+    plugins, which may bring keys. `unless`: words that, somewhere in a project, change which keys there are;
+    `unless_keys`: keys of those other classes. `lets_pass`: flags with which a command takes every flag. `also_read`:
+    keys that a subcommand without recorded keys reads from the same files. `only_with`: words of which a project
     with the package has one. `more`: keys that the command itself takes. `sets`: keys that it may set itself.
     `fills`: whether what it refuses is said of fields with their defaults. `unless_on`: switches with which others
     than the command give settings. `unless_set`: variables that decide, beside the number of processes, how many GPUs
@@ -239,6 +240,8 @@ class Arguments(NamedTuple):
     plugins: str = ""
     unless: tuple[str, ...] = ()
     unless_keys: tuple[str, ...] = ()
+    lets_pass: frozenset[str] = frozenset()
+    also_read: frozenset[str] = frozenset()
     only_with: tuple[str, ...] = ()
     more: frozenset[str] = frozenset()
     sets: tuple[str, ...] = ()
@@ -249,6 +252,11 @@ class Arguments(NamedTuple):
     config_flag: str = ""
     config_sets: str = ""
     template: str = ""
+
+    @property
+    def every_command(self) -> tuple[str, ...]:
+        """The names under which keys of subcommands may be recorded that read the same config files."""
+        return tuple(dict.fromkeys(("train", "infer", "eval", *self.commands.values())))
 
     def keys_for(self, subcommand: str) -> str:
         """Under which name the keys of a subcommand are recorded."""

@@ -15,6 +15,7 @@ from trl_lint.knowledge.command_keys import accepted_transformers, keys_of, keys
 from trl_lint.knowledge.families import Arguments, arguments_of, arguments_of_kind, families
 from trl_lint.knowledge.histories import releases
 from trl_lint.memos import per_project, read_per_project
+from trl_lint.missing import UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
@@ -85,9 +86,20 @@ def unknown_keys(document: Document, rule: Rule, project: Project) -> Iterator[F
     arguments = arguments_of_kind(document.kind)
     if arguments is None:
         return
-    asked = Asked(arguments, document.definition.command, document.definition.command, plugins_of(document, arguments))
+    command = document.definition.command
+    readers = _readers(document, arguments, project)
+    if readers and command not in readers:
+        return  # `foreign_documents` says it of the commands that read it
+    asked = Asked(arguments, command, command, plugins_of(document, arguments))
     choices = project.environment(document.path).choices
     judged = _judged(document, asked, choices, Level(_level(arguments), of_code=False))
+    others = () if readers else [asked._replace(command=name) for name in arguments.every_command if name != command]
+    judged = [
+        (entry, verdict)
+        for entry, verdict in judged
+        if entry.key.value not in arguments.also_read
+        and not any(other.takes(str(entry.key.value), verdict.version) for other in others)
+    ]
     if not judged or is_left_alone(arguments, project) or is_of_others(document, arguments, project):
         return
     for entry, verdict in judged:
@@ -97,6 +109,15 @@ def unknown_keys(document: Document, rule: Rule, project: Project) -> Iterator[F
             severity=verdict.severity,
             related=verdict.related,
         )
+
+
+def _readers(document: Document, arguments: Arguments, project: Project) -> set[str]:
+    """The commands, as their keys are recorded, that certainly read a document."""
+    return {
+        arguments.keys_for(run.launch.subcommand)
+        for run in project.runs_with(document.path)
+        if run.launch.subcommand is not None and arguments_of(run.framework) is arguments and run.recipe is document
+    }
 
 
 def foreign_documents(launch: Launch, rule: Rule, project: Project) -> Iterator[Finding]:
@@ -150,6 +171,8 @@ def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Find
     flags = [(word, name) for word in given.words if (name := flag_name(word)) and name not in arguments.more]
     if not flags:
         return
+    if _lets_pass(flags, launch, arguments, project):
+        return
     asked = Asked(arguments, arguments.keys_for(launch.subcommand), launch.subcommand)
     choices = project.environment(launch.source.path).choices
     level = Level(_level(arguments), launch.is_mild, of_code=False)
@@ -163,6 +186,14 @@ def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Find
         end = word.start + len(f"--{name}")
         place = given.place(word, end) if is_key else launch.place_of(word, f"--{name}")
         yield rule.finding(place, message, severity=verdict.severity, related=(*command, *verdict.related))
+
+
+def _lets_pass(flags: list[tuple[Word, str]], launch: Launch, arguments: Arguments, project: Project) -> bool:
+    """Whether a command takes every flag, or may: one of its words that is not known, where the project says so."""
+    if any(name in arguments.lets_pass for _, name in flags):
+        return True
+    is_hidden = any(launch.flag(f"--{name}") is UNKNOWN for name in arguments.lets_pass)
+    return is_hidden and not _said(project).isdisjoint(arguments.lets_pass)
 
 
 def _judged(document: Document, asked: Asked, choices: Choices, level: Level) -> list[tuple[Entry, Verdict]]:
@@ -267,7 +298,7 @@ def _own_commands(project: Project) -> frozenset[str]:
 def _said(project: Project) -> frozenset[str]:
     """The words that decide which keys some framework has, as far as they stand somewhere in the project."""
     asked = [family.arguments for family in families() if family.arguments is not None]
-    words = {word for arguments in asked for word in (*arguments.unless, *arguments.only_with)}
+    words = {word for arguments in asked for word in (*arguments.unless, *arguments.lets_pass, *arguments.only_with)}
     found = set()
     for path in project.paths:
         with suppress(OSError, SourceError):
