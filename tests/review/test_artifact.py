@@ -237,11 +237,31 @@ def test_the_second_workflow_posts_what_the_first_found(second: Any):
     job, path = pushed(second)
     assert second(path).status == 1
     (thread,) = job.hub.open
-    assert (thread["path"], thread["line"]) == ("train.py", 6) and "```suggestion" in thread["comments"][0]["body"]
+    assert (thread["path"], thread["line"]) == ("train.py", 6)
+    body = thread["comments"][0]["body"]
+    assert "suggestion" not in body and "`trl-lint --fix` repairs this" in body  # what a stranger wrote gets no button
     zipped = path.with_suffix(".zip")
     zipped.write_bytes(archive(("trl-lint.json", path.read_bytes())))
     writes = len(job.hub.writes)
     assert second(zipped).status == 1 and len(job.hub.writes) == writes
+
+
+RENAMED = 'from trl import SFTConfig\nSFTConfig("out", max_seq_length=512)\n'
+
+
+@pytest.mark.parametrize("content", ["max_length", "evil()", "max_length=1, evil", "max\u202e_length"])
+def test_of_what_a_stranger_wrote_a_known_rename_alone_gets_a_button(second: Any, content: str):
+    job = second.job
+    job.push(train_py=RENAMED, requirements_txt="trl==0.24.0\n")
+    path = job.report("--select", "TRL301")
+    report = json.loads(path.read_text())
+    (found,) = report["findings"]
+    assert found["fix"]["edits"][0]["content"] == "max_length"
+    found["fix"]["edits"][0]["content"] = content
+    path.write_text(json.dumps(report))
+    second(path)
+    (thread,) = job.hub.open
+    assert ("```suggestion" in thread["comments"][0]["body"]) == (content == "max_length")
 
 
 @pytest.mark.parametrize(
@@ -291,15 +311,10 @@ def test_hostile_texts_are_shown_and_do_nothing(second: Any):
     second(path, "--all")
     (thread,), (summary,) = job.hub.open, job.hub.comments
     for body in (thread["comments"][0]["body"], summary["body"]):
-        own, _, marker = body.rpartition("\n\n")
-        before, fence, rest = own.partition("`````suggestion\n")
-        suggestion, closed, after = rest.partition("\n`````\n")
-        assert (fence == "") == (body is summary["body"]) and bool(fence) == bool(closed)
-        assert "`````" not in suggestion and "evil" not in after
-        for text in (before, after):
-            assert not [line for line in text.split("\n") if line.startswith(("```", "<!--", "<img", "> "))]
-            assert "<!--" not in text and "<img" not in text and "](b)" not in text and "://evil" not in text
-            assert "@everyone" not in text and "train#3" not in text and " #1 " not in text and "GH-1" not in text
+        text, _, marker = body.rpartition("\n\n")
+        assert not [line for line in text.split("\n") if line.startswith(("```", "<!--", "<img", "> "))]
+        assert "<!--" not in text and "<img" not in text and "](b)" not in text and "://evil" not in text
+        assert "@everyone" not in text and "train#3" not in text and " #1 " not in text and "GH-1" not in text
         assert read_mark(body) is not None and marker.startswith("<!-- trl-lint review")
     assert read_mark(summary["body"]).fingerprint == ""  # type: ignore[union-attr]
     second(path, "--all")

@@ -6,8 +6,8 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.commands import UsageError
 from trl_lint.finding import SEVERITIES, Severity
@@ -32,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     Raises UsageError.
     """
     from trl_lint.review import RefusedError, ReviewError
+    from trl_lint.review.event import is_of_strangers
     from trl_lint.review.github import DEFAULT_URL, check_url, connect
     from trl_lint.review.plan import Options, touched
     from trl_lint.review.posting import MovedError, look, preview, publish
@@ -46,8 +47,10 @@ def run(args: argparse.Namespace) -> int:
         client = connect(url, token)
         reading = judged = _reading(args, prefix)
         try:
-            if (target := _target(args, client)) is not None:
-                options = Options(name, args.unsafe_fixes, everything=args.all, page=page)
+            event = _event()
+            if (target := _target(args, client, event)) is not None:
+                is_foreign = args.report is not None and is_of_strangers(event)
+                options = Options(name, args.unsafe_fixes, everything=args.all, page=page, is_foreign=is_foreign)
                 state = look(client, target, options)
                 if not args.all:
                     judged = touched(reading, state)
@@ -72,12 +75,18 @@ def run(args: argparse.Namespace) -> int:
     return _status(args, reading, judged)
 
 
-def _target(args: argparse.Namespace, client: Client) -> Target | None:
-    """The pull request to review; None, which is said, if the one that was checked has been closed."""
-    from trl_lint.review.event import find_target, read_event
+def _event() -> Mapping[str, Any]:
+    """What the workflow was started by, as GitHub tells it; empty where there is none."""
+    from trl_lint.review.event import read_event
 
     path = os.environ.get("GITHUB_EVENT_PATH")
-    event = read_event(path) if path else {}
+    return read_event(path) if path else {}
+
+
+def _target(args: argparse.Namespace, client: Client, event: Mapping[str, Any]) -> Target | None:
+    """The pull request to review; None, which is said, if the one that was checked has been closed."""
+    from trl_lint.review.event import find_target
+
     repository = args.repository or os.environ.get("GITHUB_REPOSITORY") or ""
     target = find_target(client, repository, event, args.pull_request)
     if target is None:

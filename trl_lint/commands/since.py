@@ -14,9 +14,8 @@ from collections.abc import Iterable, Sequence
 
 from trl_lint.commands import UsageError
 from trl_lint.finding import Finding, Location
-from trl_lint.regexes import regex
 from trl_lint.reports import Report, visible
-from trl_lint.review.diff import FileDiff, read_patch
+from trl_lint.review.diff import FileDiff, names_in, read_patch
 from trl_lint.review.plan import ABOUT_A_FILE
 from trl_lint.streams import say
 
@@ -28,7 +27,6 @@ _ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_ALLOW_PROTOCOL": "none", "LC_ALL": "C",
 }  # fmt: skip
-_NAMES = regex(r"[\s/`'\",:;()]+")  # what stands around the names of files in a message
 _LONGEST = 60  # seconds for one question
 _WHOLE = FileDiff("", (), is_shown=False)  # of a file that is new, or that git cannot compare: all of it counts
 
@@ -51,7 +49,7 @@ class Changes:
         """Whether a line that a finding is about, or rests on, has changed; or a file has gone that it names."""
         if finding.code in ABOUT_A_FILE and self._diff(finding.location.path, report) is not None:
             return True
-        if not self._gone().isdisjoint(_NAMES.split(finding.message)):
+        if not self._gone().isdisjoint(names_in(finding.message)):
             return True
         return any(self._touches(place, report) for place in (finding.location, *finding.related))
 

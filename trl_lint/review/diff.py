@@ -6,6 +6,7 @@ GitHub takes a comment only on a line that its diff shows, and a comment on seve
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,12 +19,12 @@ _HEADER = regex(r"@@ -\d+(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 class Hunk(NamedTuple):
     """The lines of the new side of one hunk: `start` is the number of the first.
 
-    `touched` are the numbers of those that were added, and of those on both sides of lines that are gone.
+    `touched` are the numbers of those that were added, and of those on both sides of lines that are gone; sorted.
     """
 
     start: int
     lines: tuple[str, ...]
-    touched: frozenset[int] = frozenset()
+    touched: tuple[int, ...] = ()
 
     def has(self, first: int, last: int) -> bool:
         return self.start <= first <= last < self.start + len(self.lines)
@@ -35,6 +36,8 @@ class Hunk(NamedTuple):
 class FileDiff(NamedTuple):
     """A changed file; `blob` is git's id of its new content, "" if it is not told. Without hunks nothing is shown.
 
+    The hunks stand in the order of their lines. A place is looked up in them, as a report may have very many places.
+
     `is_shown`: the hunks are all that changed; else the diff is too large to be told, or binary.
     """
 
@@ -44,11 +47,26 @@ class FileDiff(NamedTuple):
 
     def hunk(self, first: int, last: int) -> Hunk | None:
         """The hunk that shows all of these lines."""
-        return next((hunk for hunk in self.hunks if hunk.has(first, last)), None)
+        number = bisect_right(self.hunks, first, key=_start) - 1
+        return self.hunks[number] if number >= 0 and self.hunks[number].has(first, last) else None
 
     def touches(self, first: int, last: int) -> bool:
         """Whether one of these lines changed, as far as that is told."""
-        return not self.is_shown or any(first <= line <= last for hunk in self.hunks for line in hunk.touched)
+        if not self.is_shown:
+            return True
+        # A hunk may touch the line above its first, where lines are gone.
+        number = max(0, bisect_right(self.hunks, first, key=_start) - 1)
+        while number < len(self.hunks) and self.hunks[number].start - 1 <= last:
+            touched = self.hunks[number].touched
+            place = bisect_left(touched, first)
+            if place < len(touched) and touched[place] <= last:
+                return True
+            number += 1
+        return False
+
+
+def _start(hunk: Hunk) -> int:
+    return hunk.start
 
 
 Diff = Mapping[str, FileDiff]
@@ -65,11 +83,19 @@ def read_diff(files: Iterable[Any]) -> dict[str, FileDiff]:
     return found
 
 
+_AROUND_NAMES = regex(r"[\s/`'\",:;()]+")
+
+
+def names_in(message: str) -> frozenset[str]:
+    """The words of a message that may be names of files."""
+    return frozenset(_AROUND_NAMES.split(message))
+
+
 def read_gone(files: Sequence[Any]) -> frozenset[str]:
-    """The paths at which a pull request leaves no file: those of removed files, and the old ones of renamed files."""
+    """The names under which a pull request leaves no file: of removed files, and the old ones of renamed files."""
     removed = (file["filename"] for file in files if file["status"] == "removed")
     renamed = (file["previous_filename"] for file in files if file.get("previous_filename"))
-    return frozenset(map(str, (*removed, *renamed)))
+    return frozenset(str(path).rpartition("/")[2] for path in (*removed, *renamed))
 
 
 def read_patch(patch: str) -> tuple[Hunk, ...]:
@@ -80,7 +106,7 @@ def read_patch(patch: str) -> tuple[Hunk, ...]:
         if header := _HEADER.match(row):
             old, new = (1 if count is None else int(count) for count in (header[1], header[3]))
             found.append(_read_hunk(rows, int(header[2]), old, new))
-    return tuple(found)
+    return tuple(sorted(found, key=_start))
 
 
 def _read_hunk(rows: Iterator[str], start: int, old: int, new: int) -> Hunk:
@@ -110,4 +136,4 @@ def _read_hunk(rows: Iterator[str], start: int, old: int, new: int) -> Hunk:
         is_removed = is_added = False
     if is_removed and not is_added:
         touched.add(start + len(lines) - 1)
-    return Hunk(start, tuple(lines), frozenset(touched))
+    return Hunk(start, tuple(lines), tuple(sorted(touched)))

@@ -28,6 +28,21 @@ def read_event(path: str) -> Mapping[str, Any]:
     return event
 
 
+def is_of_strangers(event: Mapping[str, Any]) -> bool:
+    """Whether what a workflow is about may be made by people without a right here.
+
+    One that begins after another (`workflow_run`) has what was made there, whoever's code ran; so has one on a pull
+    request from another repository.
+    """
+    if "workflow_run" in event:
+        return True
+    pull = event.get("pull_request")
+    if not isinstance(pull, dict):
+        return False
+    names = [((pull.get(side) or {}).get("repo") or {}).get("full_name") for side in ("head", "base")]
+    return names[0] != names[1]
+
+
 def find_target(client: Client, repository: str, event: Mapping[str, Any], number: int | None) -> Target | None:
     """The pull request to review; None if the one that was checked has been closed. Raises ReviewError.
 

@@ -22,6 +22,7 @@ from trl_lint.words import counted
 # "Body is too long (maximum is 65536 characters)"; room is left for the marker.
 MAX_BODY = 65_536
 _ROOM = MAX_BODY - 500
+_TOO_LONG = "What trl-lint found here is too long for a comment; the log of the run has it."
 _MAX_RELATED = 10
 _PLACES = 40  # in one line, which is left out whole where a body gets too long
 _LEVELS = {"error": "error", "warning": "warning", "info": "hint"}
@@ -77,8 +78,10 @@ def read_mark(body: str) -> Mark | None:
 
 
 def marked(text: str, name: str, fingerprint: str = "") -> str:
-    """A body with its marker; the text is cut where GitHub would refuse it."""
-    text = text if len(text) <= _ROOM else text[: _ROOM - 1] + "…"
+    """A body with its marker. A text that GitHub would refuse is made of whole parts that fit, and never cut: what was
+    inside of a code span would begin to mean something.
+    """
+    text = text if len(text) <= _ROOM else _TOO_LONG
     said = _COMMIT.sub("/blob/", text)
     digest = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     what = f"finding {fingerprint}" if fingerprint else "summary"
@@ -95,17 +98,17 @@ def _fenced(lines: Sequence[str]) -> str:
 
 def comment(finding: Reported, suggestion: Suggestion | None = None, web: Web | None = None) -> str:
     """The text of a comment on the line of a finding; its related places are links where `web` is known."""
-    parts = [_headline(finding), *_related(finding, web)]
+    parts = [_headline(finding)]
     if finding.fix is not None and suggestion is None:
         unsafe = " --unsafe-fixes" if finding.fix.applicability == "unsafe" else ""
         parts.append(f"`trl-lint --fix{unsafe}` repairs this: {escaped(_cut(finding.fix.title))}.")
     elif finding.fix is not None and suggestion is not None:
-        if finding.fix.applicability == "unsafe":
-            parts.append("This may change what the program does:")
-        parts.append(_fenced(suggestion.lines))
+        unsafe = "This may change what the program does:\n\n" if finding.fix.applicability == "unsafe" else ""
+        parts.append(f"{unsafe}{_fenced(suggestion.lines)}")
     if page := page_of(finding.code):
         parts.append(f"[About {page.name}]({page.url})")
-    return "\n\n".join(parts)
+    related = _related(finding, web, _ROOM - sum(len(part) + 2 for part in parts))
+    return "\n\n".join([*parts[:1], *related, *parts[1:]])
 
 
 def gone() -> str:
@@ -161,13 +164,16 @@ def _headline(finding: Reported) -> str:
     return f"**{finding.code}** ({_LEVELS[finding.severity]}): {escaped(finding.message)}"
 
 
-def _related(finding: Reported, web: Web | None) -> Iterable[str]:
+def _related(finding: Reported, web: Web | None, room: int) -> Iterable[str]:
     rows = [
         f"- {_place(place, web)}: {escaped(_cut(message))}" if message else f"- {_place(place, web)}"
         for place, message in finding.related[:_MAX_RELATED]
     ]
-    if len(finding.related) > _MAX_RELATED:
-        rows.append(f"- and {len(finding.related) - _MAX_RELATED} more")
+    room -= 40  # for the last row
+    while rows and sum(len(row) + 1 for row in rows) > room:
+        rows.pop()
+    if len(finding.related) > len(rows):
+        rows.append(f"- and {len(finding.related) - len(rows)} more" if rows else "- in more places")
     return ["\n".join(rows)] if rows else []
 
 

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Sequence
 from trl_lint.finding import SEVERITIES
 from trl_lint.records import NamedTuple
 from trl_lint.review import markdown
-from trl_lint.review.diff import Diff
+from trl_lint.review.diff import Diff, names_in
 from trl_lint.review.report import Place, Reading, Reported
 from trl_lint.review.state import State, Thread
-from trl_lint.review.suggestion import Suggestion, suggest
+from trl_lint.review.suggestion import Suggestion, renames_alone, suggest
 
 MAX_COMMENTS = 30
 # A file that cannot be parsed, and a rule that crashed on one.
@@ -71,7 +71,8 @@ Action = Post | Rewrite | Resolve | Reopen | Summarise
 class Options(NamedTuple):
     """`name` tells this review from others of the same pull request. `everything`: also what it does not touch.
 
-    `page` is the address of a page with all findings, "" where there is none.
+    `page` is the address of a page with all findings, "" where there is none. `is_foreign`: the report was made
+    where others decide what stands in it, so no button commits what it says, apart from renames that we know.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Options(NamedTuple):
     most: int = MAX_COMMENTS
     everything: bool = False
     page: str = ""
+    is_foreign: bool = False
 
 
 def plan(reading: Reading, state: State, options: Options, refused: Collection[str] = ()) -> list[Action]:
@@ -137,7 +139,7 @@ def is_touched(finding: Reported, state: State, reading: Reading) -> bool:
         return True
     if finding.code in ABOUT_A_FILE and finding.place.path in state.diff:
         return True
-    if any(path.rpartition("/")[2] in finding.message for path in state.gone):
+    if state.gone and not state.gone.isdisjoint(names_in(finding.message)):
         return True
     places = (finding.place, *(place for place, _ in finding.related))
     return any(_is_touched(place, state.diff, reading) for place in places)
@@ -193,6 +195,8 @@ def _suggestion(finding: Reported, diff: Diff, reading: Reading, options: Option
         return None
     # A button that commits needs more than "probably the same file".
     if file.blob not in reading.blobs.get(finding.place.path, ()):
+        return None
+    if options.is_foreign and not renames_alone(finding.fix, file):
         return None
     return suggest(finding.fix, finding.place, file)
 

@@ -18,6 +18,7 @@ from trl_lint.review.markdown import Mark, Web, read_mark, read_web
 # The API lists no more files of a pull request than this, however many it changes.
 MAX_FILES = 3_000
 _REPLIES = 50
+_MOST_PAGES = 200  # of threads, or of comments
 
 THREADS = """\
 query($owner: String!, $name: String!, $number: Int!, $after: String) {
@@ -76,7 +77,7 @@ class Thread(NamedTuple):
 
 
 class State(NamedTuple):
-    """`is_whole`: the diff has all files that the pull request changes. `gone`: paths at which it leaves no file.
+    """`is_whole`: the diff has all files that the pull request changes. `gone`: names under which it leaves no file.
     `web`: where people read its files.
     """
 
@@ -132,6 +133,9 @@ def _summaries(client: Client, target: Target) -> Iterator[tuple[int, Mark]]:
             yield int(node["fullDatabaseId"]), mark
 
 
+_FIELDS = {"reviewThreads": "threads", "comments": "comments"}
+
+
 def _login(user: Any) -> str:
     # The same app is `github-actions` to one part of the API and `github-actions[bot]` to another.
     return "" if user is None else str(user["login"]).removesuffix("[bot]")
@@ -140,7 +144,7 @@ def _login(user: Any) -> str:
 def _nodes(client: Client, target: Target, query: str, field: str) -> Iterator[tuple[Any, Any]]:
     owner, _, name = target.repository.partition("/")
     after = None
-    while True:
+    for _ in range(_MOST_PAGES):
         variables = {"owner": owner, "name": name, "number": target.number, "after": after}
         data = client.query(query, variables)
         pull = (data.get("repository") or {}).get("pullRequest")
@@ -154,3 +158,5 @@ def _nodes(client: Client, target: Target, query: str, field: str) -> Iterator[t
         if info["endCursor"] == after:
             raise ReviewError("GitHub answers with the same page again and again")
         after = info["endCursor"]
+    # Who does not know all of them would say things twice.
+    raise ReviewError(f"the pull request has more than {_MOST_PAGES} pages of {_FIELDS[field]}, so nothing was posted")

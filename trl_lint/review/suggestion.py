@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.review.diff import FileDiff, Hunk
 from trl_lint.review.report import Change, Place, Repair
 
@@ -58,9 +59,30 @@ def _ends_at_line_start(changes: list[Change], last: int) -> bool:
     )
 
 
+def renames_alone(fix: Repair, file: FileDiff) -> bool:
+    """Whether a fix does nothing but write the new names of arguments for the old ones, as `rules/compat` has them."""
+    from trl_lint.knowledge.renames import keywords, renames
+
+    known = {(row.old, row.new) for row in renames()} | {(row.old, row.new) for row in keywords()}
+    for change in fix.changes:
+        place = change.place
+        hunk = file.hunk(place.line, place.line)
+        if hunk is None or place.end_line != place.line:
+            return False
+        if (hunk.text(place.line)[place.column - 1 : place.end_column - 1], change.content) not in known:
+            return False
+    return bool(fix.changes)
+
+
+# What becomes of other line ends, of a byte order mark and of undecodable bytes is GitHub's affair, and unknown. What
+# is not seen, or is seen in another order than it stands in, nobody should commit.
+_NOT_PLAIN = regex(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffd]"
+)
+
+
 def _is_plain(line: str) -> bool:
-    # What becomes of other line ends, of a byte order mark and of undecodable bytes is GitHub's affair, and unknown.
-    return not any(char in line for char in "\r\ufeff\ufffd\x00")
+    return _NOT_PLAIN.search(line) is None
 
 
 def _replaced(changes: list[Change], hunk: Hunk, first: int, last: int) -> list[str] | None:
