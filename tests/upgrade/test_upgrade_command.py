@@ -225,3 +225,56 @@ def test_a_conflict_of_pins_that_the_move_gives_another_reason_is_repaired_at_on
     sh("upgrade", *TO, "--write")
     assert "vllm>=0.22.0" in (sh.folder / "install.sh").read_text()
     assert sh("upgrade", *TO).out == ""
+
+
+# -- several environments in one tree ---------------------------------------------------------------------------------
+
+OLD_CODE = "import torch\n\nprint(torch.__version__)\n"
+ENGINE = "from vllm import LLM\n\nLLM('x')\n"
+APART = {
+    "a/requirements.txt": "torch==1.9.0\n",
+    "a/train.py": OLD_CODE,
+    "b/requirements.txt": "vllm==0.11.2\n",
+    "b/serve.py": ENGINE,
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "moved"),
+    [
+        ({}, {"b/requirements.txt"}),
+        ({"a/train.py": ""}, {"b/requirements.txt"}),
+        ({"b/serve.py": ""}, {"b/requirements.txt"}),
+        ({"README.md": "# Two projects\n"}, {"b/requirements.txt"}),
+        ({"tools/plot.py": OLD_CODE}, {"b/requirements.txt"}),
+        ({"b/Dockerfile": "FROM x\nRUN pip install torch==2.9.0\n"}, {"b/requirements.txt", "b/Dockerfile"}),
+        ({"a/requirements.txt": "", "requirements.txt": "torch==1.9.0\n"}, {"requirements.txt", "b/requirements.txt"}),
+        (
+            {"b/requirements.txt": "-r ../a/requirements.txt\nvllm==0.11.2\n"},
+            {"a/requirements.txt", "b/requirements.txt"},
+        ),
+    ],
+)
+def test_what_another_project_of_the_tree_needs_moves_no_pin(sh: Shell, changed: dict[str, str], moved: set[str]):
+    (sh.folder / ".git").mkdir()
+    files = {**APART, **changed}
+    for name, text in files.items():
+        if text:
+            sh.write(name, text)
+    run = sh("upgrade", "--to", "vllm==0.22.1")
+    assert {line[6:] for line in run.out.splitlines() if line.startswith("+++ ")} == moved
+
+
+def test_each_environment_has_its_own_releases(sh: Shell):
+    (sh.folder / ".git").mkdir()
+    sh.write("a/requirements.txt", "trl==0.15.2\ntransformers==4.49.0\n")
+    sh.write("a/train.py", "from trl import SFTTrainer\n")
+    sh.write("b/requirements.txt", "trl==0.9.6\nvllm==0.5.0\n")
+    sh.write("b/train.py", "from trl import SFTTrainer\nfrom vllm import LLM\n")
+    sh.write("notes.md", "# Nothing\n")
+    run = sh("upgrade", "--to", "trl==0.18.0")
+    assert "  in a\n  trl           0.15.2 -> 0.18.0\n" in run.err
+    assert "  in b\n  trl           0.9.6 -> 0.18.0\n" in run.err
+    document = json.loads(sh("upgrade", "--to", "trl==0.18.0", "--output-format", "json").out)
+    assert [part["path"] for part in document["parts"]] == ["a", "b"]
+    assert [part["releases"]["trl"]["from"] for part in document["parts"]] == ["0.15.2", "0.9.6"]

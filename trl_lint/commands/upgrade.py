@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from trl_lint.upgrade.decision import Decision
     from trl_lint.upgrade.fitting import Fit, Used
     from trl_lint.upgrade.moving import Moved
+    from trl_lint.upgrade.parts import Place
     from trl_lint.upgrade.plan import Plan
 
 VERSION = 1
@@ -82,14 +83,24 @@ class _Work:
         return checked
 
 
-class _Done:
-    """What all groups of paths came to."""
+class _Part:
+    """What one part of the tree moves to: its files, the releases there, and those that it had."""
 
-    def __init__(self, fit: Fit, used: Sequence[Used], work: _Work) -> None:
+    def __init__(self, place: Place, fit: Fit, used: Sequence[Used], start: Mapping[str, str]) -> None:
+        self.place = place
         self.fit = fit
         self.new = {name: str(version) for name, version in fit.releases.items()}
-        now = {one.name: str(one.releases[-1]) for one in used if one.releases} | work.start
+        now = {one.name: str(one.releases[-1]) for one in used if one.releases} | dict(start)
         self.old = {name: now[name] for name in self.new if name in now}
+
+
+class _Done:
+    """What all parts of the tree came to; `new` and `old` are the releases on which they agree."""
+
+    def __init__(self, parts: Sequence[_Part]) -> None:
+        self.parts = parts
+        self.new = _agreed(part.new for part in parts)
+        self.old = _agreed(part.old for part in parts)
         self.changed: dict[str, bytes] = {}
         self.before: dict[str, SourceFile] = {}
         self.changes = 0
@@ -102,6 +113,14 @@ class _Done:
         self.changes += len(moved.rewritten)
         self.decisions += moved.decisions
         self.lost_runs += max(0, moved.runs[0] - moved.runs[1])
+
+
+def _agreed(releases: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    found: dict[str, set[str]] = {}
+    for one in releases:
+        for name, version in one.items():
+            found.setdefault(name, set()).add(version)
+    return {name: versions.pop() for name, versions in found.items() if len(versions) == 1}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -144,6 +163,7 @@ def _moved(work: _Work) -> _Done:
     from trl_lint.project.discovery import collect
     from trl_lint.upgrade.fitting import NoFitError
     from trl_lint.upgrade.moving import move, settle, used_packages
+    from trl_lint.upgrade.parts import parts_of
 
     groups = work.settings(work.start)
     befores = [work.check(settings, paths) for settings, paths in groups]
@@ -153,30 +173,40 @@ def _moved(work: _Work) -> _Done:
         for path, reason in missing:
             raise UsageError(f"{visible(path)}: {reason}")
         asked.append([path for path, _ in found])
-    used = used_packages(
-        [project for before in befores for project in before.projects], [path for paths in asked for path in paths]
-    )
-    unused = sorted(set(work.goals or ()) - {one.name for one in used})
+    everything = [path for paths in asked for path in paths]
+    projects = [project for before in befores for project in before.projects]
+    places = parts_of(projects, everything)
+    used_in = [used_packages(projects, place.files) for place in places]
+    used = {one.name for found in used_in for one in found}
+    unused = sorted(set(work.goals or ()) - used)
     if not used or len(unused) == len(work.goals or ()) > 0:
         raise UsageError(f"nothing here pins, imports or starts {listed(unused) or 'a package of the training stack'}")
     for name in unused:
         say(f"trl-lint: nothing here pins, imports or starts {name}, so it was left out")
-    try:
-        fit = settle(work.goals, used)
-    except NoFitError as error:
-        raise UsageError(str(error)) from None
-    done = _Done(fit, used, work)
-    for (settings, paths), before, mine in zip(work.settings(done.new), befores, asked, strict=True):
-        moved = move(
-            work.checker(settings, paths),
-            before,
-            fit.releases,
-            mine,
-            work.args.keep_behaviour,
-            work.args.unsafe_fixes,
-        )
-        work.problems += moved.problems
-        done.take(moved)
+    parts = []
+    for place, mine in zip(places, used_in, strict=True):
+        if mine and (work.goals is None or any(one.name in work.goals for one in mine)):
+            try:
+                parts.append(_Part(place, settle(work.goals, mine), mine, work.start))
+            except NoFitError as error:
+                raise UsageError(str(error)) from None
+    done = _Done(parts)
+    for part in parts:
+        inside = set(part.place.files)
+        for (settings, paths), before, group in zip(work.settings(part.new), befores, asked, strict=True):
+            ours = [path for path in group if path in inside]
+            if ours:
+                moved = move(
+                    work.checker(settings, paths if len(places) == 1 else ours),
+                    before,
+                    part.fit.releases,
+                    ours,
+                    work.args.keep_behaviour,
+                    work.args.unsafe_fixes,
+                    everything,
+                )
+                work.problems += moved.problems
+                done.take(moved)
     return done
 
 
@@ -259,7 +289,7 @@ def _text(done: _Done, report: Report, palette: Palette) -> Iterable[str]:
     from trl_lint.upgrade.plan import MOST_PLACES, TITLES
 
     yield palette.bold("Releases")
-    yield from _releases(done)
+    yield from _releases(done, report)
     for kind, title in TITLES.items():
         mine = [decision for decision in done.decisions if decision.kind == kind]
         if mine:
@@ -274,30 +304,25 @@ def _text(done: _Done, report: Report, palette: Palette) -> Iterable[str]:
     yield ""
 
 
-def _releases(done: _Done) -> Iterable[str]:
-    width = max(map(len, done.new), default=0)
-    for name, version in done.new.items():
-        old = done.old.get(name, "")
-        step = version if old in ("", version) else f"{old} -> {version}"
-        reason = f" ({done.fit.reasons[name]})" if name in done.fit.reasons else ""
-        yield f"  {name:<{width}}  {step}{reason}"
+def _releases(done: _Done, report: Report) -> Iterable[str]:
+    width = max((len(name) for part in done.parts for name in part.new), default=0)
+    for part in done.parts:
+        if len(done.parts) > 1:
+            yield f"  in {visible(report.path(part.place.folder))}"
+        for name, version in part.new.items():
+            old = part.old.get(name, "")
+            step = version if old in ("", version) else f"{old} -> {version}"
+            reason = f" ({part.fit.reasons[name]})" if name in part.fit.reasons else ""
+            yield f"  {name:<{width}}  {step}{reason}"
 
 
 def _print_json(done: _Done, report: Report) -> None:
     from trl_lint.reports.log_safe import dump_json
-    from trl_lint.upgrade.plan import releases_url
 
     document = {
         "version": VERSION,
-        "releases": {
-            name: {
-                "from": done.old.get(name),
-                "to": version,
-                "reason": str(done.fit.reasons[name]) if name in done.fit.reasons else None,
-                "url": releases_url(name, version) or None,
-            }
-            for name, version in done.new.items()
-        },
+        "releases": {name: told for part in reversed(done.parts) for name, told in _told(part).items()},
+        **({"parts": [_part(part, report) for part in done.parts]} if len(done.parts) > 1 else {}),
         "changes": done.changes,
         "files": [
             {"path": report.path(path), "content": data.decode(done.before[path].encoding)}
@@ -314,6 +339,24 @@ def _print_json(done: _Done, report: Report) -> None:
         ],
     }
     dump_json(document, sys.stdout)
+
+
+def _part(part: _Part, report: Report) -> dict[str, Any]:
+    return {"path": report.path(part.place.folder), "releases": _told(part)}
+
+
+def _told(part: _Part) -> dict[str, Any]:
+    from trl_lint.upgrade.plan import releases_url
+
+    return {
+        name: {
+            "from": part.old.get(name),
+            "to": version,
+            "reason": str(part.fit.reasons[name]) if name in part.fit.reasons else None,
+            "url": releases_url(name, version) or None,
+        }
+        for name, version in part.new.items()
+    }
 
 
 def _place(location: Location, report: Report) -> dict[str, Any]:

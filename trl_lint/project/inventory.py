@@ -48,14 +48,15 @@ class Overview(NamedTuple):
 
 
 def overviews(project: Project, paths: Iterable[str]) -> list[Overview]:
-    """The environments of some files of a project, each once; that of its root where none of the files holds code."""
+    """The environments of some files of a project, each once; that of their folder where none of them holds code."""
     paths = list(paths)
     code = [path for path in paths if is_code(path)]
     by_environment: dict[Environment, list[str]] = {}
     for path in code:
         by_environment.setdefault(project.environment(path), []).append(path)
     if not code:
-        by_environment[project.environment(os.path.join(project.root, "_"))] = []
+        folder = os.path.commonpath([os.path.dirname(path) for path in paths] or [project.root])
+        by_environment[project.environment(os.path.join(folder, "_"))] = []
     # Folders without pins of their own share what stands above them.
     merged: dict[tuple[Facts, ...], list[str]] = {}
     environments: dict[tuple[Facts, ...], Environment] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from packaging.version import Version
 
@@ -68,7 +68,7 @@ def used_packages(projects: Iterable[Project], asked: Iterable[str]) -> list[Use
         for pin in (pin for manifest in project.manifests if manifest.path in paths for pin in manifest.pins):
             if pin.kind not in OUTSIDE:
                 specifiers.setdefault(pin.package, set()).add(pin.specifier)
-        for launch in project.launches():
+        for launch in (one for one in project.launches() if one.source.path in paths):
             for name in (launch.launcher, (launch.module or "").partition(".")[0]):
                 found.setdefault(name, [])
     known = set(known_packages())
@@ -127,12 +127,18 @@ def settle(goals: Mapping[str, Goal] | None, used: Sequence[Used]) -> Fit:
 
 
 def move(
-    check: Check, before: Result, releases: Mapping[str, Version], asked: Sequence[str], keep: bool, unsafe: bool
+    check: Check,
+    before: Result,
+    releases: Mapping[str, Version],
+    asked: Sequence[str],
+    keep: bool,
+    unsafe: bool,
+    apart: Collection[str] = (),
 ) -> Moved:
     """Rewrite the asked files for the releases; nothing is written to disk.
 
     `check` runs the engine at these releases, `before` is what it found at the old ones. `keep`: write the old values
-    of changed defaults down. `unsafe`: also with fixes that may change behaviour.
+    of changed defaults down. `unsafe`: also with fixes that may change behaviour. `apart`: files that others move.
     """
     known = _keys(before.findings, before.files)
     earlier = {project.root: project for project in before.projects}
@@ -165,7 +171,7 @@ def move(
     for project in done.result.projects:
         decisions += decisions_on_pins(project, asked, releases)
         if done.changed:
-            decisions += decisions_on_bounds(project, asked, releases)
+            decisions += decisions_on_bounds(project, [*asked, *apart], releases)
     decisions.sort(key=lambda decision: KINDS.index(decision.kind))
     files = {**pins, **done.changed}
     return Moved(
