@@ -2,7 +2,7 @@
 
 For each tag of a clone of TRL: the newest transformers, accelerate, peft, vllm and deepspeed that were out on that day
 and that this release of TRL accepts. Days are upload times as the package index states them; what TRL accepts is in
-`rules/api`. The result is kept as data, so that a measurement needs no network.
+`rules/requirements`. The result is kept as data, so that a measurement needs no network.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from typing import NamedTuple
 from packaging.version import Version
 
 from benchmarks.trees import clone_of, tags_of
-from trl_lint.knowledge.api import requirements
 from trl_lint.knowledge.refresher.listing import fetch, index_url, version_of
 from trl_lint.knowledge.releases import parse_specifier
-from trl_lint.missing import Missing
+from trl_lint.knowledge.requirements import declared_facts
 
 PACKAGES = ("transformers", "accelerate", "peft", "vllm", "deepspeed")
 FILE = Path(__file__).with_name("trl-environments.txt")
@@ -55,8 +54,8 @@ def upload_days(package: str) -> dict[Version, str]:
 
 def accepted(trl: str, package: str) -> list[str]:
     """What a release of TRL asks of a package: itself, else one of its extras."""
-    found = requirements("trl", trl)
-    if isinstance(found, Missing):
+    found = declared_facts("trl", trl)
+    if found is None:
         return []
     own = [text for name, text in found.items() if name == package]
     extra = [text for name, text in found.items() if name.startswith(f"{package}[")]

@@ -229,11 +229,6 @@ def test_names_removed_from_trl(name, version, expected):
     assert (api.exports("trl", name, version) is not ABSENT) is expected
 
 
-def test_declared_vllm_ranges():
-    assert api.requirements("trl", "0.15.2")["vllm[vllm]"] == '==0.7.2;sys_platform != "win32"'
-    assert api.requirements("trl", "1.16.0")["vllm[vllm]"] == "<=0.31.0,>=0.22.0"
-
-
 @pytest.mark.parametrize(
     ("module", "name", "has", "lacks"),
     [

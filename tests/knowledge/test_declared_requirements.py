@@ -173,7 +173,7 @@ def test_dependents_read_only_the_packages_that_are_mentioned(monkeypatch: pytes
     requirements_of.cache_clear()
     monkeypatch.setattr(histories, "block", lambda package, symbol: read.append(package) or plain(package, symbol))
     assert dependents("torch", ["vllm", "einops", "torch"]) == ("vllm",)
-    assert read == ["vllm"]
+    assert read == ["requirements/vllm"]
     assert {"trl", "openrlhf", "verl", "deepspeed"} <= set(providers())
 
 

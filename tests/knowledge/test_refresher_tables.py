@@ -72,9 +72,10 @@ def test_releases_are_read_oldest_first_but_those_that_are_known(monkeypatch: py
 @pytest.mark.parametrize(
     ("package", "folders"),
     [
-        ("trl", ["releases", "api", "conditions", "values", "models"]),
-        ("accelerate", ["releases", "api", "conditions"]),
-        ("numpy", ["releases"]),
+        ("trl", ["releases", "requirements", "api", "conditions", "values", "models"]),
+        ("accelerate", ["releases", "requirements", "api", "conditions"]),
+        ("numpy", ["releases", "requirements"]),
+        ("pydantic", ["releases"]),
     ],
 )
 def test_one_command_writes_all_that_there_is_of_a_package(

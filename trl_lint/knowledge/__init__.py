@@ -4,7 +4,7 @@ A zip archive compresses each file by itself, and has a name and a hash for each
 (`hatch_build.py`) writes each folder of PACKED, with many texts that say much alike, as one file: `rules/pages.txt`.
 There, lines of comments in tables are empty, and so are those that only tests read: the examples of symptoms. What is
 in COMPRESSED stands there as `NAME.txt.xz`: these histories repeat themselves over longer ways than a zip archive sees,
-and so do the packed files of COMPRESSED_PACKS, which no check reads.
+and so do the packed files of COMPRESSED_PACKS.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from __future__ import annotations
 import os
 from functools import cache
 
-PACKED = ("commands", "compat", "configs", "environment", "families", "pages", "releases", "semantics", "symptoms")
+PACKED = (
+    "commands", "compat", "configs", "environment", "families", "pages", "releases", "requirements", "semantics",
+    "symptoms",
+)  # fmt: skip
 COMPRESSED = ("api", "conditions")
-COMPRESSED_PACKS = ("symptoms",)
+COMPRESSED_PACKS = ("releases", "requirements", "symptoms")
 _ONLY_READ_HERE = ("#", "example = ", "printed_by = ")
 _HEAD = "===== "  # and the name of the text that follows
 

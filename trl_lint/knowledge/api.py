@@ -24,7 +24,7 @@ from trl_lint.records import NamedTuple
 __all__ = [
     "INHERITED", "OPEN", "Change", "MessageRecord", "Parameter", "Signature",
     "config_keys", "deprecation", "exports", "facts", "follow", "knows", "member", "messages", "name_timeline",
-    "read_method", "releases", "requirements", "resolve", "signature", "timeline",
+    "read_method", "releases", "resolve", "signature", "timeline",
 ]  # fmt: skip
 _FIELD_KINDS = ("dataclass", "pydantic", "struct", "namedtuple")
 
@@ -299,15 +299,8 @@ def name_timeline(module: str, name: str) -> list[Change]:
     )
 
 
-def requirements(package: str, version: object) -> dict[str, str] | Missing:
-    """The declared requirements of a release: `name` or `name[extra]` -> specifier (`*` any; see
-    refresher.metadata).
-    """
-    return facts(package, "requires", version)
-
-
 def facts(package: str, symbol: str, version: object) -> dict[str, str] | Missing:
-    """All facts of a symbol in a release: `flags accelerate launch`, `config ppo_trainer`, `requires` …"""
+    """All facts of a symbol in a release: `flags accelerate launch`, `config ppo_trainer` …"""
     at = positions(package).get(str(version))
     found = None if at is None else block(package, symbol)
     if at is None or found is None:

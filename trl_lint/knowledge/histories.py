@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from functools import cache, lru_cache
 
-from trl_lint.knowledge import read_history
+from trl_lint.knowledge import read_history, read_text
 from trl_lint.regexes import regex
 
 Changes = tuple[tuple[int, str], ...]
@@ -112,10 +112,18 @@ def value_at(changes: Changes, at: int) -> str | None:
 
 @cache
 def text_of(package: str) -> str:
-    """The whole history of a package, "" if it is not recorded; `models/PACKAGE`: of what it states about models."""
+    """The whole history of a package, "" if it is not recorded.
+
+    `models/PACKAGE`: of what it states about models, `requirements/PACKAGE`: of what it requires.
+    """
     folder, _, name = package.rpartition("/")
-    if not name.replace("-", "_").isidentifier() or folder not in ("", "models"):  # never a path of its own
-        return ""
+    if not name.replace("-", "_").isidentifier() or folder not in ("", "models", "requirements"):
+        return ""  # never a path of its own
+    if folder == "requirements":
+        try:
+            return read_text(f"requirements/{name}.txt")
+        except OSError:
+            return ""
     folder = folder or "api"
     text = read_history(f"{folder}/{name}")
     return text if text is not None else read_history(f"{folder}/{_project_of(name)}") or ""

@@ -1,10 +1,10 @@
-"""Bring what `rules` tells of releases up to date (releases, api, conditions, values, models, environment):
-`python -m trl_lint.knowledge.refresh all|releases|api|conditions|values|models|environment [PACKAGE…]`.
+"""Bring what `rules` tells of releases up to date:
+`python -m trl_lint.knowledge.refresh all|releases|requirements|api|conditions|values|models|environment [PACKAGE…]`.
 
-`releases` lists what the index has, `api` reads the archives and writes the API histories, `api --verify` checks them
-(`trl_lint.knowledge.refresher`), `conditions` adds what new releases refuse and warn about, `values` reads which texts
-their trainers know of a field, `models` what they state about models, `environment` which variables they stopped
-reading, and `all` does all of it for the packages.
+`releases` lists what the index has, `requirements` reads what the releases declare to require, `api` reads the archives
+and writes the API histories, `api --verify` checks them (`trl_lint.knowledge.refresher`), `conditions` adds what new
+releases refuse and warn about, `values` reads which texts their trainers know of a field, `models` what they state
+about models, `environment` which variables they stopped reading, and `all` does all of it for the packages.
 
 `changes PACKAGE [OLD NEW]` prints what a release refuses and warns about since an older one: the newest two.
 
@@ -21,7 +21,14 @@ from functools import partial
 
 from packaging.version import Version
 
-from trl_lint.knowledge.refresher import build, choices_build, conditions_build, models_build, variables_build
+from trl_lint.knowledge.refresher import (
+    build,
+    choices_build,
+    conditions_build,
+    models_build,
+    requirements_build,
+    variables_build,
+)
 from trl_lint.knowledge.refresher.listing import IndexFile, fetch, index_url, version_of
 from trl_lint.knowledge.refresher.packages import PACKAGES as RECORDED
 from trl_lint.knowledge.refresher.tables import write_tables
@@ -30,6 +37,7 @@ from trl_lint.records import NamedTuple
 
 PACKAGES = (
     "accelerate",
+    "autoawq",
     "axolotl",
     "bitsandbytes",
     "datasets",
@@ -39,16 +47,20 @@ PACKAGES = (
     "liger-kernel",
     "llamafactory",
     "ms-swift",
+    "numba",
     "numpy",
     "openrlhf",
     "peft",
     "pydantic",
     "ray",
+    "safetensors",
+    "tokenizers",
     "torch",
     "torchtune",
     "transformers",
     "trl",
     "unsloth",
+    "unsloth-zoo",
     "verl",
     "vllm",
 )
@@ -95,6 +107,7 @@ TABLES = {
     table.folder: table
     for table in (
         Table("releases", "what the index has", PACKAGES, list_releases),
+        Table("requirements", "what they require", requirements_build.SINCE, requirements_build.build),
         Table("api", "what the releases offer", RECORDED, build.build),
         Table("conditions", "what the releases refuse", conditions_build.RECORDED, conditions_build.build),
         Table("values", "which texts the releases know of a field", choices_build.SINCE, choices_build.build),

@@ -6,6 +6,7 @@ the index does not tell it. Thousands of lines are read as text; only what a que
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ class Release(NamedTuple):
 
 def known_packages() -> list[str]:
     """Packages with a list of releases."""
-    return [name[:-4] for name in text_names("releases") if name.endswith(".txt")]
+    return sorted(name[:-4] for name in text_names("releases") if name.endswith(".txt"))
 
 
 @cache
@@ -112,12 +113,16 @@ def installable(package: str) -> tuple[Version, ...]:
 @cache
 def newest(package: str) -> Version | None:
     """The newest known final release, None if nothing is known about the package."""
+    return next(newest_finals(package), None)
+
+
+def newest_finals(package: str) -> Iterator[Version]:
+    """The final releases of a package that are not yanked, the newest first, each read when it is asked for."""
     for line in reversed(_lines(package)):  # the lists are sorted, and hundreds of releases take a while to read
         release = _read_line(line)
         version = None if release.yanked else parse_version(release.version)
         if version is not None and not version.is_prerelease:
-            return version
-    return None
+            yield version
 
 
 @lru_cache(maxsize=4096)

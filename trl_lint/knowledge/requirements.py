@@ -1,4 +1,5 @@
-"""What a release requires of other packages: its declared requirements, as the histories in `rules/api` have them.
+"""What a release requires of other packages: its declared requirements, as the histories in `rules/requirements` have
+them.
 
 Where no history has a release, the `[[range]]` rows of `rules/compat` speak, and where those are silent too, nothing is
 known. Which extras tell more than what they install is in `rules/compat/extras.toml`.
@@ -12,7 +13,7 @@ from typing import Literal
 
 from packaging.version import Version
 
-from trl_lint.knowledge import history_names
+from trl_lint.knowledge import text_names
 from trl_lint.knowledge.compat import ranges, ranges_of, supports
 from trl_lint.knowledge.ranges import holds
 from trl_lint.records import NamedTuple
@@ -65,7 +66,13 @@ _NOTHING = Requirement("", "none")
 @cache
 def providers() -> tuple[str, ...]:
     """The packages whose requirements are known, wholly or in part."""
-    return tuple(sorted({*history_names("api"), *(row.package for row in ranges())}))
+    return tuple(sorted({*_recorded(), *(row.package for row in ranges())}))
+
+
+@cache
+def _recorded() -> frozenset[str]:
+    """The packages with a history of their requirements."""
+    return frozenset(name.removesuffix(".txt") for name in text_names("requirements"))
 
 
 @cache
@@ -74,7 +81,7 @@ def requirements_of(package: str) -> frozenset[str]:
     from trl_lint.knowledge.histories import block
 
     found = {name for row in ranges_of(package) for name in row.requires}
-    recorded = block(package, "requires") if package in providers() else None
+    recorded = block(f"requirements/{package}", "requires") if package in _recorded() else None
     if recorded is not None:
         found.update(fact.partition("[")[0] for fact in recorded.names())
     return frozenset(found - {"python"})
@@ -96,13 +103,25 @@ class Declared(NamedTuple):
 @lru_cache(maxsize=8192)
 def declared(package: str, version: Version) -> Declared | None:
     """What a release declares to require, None if nothing is known about it."""
-    from trl_lint.knowledge.api import requirements
-
-    recorded = requirements(package, version) if package in providers() else None
-    if isinstance(recorded, dict):
+    recorded = declared_facts(package, version)
+    if recorded is not None:
         return Declared(_read_facts(recorded), True)
     rows = _read_rows(package, version)
     return Declared(rows, False) if rows else None
+
+
+def declared_facts(package: str, version: object) -> dict[str, str] | None:
+    """`name` or `name[extra]` -> what a release requires (`*` any; see refresher.metadata); None if nobody read it."""
+    if package not in _recorded():
+        return None
+    from trl_lint.knowledge.histories import block, positions
+
+    history = f"requirements/{package}"
+    at = positions(history).get(str(version))
+    found = None if at is None else block(history, "requires")
+    if at is None or found is None or not found.exists(at):
+        return None
+    return found.values(at)
 
 
 def _read_facts(recorded: dict[str, str]) -> dict[str, tuple[Part, ...]]:
@@ -225,6 +244,25 @@ def marker_holds(
     except (ValueError, LookupError, RecursionError):
         return None
     return found.pop() if len(found) == 1 else None
+
+
+_PYTHON_CLAUSE = regex(r"""python_version\s*(<=|>=|==|!=|<|>)\s*['"](\d+\.\d+)['"]""")
+
+
+@lru_cache(maxsize=1024)
+def marker_holds_on(marker: str, python: str) -> bool:
+    """Whether a marker holds on Linux on x86-64 with a minor version of Python; True where it cannot be read."""
+    simple = _PYTHON_CLAUSE.fullmatch(marker)
+    if simple is not None:
+        return holds(simple[1] + simple[2], python)
+    from packaging.markers import Marker
+
+    full = f"{python}.9"
+    names = {"python_version": python, "python_full_version": full, "implementation_version": full}
+    try:
+        return Marker(marker).evaluate({**names, **_SYSTEMS[0], "platform_machine": _MACHINES[0], "extra": ""})
+    except (ValueError, LookupError, RecursionError):
+        return True
 
 
 @lru_cache(maxsize=256)

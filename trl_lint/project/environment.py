@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from trl_lint import asked, budget
 from trl_lint.budget import READER_SECONDS, OverBudgetError
 from trl_lint.knowledge.ranges import holds
+from trl_lint.knowledge.resolver import Wish
 from trl_lint.project import Project
 from trl_lint.project.folders import Folders
 from trl_lint.project.packages import Package, assumed, package_of
@@ -42,12 +43,14 @@ class Environment:
         around: Environment | None = None,
     ) -> None:
         self._folders = folders
+        self._path = path
         self._folder = os.path.dirname(path)
         self._own = own
         self._installs_itself = path.endswith((".py", ".ipynb"))
         self._around = around
         self._targets = {normalised(name): version for name, version in targets.items()}
         self._packages: dict[str, Package] = {}
+        self._stated: dict[str, Package] = {}
         self._decided: dict[str, Package | None] = {}
         self._unknown: tuple[Pin, ...] | None = None
         self._choices: Choices | None = None
@@ -62,13 +65,48 @@ class Environment:
         return self._choices
 
     def package(self, name: str) -> Package:
-        """What is known about a package; its PEP 503 name."""
+        """What is known about a package; its PEP 503 name. Where no pin limits it, it is what an installer takes."""
         found = self._packages.get(name)
         if found is None:
-            found = self._packages[name] = self._find(name)
+            found = self.stated(name)
+            if found.source == "assumed":
+                from trl_lint.project.resolution import taken
+
+                found = assumed(name, found.pins, partial(taken, self, name))
+            self._packages[name] = found
         if asked.log is not None:
             asked.note(_answer(found))
         return found
+
+    def stated(self, name: str) -> Package:
+        """What the pins of a package say about it, those of other packages left aside."""
+        found = self._stated.get(name)
+        if found is None:
+            found = self._stated[name] = self._find(name)
+        return found
+
+    @cached_property
+    def wishes(self) -> tuple[Wish, ...]:
+        """What is asked of the packages whose releases are known, the nearest pins first."""
+        from trl_lint.knowledge.releases import known_packages
+        from trl_lint.project.resolution import read_wishes
+
+        known = frozenset(known_packages())
+        named = (pin.package for tier in self._tiers() for pin in tier.pins)
+        return read_wishes(self, (name for name in dict.fromkeys((*self._targets, *named)) if name in known))
+
+    @cached_property
+    def python(self) -> str:
+        """The minor version of Python that is taken to run here, "" where nothing tells."""
+        from trl_lint.project.resolution import python_of
+
+        manifests = (found for upper in self._folders.upwards(self._folder) for found in self._folders.manifests(upper))
+        return python_of(next((found.python for found in manifests if found.python), ""))
+
+    @property
+    def place(self) -> str:
+        """The path that stands for all files which share these pins."""
+        return self._path
 
     def _find(self, name: str) -> Package:
         work = partial(self._worked_out, name)

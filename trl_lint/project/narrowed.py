@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 from trl_lint.knowledge.releases import parse_specifier
+from trl_lint.knowledge.resolver import Wish
 from trl_lint.project.demands import Demand
 from trl_lint.project.environment import Environment
 from trl_lint.project.packages import Package, package_of
 from trl_lint.project.pins import Pin
+from trl_lint.project.resolution import read_wishes
 
 
 class Narrowed(Environment):
@@ -17,16 +20,31 @@ class Narrowed(Environment):
     def __init__(self, around: Environment, demands: Iterable[Demand]) -> None:
         self._around_it = around
         self._demands = tuple(demands)
+        self._path = around.place
         self._packages = {}
+        self._stated = {}
         self._choices = None
 
     @property
     def is_possible(self) -> bool:
         """Whether any release is left of each package that was asked for."""
-        return all(self.package(name).allowed != () for name in {demand.package for demand in self._demands})
+        return all(self.package(name).allowed != () for name in self._asked)
+
+    @property
+    def _asked(self) -> frozenset[str]:
+        return frozenset(demand.package for demand in self._demands if demand.specifier)
+
+    @cached_property
+    def wishes(self) -> tuple[Wish, ...]:
+        names = dict.fromkeys((*(wish.name for wish in self._around_it.wishes), *self._asked))
+        return read_wishes(self, names)
+
+    @cached_property
+    def python(self) -> str:
+        return self._around_it.python
 
     def _find(self, name: str) -> Package:
-        package = self._around_it.package(name)
+        package = self._around_it.stated(name)
         asked = [demand for demand in self._demands if demand.package == name and demand.specifier]
         wanted = ",".join(dict.fromkeys(demand.specifier for demand in asked if demand.specifier))
         if not asked or package.is_own or parse_specifier(wanted) is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from packaging.version import Version
@@ -22,20 +23,21 @@ class Package:
     """What is known about one package in one environment.
 
     `allowed` are the releases the pins allow, oldest first, None if that is unknown (a repository, a version newer than
-    the list of releases). `resolved` is the locked or else the newest allowed one. `specifier` joins the alternatives
-    with ` | `. `is_own`: the project being checked is this package. `is_tip`: it comes from the main branch of its
+    the list of releases). `resolved` is the locked or else the newest allowed one. Where nothing limits the package, it
+    is the one that an installer takes beside the others. `specifier` joins the alternatives with ` | `.
+    `is_own`: the project being checked is this package. `is_tip`: it comes from the main branch of its
     repository, so it is at least the newest known release.
     """
 
     __slots__ = (
+        "_allowed",
         "_answers",
         "_between",
-        "allowed",
+        "_take",
         "is_own",
         "is_tip",
         "name",
         "pins",
-        "resolved",
         "source",
         "specifier",
     )
@@ -50,17 +52,30 @@ class Package:
         between: tuple[Version, ...] = (),
         is_own: bool = False,
         is_tip: bool = False,
+        take: Callable[[], Version | None] | None = None,
     ) -> None:
         self.name = name
         self.pins = pins
-        self.allowed = allowed
-        self.resolved: Version | None = allowed[-1] if allowed else None
+        self._allowed = allowed
+        self._take = take
         self.source = source
         self.specifier = specifier
         self.is_own = is_own
         self.is_tip = is_tip
         self._between = between
         self._answers: dict[str, Answer] = {}
+
+    @property
+    def allowed(self) -> tuple[Version, ...] | None:
+        if self._take is not None:
+            taken, self._take = self._take(), None
+            self._allowed = self._allowed if taken is None else (taken,)
+        return self._allowed
+
+    @property
+    def resolved(self) -> Version | None:
+        allowed = self.allowed
+        return allowed[-1] if allowed else None
 
     def holds(self, specifier: str) -> Answer:
         """Whether all, some or none of the allowed releases satisfy a specifier (PEP 440)."""
@@ -136,12 +151,14 @@ def package_of(
     return Package(name, pins, tuple(sorted(together)), origin, shown, is_own=is_own)
 
 
-def assumed(name: str, pins: tuple[Pin, ...]) -> Package:
-    """A package nothing limits: pip takes the newest release, and the newest known one stands for it."""
+def assumed(name: str, pins: tuple[Pin, ...], take: Callable[[], Version | None] | None = None) -> Package:
+    """A package nothing limits: what `take` finds that an installer takes, else the newest known release."""
     from trl_lint.knowledge.releases import newest
 
     version = newest(name)
-    return Package(name, pins, None if version is None else (version,), "unknown" if version is None else "assumed")
+    if version is None:
+        return Package(name, pins)
+    return Package(name, pins, (version,), "assumed", take=take)
 
 
 def allowed_by(name: str, specifier: str) -> tuple[Version, ...] | None:

@@ -1,8 +1,8 @@
 """Which recorded releases of the RL stack a file may run with, narrowed by what the packages require of each other.
 
 `transformers>=4.33` beside `trl==0.18.0` never gives transformers 4.33: pip takes one that trl 0.18.0 accepts. So a
-floor is only believed as far as the other pinned packages agree, and where nothing pins a package, the newest release
-that they accept is assumed instead of the newest of all.
+pin is only believed as far as the other pinned packages agree, and where nothing pins a package, it is the release that
+pip takes beside them (`resolution.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from trl_lint.knowledge.ranges import holds
 from trl_lint.memos import per_module, per_project
 from trl_lint.records import NamedTuple
 
@@ -99,20 +98,24 @@ class Choices:
 
 
 def _choose(environment: Environment, name: str) -> Choice | None:
+    from trl_lint.knowledge.releases import newest
+
     package = environment.package(name)
     if package.is_tip:
         return _choose_tip(package)
     versions = package.allowed or package.neighbours
     if not versions:
         return None
-    if package.source == "assumed" or len(versions) > 1:
-        versions = _narrowed(environment, name, package)
+    if package.source != "assumed" and len(package.allowed or ()) > 1:
+        from trl_lint.project.resolution import possible
+
+        versions = possible(environment, package)
     recorded = _recorded(name, versions)
     between = package.allowed is None
     if not recorded or str(versions[-1]) != recorded[-1] or (between and len(recorded) != len(versions)):
         return None  # what runs most likely is a release nobody has read
     assumed = package.source in ("told", "assumed")
-    is_dated = package.source == "assumed" and versions[-1] == package.resolved and has_old_neighbour(environment, name)
+    is_dated = package.source == "assumed" and versions[-1] == newest(name) and has_old_neighbour(environment, name)
     return Choice(package, recorded, len(recorded) == len(versions), assumed, between, is_dated)
 
 
@@ -143,54 +146,6 @@ def has_old_neighbour(environment: Environment, name: str) -> bool:
         and other.resolved != newest(other.name)
         for other in others
     )
-
-
-def _narrowed(environment: Environment, name: str, package: Package) -> tuple[Version, ...]:
-    """The allowed releases that the other pinned packages accept; all of them where the pins contradict each other."""
-    versions = package.allowed or package.neighbours
-    if package.allowed is None:
-        return versions
-    is_assumed = package.source == "assumed"
-    # An installer begins with the newest releases, so it is their wishes that decide what is assumed.
-    others = (environment.package(other) for other in PACKAGES if other != name)
-    # What one assumed release wants says nothing sure about a package that is pinned.
-    wishes = [
-        _accepted(other, name, newest_only=is_assumed) for other in others if is_assumed or other.source != "assumed"
-    ]
-    if not any(wishes):
-        return versions
-    from trl_lint.knowledge.releases import installable
-
-    pool = installable(name) if is_assumed else versions
-    for accepted in filter(None, wishes):
-        pool = _contained(pool, accepted) or pool
-    return pool[-1:] if is_assumed else pool
-
-
-def _accepted(other: Package, name: str, newest_only: bool) -> frozenset[str]:
-    """What the allowed releases of another package require of a package; empty if one of them takes any release."""
-    is_installed = other.source == "target" or any(not pin.is_optional and not pin.is_alone for pin in other.pins)
-    if not other.allowed or not is_installed:
-        return frozenset()
-    found = set()
-    for version in other.allowed[-1:] if newest_only else other.allowed:
-        specifier = _required(other.name, version, name)
-        if not specifier:
-            return frozenset()
-        found.add(specifier)
-    return frozenset(found)
-
-
-def _required(other: str, version: Version, name: str) -> str:
-    from trl_lint.knowledge.requirements import requirement
-
-    found = requirement(other, version, name)
-    return found.specifier if found is not None and found.may_bind else ""
-
-
-@lru_cache(maxsize=512)
-def _contained(versions: tuple[Version, ...], specifiers: frozenset[str]) -> tuple[Version, ...]:
-    return tuple(version for version in versions if any(holds(one, version) for one in specifiers))
 
 
 # -- one place of a file ----------------------------------------------------------------------------------------------

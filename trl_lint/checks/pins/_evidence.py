@@ -76,8 +76,12 @@ def takes_part(path: str, packages: Iterable[str], files: list[str], project: Pr
 
 
 def unrepaired(files: list[str], patched_by: tuple[Repair, ...], broken: str, view: View) -> list[str]:
-    """The files that import no package that mends the fault of `broken`, in a release that does."""
-    repairs = tuple(one for one in patched_by if view.package(one.package).holds(one.releases) != "none")
+    """The files that import no package that mends the fault of `broken`, in a release that does.
+
+    Of a package that is not pinned, it may be any release.
+    """
+    known = ((one, view.is_mentioned(one.package)) for one in patched_by)
+    repairs = tuple(one for one, told in known if not told or view.package(one.package).holds(one.releases) != "none")
     return [path for path in files if not is_repaired(path, repairs, broken, view.project)] if repairs else files
 
 

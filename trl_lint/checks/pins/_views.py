@@ -9,7 +9,7 @@ from packaging.version import Version
 from trl_lint.checks.pins._together import are_together
 from trl_lint.finding import Location
 from trl_lint.knowledge.ranges import holds
-from trl_lint.knowledge.releases import parse_specifier
+from trl_lint.knowledge.releases import newest, parse_specifier
 from trl_lint.knowledge.requirements import Requirement, dependents, providers, requirement, requirements_of
 from trl_lint.memos import per_project
 from trl_lint.project import Project
@@ -238,8 +238,10 @@ class View:
 
     def is_held_back(self, name: str) -> bool:
         """Whether the newest release that the pin allows asks for what the pins of other packages exclude."""
-        newest = self.package(name).resolved
-        return newest is not None and self._fits(name, newest) is False
+        package = self.package(name)
+        if package.source == "assumed" and package.resolved != newest(name):
+            return True
+        return package.resolved is not None and self._fits(name, package.resolved) is False
 
     def _up_to_fitting(self, name: str, releases: tuple[Version, ...]) -> tuple[Version, ...] | None:
         """The releases up to the newest whose own requirements the other pins can meet.
@@ -285,7 +287,12 @@ def said_again(pin: Pin, view: View) -> tuple[Location, ...]:
 def shown(name: str, package: Package) -> str:
     """A package with its version or pin, for a message."""
     if package.source in ("assumed", "unknown") and package.resolved is not None:
-        return f"{name} {package.resolved} (assumed: the newest known release)"
+        why = (
+            "assumed: the newest known release"
+            if package.resolved == newest(name)
+            else "what pip takes beside the pins"
+        )
+        return f"{name} {package.resolved} ({why})"
     if package.source == "unknown":
         return f"{name} from its repository" if any(pin.url for pin in package.pins) else f"{name}{package.specifier}"
     if package.allowed is not None and len(package.allowed) == 1:

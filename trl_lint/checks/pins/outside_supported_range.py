@@ -1,7 +1,7 @@
 """TRL202: a pin outside of the range that another pinned package requires or supports.
 
-The ranges are those the releases declare themselves (`rules/api`). What an installer refuses is TRL204's: here are the
-pins that it installs all the same, because nobody asked for the extra, or because they stand in different files.
+The ranges are those the releases declare themselves (`rules/requirements`). What an installer refuses is TRL204's: here
+are the pins that it installs all the same: nobody asked for the extra, or they stand in different files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """TRL204: pins that no release satisfies, so an installer gives up.
 
-Computed from what the releases themselves declare to require (`rules/api`) and from the lists of releases. What may
-still be satisfied, by a release newer than all that are known for example, is left alone.
+Computed from what the releases themselves declare to require (`rules/requirements`) and from the lists of releases.
+What may still be satisfied, by a release newer than all that are known for example, is left alone.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Package(NamedTuple):
         return self.imported_as or self.name
 
     def is_wanted(self, path: str) -> bool:
-        return re.fullmatch(self.wanted, path) is not None or path.endswith(".dist-info/METADATA") or path == "PKG-INFO"
+        return re.fullmatch(self.wanted, path) is not None
 
     def is_unlisted(self, module: str) -> bool:
         """Whether nothing is said about a module."""

@@ -13,7 +13,7 @@ The symbols and facts (trl_lint.knowledge.api reads them):
     another, `.sub:` a module, `~` some value. `@open`: there may be other names.
 `command name`, `plugins`, `templates`
     See `commands`.
-`modules`, `requires`, `messages`, `outside`
+`modules`, `messages`, `outside`
     The modules of the archive (`alias`: served although no such file exists; `@unlisted`, `@depth`: below these, and
     with more names than this, nothing is known), the declared requirements, message templates, and names that modules
     only import from elsewhere.
@@ -28,10 +28,8 @@ from trl_lint.knowledge.refresher.configs import config_facts
 from trl_lint.knowledge.refresher.exports import Resolver
 from trl_lint.knowledge.refresher.extract import Class, Module, module_name, read_module
 from trl_lint.knowledge.refresher.index import Contents, Facts
-from trl_lint.knowledge.refresher.metadata import read_requirements
 from trl_lint.knowledge.refresher.packages import Package
 from trl_lint.knowledge.refresher.signatures import Signature
-from trl_lint.knowledge.releases import known_packages
 from trl_lint.python.default_text import is_literal
 
 Memo = dict[tuple[str, int, int], "Module | None"]
@@ -104,7 +102,6 @@ class _Release:
         }
         self.facts_by_symbol["outside"] = {name: PRESENT for name in sorted(self.outside) if not name.startswith("_")}
         self.facts_by_symbol["messages"] = self._messages()
-        self.facts_by_symbol["requires"] = read_requirements(self.contents, frozenset(known_packages()))
         return {symbol: facts for symbol, facts in self.facts_by_symbol.items() if facts}
 
     def _write_commands(self) -> None:

@@ -1,0 +1,150 @@
+"""Which releases pip takes in an environment: its pins, and what the releases require of each other, put together.
+
+Pins that contradict each other describe different installations. Then those that stand in the way of a package are
+left out, the last first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from packaging.version import Version
+
+from trl_lint import budget
+from trl_lint.knowledge.ranges import holds
+from trl_lint.knowledge.resolver import Resolution, Wish, resolve
+from trl_lint.project.environment import Environment
+from trl_lint.project.packages import Package
+from trl_lint.project.pins import Pin
+
+_MOST_KEPT = 512
+_MOST_PYTHON = 16
+
+
+def taken(environment: Environment, name: str) -> Version | None:
+    """The release of a package that an installer takes beside all that the environment asks for; None if unknown."""
+    wishes = environment.wishes
+    found = _resolved(wishes, environment)
+    if found.taken is not None and name in found.taken:
+        return found.taken[name]
+    alone = Wish(name, "", None)
+    others = tuple(wish for wish in wishes if wish.name != name)
+    mine = next((wish._replace(is_limit=False) for wish in wishes if wish.name == name), alone)
+    found = _resolved((*others, mine), environment)
+    while found.taken is None and others:
+        # What contradicts itself says little; the pins that are nearest say most.
+        others = others[:-1]
+        found = _resolved((*others, mine), environment)
+    return found.taken.get(name) if found.taken is not None else None
+
+
+def deciding(environment: Environment, name: str) -> tuple[Pin, ...]:
+    """The pins without which an installer would take another release of a package that they do not name."""
+    found = taken(environment, name)
+    wishes = environment.wishes
+    mine = next((wish for wish in wishes if wish.name == name), Wish(name, "", None))._replace(is_limit=False)
+    decisive = []
+    for wish in wishes:
+        if wish.name == name or not wish.specifier:
+            continue
+        others = tuple(other for other in wishes if other.name not in (wish.name, name))
+        without = _resolved((*others, mine), environment)
+        if without.taken is not None and without.taken.get(name) != found:
+            decisive += [pin for pin in environment.stated(wish.name).pins if pin.specifier][:1]
+    return tuple(decisive)
+
+
+def possible(environment: Environment, package: Package) -> tuple[Version, ...]:
+    """The releases that the pins of a package allow and the other pins accept, up to the one that an installer takes.
+
+    All that the pins allow where they contradict each other.
+    """
+    allowed = package.allowed or ()
+    left = allowed
+    for wish in environment.wishes:
+        if wish.name != package.name and wish.releases is not None:
+            left = _beside(package.name, left, wish, package.pins) or left
+    found = taken(environment, package.name)
+    return left[: left.index(found) + 1] if found in left else left
+
+
+def _beside(name: str, releases: tuple[Version, ...], other: Wish, pins: Sequence[Pin]) -> tuple[Version, ...]:
+    """The releases of a package that may be installed with some release of another one."""
+    others = other.releases or ()
+    asked = _groups(other.name, others, name, other.extras) if not (other.is_alone or other.is_limit) else {"": others}
+    is_alone = bool(pins) and all(pin.is_alone for pin in pins)
+    extras = frozenset(extra for pin in pins for extra in pin.extras)
+    mine = _groups(name, releases, other.name, extras) if not is_alone else {"": releases}
+    if set(asked) == {""} and set(mine) == {""}:
+        return releases
+    found: set[Version] = set()
+    for specifier, wanting in mine.items():
+        for theirs, fitting in asked.items():
+            if not specifier or any(holds(specifier, version) for version in fitting):
+                found.update(version for version in wanting if not theirs or holds(theirs, version))
+    return tuple(version for version in releases if version in found)
+
+
+def _groups(
+    name: str, releases: Iterable[Version], dependency: str, extras: frozenset[str]
+) -> dict[str, tuple[Version, ...]]:
+    """Releases by what they are sure, or may turn out, to require of a dependency."""
+    from trl_lint.knowledge.requirements import requirement, requirements_of
+
+    if dependency not in requirements_of(name):
+        return {"": tuple(releases)}
+    found: dict[str, list[Version]] = {}
+    for version in releases:
+        need = requirement(name, version, dependency, extras)
+        found.setdefault(need.specifier if need is not None and need.may_bind else "", []).append(version)
+    return {specifier: tuple(versions) for specifier, versions in found.items()}
+
+
+# -- what is wished for -------------------------------------------------------------------------------------------
+
+
+def read_wishes(environment: Environment, names: Iterable[str]) -> tuple[Wish, ...]:
+    """What the pins of an environment ask of some packages, as far as it is known."""
+    found = []
+    for name in names:
+        package = environment.stated(name)
+        if package.is_own or package.is_tip or not (package.pins or package.source == "target"):
+            continue
+        if package.source != "assumed" and package.allowed is None:
+            continue
+        pins = package.pins
+        extras = frozenset(extra for pin in pins for extra in pin.extras)
+        is_limit = bool(pins) and all(pin.is_optional or pin.kind == "constraint" for pin in pins)
+        is_alone = bool(pins) and all(pin.is_alone for pin in pins)
+        releases = None if package.source == "assumed" else package.allowed
+        found.append(Wish(name, package.specifier, releases, extras, is_limit, is_alone))
+    return tuple(found)
+
+
+def python_of(requires: str) -> str:
+    """The minor version of Python that is taken to run a project, by what it says about it; "" where that is any."""
+    if not requires:
+        return ""
+    from trl_lint.knowledge.resolver import USUAL_PYTHON
+
+    usual = int(USUAL_PYTHON.partition(".")[2])
+    for minor in (usual, *range(usual + 1, _MOST_PYTHON), *range(usual - 1, 5, -1)):
+        if holds(requires, f"3.{minor}.9") or holds(requires, f"3.{minor}"):
+            return f"3.{minor}"
+    return ""
+
+
+_KNOWN: dict[tuple[object, ...], Resolution] = {}
+
+
+def _resolved(wishes: tuple[Wish, ...], environment: Environment) -> Resolution:
+    # The specifiers stand for the releases: a tuple of many versions takes long to hash.
+    key = (environment.python, *(wish._replace(releases=None) for wish in wishes))
+    found = _KNOWN.get(key)
+    if found is None:
+        if len(_KNOWN) >= _MOST_KEPT:
+            _KNOWN.clear()
+        found = _KNOWN[key] = resolve(wishes, environment.python)
+    if found.is_cut:
+        budget.note(environment.place, "its pins can be combined in too many ways to tell what an installer takes")
+    return found
