@@ -139,6 +139,22 @@ def after_flags(
     return milder(severity, any(answer is not False for answer in answers))
 
 
+def after_commands(severity: Severity, names: tuple[str, ...], document: Document, project: Project) -> Severity | None:
+    """As `after_flags`, of a recipe and the commands that name it, each of which its framework reads in its own way."""
+    from trl_lint.knowledge.families import arguments_of
+    from trl_lint.project.effective import Setting
+    from trl_lint.run.config import config_of
+
+    def has_flag(launch: Launch, name: str) -> bool | None:
+        run = project.run_of(launch)
+        if arguments_of(run.framework) is None:
+            return script_flag(launch, name)
+        found = config_of(run).given(name)
+        return None if found is UNKNOWN else isinstance(found, Setting) and found.origin == "flag"
+
+    return after_flags(severity, names, recipe_launches(document, project), has_flag)
+
+
 def config_documents(launch: Launch, project: Project) -> Iterator[Document]:
     """The recognised documents a launch configures its run with: those it names, and the DeepSpeed config they name."""
     named = [launch.config_file]

@@ -12,9 +12,9 @@ from trl_lint.commands import UsageError
 from trl_lint.commands.unread import say_unread
 from trl_lint.finding import Finding
 from trl_lint.project import Project
-from trl_lint.project.overview import is_shown
 from trl_lint.project.runs import Run, files_of
 from trl_lint.reports import Report
+from trl_lint.run.overview import is_shown
 from trl_lint.settings_file import SettingsError
 from trl_lint.sources.files import Files
 from trl_lint.streams import say

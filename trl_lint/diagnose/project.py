@@ -157,7 +157,7 @@ class ProjectEvidence:
         return agreed(answers, f"`{name}` is not known")
 
     def _backend(self, options: tuple[str, ...]) -> Answer:
-        from trl_lint.project.overview import backend_of
+        from trl_lint.run.overview import backend_of
 
         answers = []
         for run in self.runs:

@@ -99,6 +99,11 @@ class Program(NamedTuple):
         """Whether it starts a script or module of others, once for each process."""
         return bool(self.flags)
 
+    @property
+    def starts_processes(self) -> bool:
+        """Whether it may start several processes: of others, as its variables say, or as an accelerate config says."""
+        return self.starts_programs or self.ranks is not None or bool(self.accelerate_config)
+
     def server_of(self, subcommand: str | None) -> Server | None:
         """What is known of the server that a subcommand starts; None where it starts none."""
         return next((server for server in self.server if subcommand in server.subcommands), None)
@@ -139,6 +144,31 @@ class Method(NamedTuple):
     rest: TrainingKind = "other"
     rl_keys: frozenset[str] = frozenset()
     preference_keys: frozenset[str] = frozenset()
+
+
+class Settings(NamedTuple):
+    """Under which names a framework's runs hold what rules ask for, whichever file, flag or call sets them.
+
+    The first name that a release has counts; none where the framework has no such option, which has to be said.
+
+    `model`: a name or path. `micro_batch`: samples of one process in one step; `accumulation`: steps between two
+    updates. `clipping`: the norm to which gradients are clipped. `fp16`, `bf16`: truth. `group`: answers to one prompt.
+    `quantised`: switches weights of few bits on. `adapter`: switches an adapter on.
+    """
+
+    model: tuple[str, ...]
+    micro_batch: tuple[str, ...]
+    accumulation: tuple[str, ...]
+    clipping: tuple[str, ...]
+    fp16: tuple[str, ...]
+    bf16: tuple[str, ...]
+    group: tuple[str, ...]
+    quantised: tuple[str, ...]
+    adapter: tuple[str, ...]
+
+
+# What a program does with the norm 0: it clips nothing, or scales every gradient to nothing.
+Zero = Literal["off", "no-gradient"]
 
 
 class Holds(NamedTuple):
@@ -230,6 +260,7 @@ class Arguments(NamedTuple):
     than the command give settings. `unless_set`: variables that decide, beside the number of processes, how many GPUs
     one of them has. `config_first`, `config_flag`: the releases in which a config file as the first word, or behind
     `--config`, stands for flags; `config_sets`: its block of variables. `template`: the key of the chat template.
+    `over_file`: what stands over the config file that is the first word: flags, or words `key=value`.
     """
 
     package: str
@@ -252,6 +283,7 @@ class Arguments(NamedTuple):
     config_flag: str = ""
     config_sets: str = ""
     template: str = ""
+    over_file: Literal["", "flags", "assignments"] = ""
 
     @property
     def every_command(self) -> tuple[str, ...]:
@@ -305,6 +337,9 @@ class Family(NamedTuple):
     `modules`        `python -m` with one of these, or with a module inside of it, is a run of the framework
     `places_models`  its packages that place models on the GPUs themselves, as they are imported
     `arguments`      where it is recorded which keys its commands take
+    `settings`       under which names its runs hold what rules ask for; its recipes hold it under the same
+    `zero_clipping`  what it does with the norm 0
+    `method`         what its flags say of the kind of training, where no recipe has them
     """
 
     evidence: tuple[str, ...]
@@ -315,6 +350,9 @@ class Family(NamedTuple):
     program: tuple[Program, ...] = ()
     document: tuple[DocumentKind, ...] = ()
     arguments: Arguments | None = None
+    settings: Settings | None = None
+    zero_clipping: Zero = "off"
+    method: Method | None = None
 
     def fault(self) -> str:
         """What is wrong with the file of a family, "" if nothing is."""
@@ -384,9 +422,17 @@ def framework_of(program: Program | None, subcommand: str | None, module: str | 
     return ""
 
 
+@cache
+def family_of(framework: str) -> Family | None:
+    """The family whose runs are called so; those of scripts that take the arguments of transformers are like TRL's."""
+    name = "trl" if framework == "transformers" else framework
+    return next((family for family in families() if name and family.framework == name), None)
+
+
 def arguments_of(framework: str) -> Arguments | None:
     """Where the keys of a framework's commands are recorded; None where they are not."""
-    return next((family.arguments for family in families() if framework and family.framework == framework), None)
+    family = family_of(framework) if framework != "transformers" else None
+    return family.arguments if family is not None else None
 
 
 @cache
@@ -420,4 +466,21 @@ def read_family(name: str, data: bytes) -> Family:
         values = tomli.loads(text)
     except ValueError as error:
         raise KnowledgeError(f"{path}: {error}") from None
-    return read_record(values, Family, path, text)._replace(name=name)
+    family = read_record(values, Family, path, text)._replace(name=name)
+    return family._replace(document=tuple(_with_settings(kind, family.settings) for kind in family.document))
+
+
+def _with_settings(kind: DocumentKind, settings: Settings | None) -> DocumentKind:
+    """A kind of document that holds what the runs of its family hold, if they read it."""
+    if settings is None or not kind.recipe:
+        return kind
+    first = {name: (*names, "")[0] for name, names in settings._asdict().items()}
+    holds = kind.holds._replace(
+        model=first["model"],
+        batch_size=first["micro_batch"],
+        accumulation=first["accumulation"],
+        clipping=first["clipping"],
+        fp16=first["fp16"],
+        bf16=settings.bf16,
+    )
+    return kind._replace(holds=holds)

@@ -9,13 +9,13 @@ from trl_lint.finding import Location
 from trl_lint.missing import ABSENT
 from trl_lint.paths import relative_to
 from trl_lint.project.effective import Setting
-from trl_lint.project.overview import PACKAGES, backend_of, values_of
 from trl_lint.project.runs import Run
 from trl_lint.project.servers import Server, servers_of, share_of, shown_ids
 from trl_lint.project.vllm_device import own_device
 from trl_lint.reports import visible
 from trl_lint.reports.colors import Palette
 from trl_lint.reports.log_safe import dump_json
+from trl_lint.run.overview import PACKAGES, backend_of, values_of
 
 _LONGEST = 60
 _MOST_GPUS = 64  # shown of a machine

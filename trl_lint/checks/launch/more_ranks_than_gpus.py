@@ -66,7 +66,7 @@ class MoreRanksThanGpus(Rule):
             yield from self._check_sizes(run, server, room)
         elif run.framework in _ON_RAY:
             yield from self._check_ray(run, room)
-        elif program is not None and (program.starts_programs or program.ranks) and not program.hides_gpus:
+        elif program is not None and program.starts_processes and not program.hides_gpus:
             yield from self._check_training(run, room)
         elif program is None:
             yield from self._check_engine(run, room)

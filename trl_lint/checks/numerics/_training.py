@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, UNKNOWN
+from trl_lint.project.effective import Setting
 from trl_lint.python.module import PythonModule
 from trl_lint.regexes import regex
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
+    from trl_lint.project.runs import Run
 
 
 _RL = ("GRPO", "RLOO", "PPO", "OnlineDPO", "NashMD", "XPO", "REINFORCE", "GSPO", "SDPO", "A2PO", "AsyncGRPO", "PAPO")
@@ -121,6 +123,26 @@ def kind_of_launch(launch: Launch, project: Project) -> TrainingKind:
     if _RL_WORDS.search(text):
         return "rl"
     return "preference" if _PREFERENCE_WORDS.search(text) else "other"
+
+
+def kind_of_run(run: Run) -> TrainingKind:
+    """The kind of training of a run, by the option of its framework that says it, else by what its command starts."""
+    from trl_lint.knowledge.families import family_of
+    from trl_lint.run.config import config_of
+
+    family = family_of(run.framework)
+    kinds = family.document if family is not None else ()
+    method = family.method if family is not None else None
+    method = method or next((kind.method for kind in kinds if kind.method is not None and kind.method.key), None)
+    if method is None:
+        return kind_of_launch(run.launch, run.project)
+    said = config_of(run).value(method.key)
+    value = said.value if isinstance(said, Setting) else None
+    if value in method.rl:
+        return "rl"
+    if value in method.preference:
+        return "preference"
+    return method.rest if isinstance(value, str) else "other"
 
 
 def is_off(value: object) -> bool:

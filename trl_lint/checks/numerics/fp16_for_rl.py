@@ -10,18 +10,21 @@ from trl_lint.checks.numerics._training import (
     bool_flag,
     config_class,
     kind_of_class,
-    kind_of_launch,
     kind_of_recipe,
+    kind_of_run,
     reads_training_arguments,
 )
 from trl_lint.checks.rule import Rule, Site
-from trl_lint.finding import Finding, Fix, Location
+from trl_lint.finding import Finding, Fix, Severity
+from trl_lint.knowledge.families import family_of
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.project.effective import Setting, of_flag
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.islands import rewrite, with_keyword, without_keyword
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.regexes import regex
+from trl_lint.run.config import config_of
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
+    from trl_lint.project.runs import Run
     from trl_lint.sources.nodes import Entry, Mapping
 
 BOTH = "`fp16` and `bf16` are both on, and at most one may be: the arguments are refused with a ValueError"
@@ -52,7 +56,8 @@ class Fp16ForRl(Rule):
     triggers = ("(fp16=)",)
     needles = (b"fp16=", b"fp16 =")
     holding = ("fp16",)
-    launches = True
+    runs = True
+    launched = True
 
     def check_call(self, site: Site) -> Iterator[Finding]:
         if read_flag(site.call, "fp16", site.module) is not True or config_class(site.call, site.module) is None:
@@ -95,20 +100,20 @@ class Fp16ForRl(Rule):
         if not document.definition.recipe:
             yield from self._check_deepspeed(document, root, project)
             return
-        from trl_lint.checks._runs import after_flags, recipe_launches
+        from trl_lint.checks._runs import after_commands
 
         fp16, bf16 = find_entry(root, holds.fp16), find_entry(root, holds.bf16[0])
         if fp16 is None or not is_on(fp16):
             return
         place = document.place(fp16)
         if bf16 is not None and is_on(bf16):
-            severity = after_flags(self.page.severity, ("fp16", "bf16"), recipe_launches(document, project))
+            severity = after_commands(self.page.severity, ("fp16", "bf16"), document, project)
             if severity is not None and holds.both_precisions == "refused":
                 other = document.place(bf16, "bf16 is switched on here")
                 fix = edit_entry(document, fp16, None, "Keep bf16")
                 yield self.finding(place, BOTH, severity=severity, related=(other,), fix=fix)
         elif kind_of_recipe(document) == "rl":
-            if after_flags("info", ("fp16", "bf16"), recipe_launches(document, project)) is None:
+            if after_commands("info", ("fp16", "bf16"), document, project) is None:
                 return
             fix = edit_entry(document, fp16, bf16, "Train in bf16")
             yield self.finding(place, OVERFLOW, severity="info", fix=fix)
@@ -137,31 +142,48 @@ class Fp16ForRl(Rule):
             fix=edit_entry(document, fp16, None, "Keep bf16"),
         )
 
-    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
-        # OpenRLHF and verl have no such flag, which is the matter of TRL401.
-        if bool_flag(launch, "--fp16") is not True or (launch.module or "").startswith(("openrlhf.", "verl.")):
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        """What a command switches on, by whatever names its framework has; files and scripts are judged themselves."""
+        launch = run.launch
+        fp16, bf16 = given_to(run, "fp16"), given_to(run, "bf16")
+        if not isinstance(fp16, Setting) or fp16.truth is not True or fp16.origin != "flag" or fp16.location is None:
             return
-        place = flag_location(launch, "--fp16")
-        kind = kind_of_launch(launch, project)
-        bf16 = bool_flag(launch, "--bf16")
-        if bf16 is True:
-            if kind != "other" or reads_training_arguments(launch, project):
-                yield self.finding(place, BOTH, severity="warning" if launch.is_documentation else "error")
+        kind = kind_of_run(run)
+        if isinstance(bf16, Setting) and bf16.truth is True:
+            is_read = kind != "other" or run.framework != "other" or reads_training_arguments(launch, run.project)
+            if is_read and refuses_both(run.framework):
+                severity: Severity = "warning" if launch.is_documentation else "error"
+                yield self.finding(fp16.location, BOTH, severity=severity)
             return
-        if kind != "rl":
+        if kind != "rl" or bf16 is UNKNOWN or (isinstance(bf16, Setting) and bf16.truth is None):
             return
         half = read_text(launch, "--dtype", "--torch_dtype") in _FLOAT16
         adapted = bool_flag(launch, "--use_peft", "--load_in_4bit", "--load_in_8bit") is not False
         sharded = launch.launcher == "deepspeed" or launch.flag("--deepspeed") is not ABSENT
         if not half:
-            yield self.finding(place, OVERFLOW, severity="info")
+            yield self.finding(fp16.location, OVERFLOW, severity="info")
             return
         # The script decides what it does with `--torch_dtype`, so this is no proof.
         message = OVERFLOW if adapted or sharded else HALF_WEIGHTS
-        yield self.finding(place, message, severity="warning")
+        yield self.finding(fp16.location, message, severity="warning")
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def given_to(run: Run, what: str) -> Setting | Missing:
+    """What a command sets a precision to; of a program whose options are not known, what a flag of TRL's name says."""
+    config = config_of(run)
+    found = config.given_setting(what)
+    if found is not UNKNOWN or run.framework not in ("other", "trl", "transformers"):
+        return found
+    return of_flag(run.launch, what)
+
+
+def refuses_both(framework: str) -> bool:
+    """Whether fp16 and bf16 together are refused; elsewhere bf16 counts."""
+    family = family_of(framework)
+    return all(kind.holds.both_precisions == "refused" for kind in (family.document if family is not None else ()))
 
 
 def read_flag(call: ast.Call, name: str, module: PythonModule) -> object:
@@ -256,14 +278,6 @@ def read_text(launch: Launch, *names: str) -> str:
         if value is not ABSENT and value is not UNKNOWN:
             return getattr(value, "text", None) or ""
     return ""
-
-
-def flag_location(launch: Launch, name: str) -> Location:
-    """The place of a flag among the arguments of a launch."""
-    for word in launch.args:
-        if (word.text or "").partition("=")[0] == name:
-            return launch.source.location(word.start, word.end)
-    return launch.location
 
 
 # -- edits: all of them unsafe, because the GPU decides whether bf16 is there ------------------------------------------

@@ -15,12 +15,14 @@ from trl_lint.checks.numerics._training import (
     kind_of_launch,
     kind_of_module,
     kind_of_recipe,
+    kind_of_run,
 )
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Edit, Finding, Fix, Location, Severity
 from trl_lint.memos import per_module
-from trl_lint.missing import ABSENT, Missing
+from trl_lint.missing import ABSENT
 from trl_lint.paths import is_test_file
+from trl_lint.project.effective import Setting
 from trl_lint.python.guards import calls_by_function, key_of, last_name
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import argument
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.families import TrainingKind
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
-    from trl_lint.project.launches import Launch
     from trl_lint.project.runs import Run
 
 # Any of these in the code of a module means that clipping was thought of, by whatever name.
@@ -46,7 +47,6 @@ class GradientClippingOff(Rule):
     triggers = ("(max_grad_norm=)", ".backward", "deepspeed.initialize", ".clip_grad_norm_")
     needles = (b"max_grad_norm=", b"max_grad_norm =", b".backward(", b"deepspeed.initialize", b".clip_grad_norm_(")
     holding = ("clipping",)
-    launches = True
     runs = True
 
     def check_call(self, site: Site) -> Iterator[Finding]:
@@ -181,7 +181,7 @@ class GradientClippingOff(Rule):
 
         root = document.mapping
         name = document.definition.holds.clipping
-        from trl_lint.checks._runs import after_flags, recipe_launches
+        from trl_lint.checks._runs import after_commands
 
         is_engine = not document.definition.recipe  # what it trains is said elsewhere
         entry = root.entry(name) if root is not None else None
@@ -192,7 +192,7 @@ class GradientClippingOff(Rule):
                 return
         elif kind_of_recipe(document) == "other":
             return
-        elif after_flags("warning", (name,), recipe_launches(document, project)) is None:
+        elif after_commands("warning", (name,), document, project) is None:
             return  # every launch sets it
         if entry.value.value is None and is_engine:
             return
@@ -208,6 +208,30 @@ class GradientClippingOff(Rule):
         )
 
     def check_run(self, run: Run) -> Iterator[Finding]:
+        if run.is_launched:
+            yield from self._check_command(run)
+        yield from self._check_engine(run)
+
+    def _check_command(self, run: Run) -> Iterator[Finding]:
+        """The norm that a command gives, by whatever name its framework has for it."""
+        from trl_lint.knowledge.families import family_of
+        from trl_lint.run.config import config_of
+
+        config = config_of(run)
+        given = config.given_setting("clipping")
+        if not isinstance(given, Setting) or given.origin != "flag" or given.location is None:
+            return  # a file and a script are judged by themselves
+        if given.number is None or not is_off(given.number) or kind_of_run(run) == "other":
+            return
+        family = family_of(run.framework)
+        shown = run.project.files.get(given.location.path).text[given.location.start : given.location.end]
+        words = shown if shown.startswith("--") or "=" in shown else f"--{config.option('clipping')} {shown}"
+        stops = family is not None and family.zero_clipping == "no-gradient"
+        if stops and given.number < 0:
+            return
+        yield self.finding(given.location, (word_nothing if stops else word_off)(words), severity="warning")
+
+    def _check_engine(self, run: Run) -> Iterator[Finding]:
         """A DeepSpeed config that does not clip as the arguments of the trainer say."""
         from trl_lint.checks._trainers import is_compared
 
@@ -222,15 +246,6 @@ class GradientClippingOff(Rule):
             yield self.finding(
                 found.location, found.message, severity=found.severity, related=found.related, fix=found.fix
             )
-
-    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
-        value = launch.flag("--max_grad_norm")
-        if isinstance(value, Missing) or not is_off_text(value.text):
-            return
-        if kind_of_launch(launch, project) == "other":
-            return
-        place = launch.source.location(value.start, value.end)
-        yield self.finding(place, word_off(f"--max_grad_norm {value.text}"), severity="warning")
 
 
 def is_refused(document: Document, project: Project) -> bool:
@@ -247,13 +262,6 @@ def is_refused(document: Document, project: Project) -> bool:
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
-def is_off_text(text: object) -> bool:
-    try:
-        return isinstance(text, str) and is_off(float(text))
-    except ValueError:
-        return False
-
-
 def severity_of(kind: TrainingKind, module_kind: TrainingKind, packages: set[str]) -> Severity | None:
     """How loud to be: RL and preference training warns, other training in a TRL file informs, the rest is silent."""
     if kind != "other" or module_kind != "other":
@@ -263,6 +271,10 @@ def severity_of(kind: TrainingKind, module_kind: TrainingKind, packages: set[str
 
 def word_off(what: str) -> str:
     return f"`{what}` switches gradient clipping off: one bad batch of samples can blow up the policy"
+
+
+def word_nothing(what: str) -> str:
+    return f"`{what}` multiplies every gradient by 0, so that nothing is learned"
 
 
 def word_none() -> str:

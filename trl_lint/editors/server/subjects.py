@@ -15,11 +15,11 @@ from trl_lint.missing import Missing
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import holds_launches
-from trl_lint.project.overview import is_shown
 from trl_lint.project.pins import Pin, is_manifest
 from trl_lint.project.runs import Run
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
+from trl_lint.run.overview import is_shown
 from trl_lint.sources import SourceError
 from trl_lint.sources.notebook import code_of
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from trl_lint.finding import Location
-from trl_lint.missing import ABSENT, Missing
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.effective import Setting, of_document
 from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
@@ -41,11 +41,14 @@ def values_of(run: Run, everything: bool = False) -> list[Line]:
     With `everything`, those as well, and every field that nobody sets, without a place.
     """
     if run.parser is None and (run.script is None or run.script.call is None):
-        return sorted(_words(run), key=lambda line: line.name)
+        return sorted(_options(run) or _words(run), key=lambda line: line.name)
+    from trl_lint.run.config import config_of
+
     versions = run.choices.newest(("trl", "transformers"))
+    config = config_of(run)
     found = []
     signature = run.signature(versions) if everything else None
-    for name in sorted({*_names(run), *(signature.parameters if signature is not None else ())}):
+    for name in sorted({*config.names(), *(signature.parameters if signature is not None else ())}):
         said = run.field(name)
         if everything and said is ABSENT and isinstance(usual := run.default(name, versions), Setting):
             found.append(Line(name, _text(usual), _text(usual), None))
@@ -59,19 +62,20 @@ def values_of(run: Run, everything: bool = False) -> list[Line]:
     return found
 
 
-def _names(run: Run) -> Iterator[str]:
-    """The fields that a recipe, the command line or the script names."""
-    if run.recipe is not None and run.recipe.mapping is not None:
-        yield from (str(entry.key.value) for entry in run.recipe.mapping.entries)
-    for word in run.launch.args:
-        match = _FLAG.fullmatch(word.text or "")
-        if match is not None and match["name"] not in ("config", "accelerate_config"):
-            yield match["name"].replace("-", "_")
-    script = run.script
-    if script is not None:
-        yield from (keyword.arg for keyword in (script.call.keywords if script.call else ()) if keyword.arg)
-        usual = run.choices.newest(("trl", "transformers"))
-        yield from (name for name in script.changed if run.default(name, usual) is not ABSENT)
+def _options(run: Run) -> list[Line]:
+    """The options that a command and its config set, where it is known what reads them; none where it is not."""
+    from trl_lint.run.config import config_of
+
+    config = config_of(run)
+    found = []
+    for name in dict.fromkeys(config.names()):
+        said, usual = config.given(name), config.default(name)
+        default = _text(usual) if isinstance(usual, Setting) and run.framework != "verl" else None
+        if isinstance(said, Setting):
+            found.append(Line(name, _text(said), default, said.location))
+        elif said is UNKNOWN:
+            found.append(Line(name, None, default, run.launch.location))
+    return found
 
 
 def _words(run: Run) -> Iterator[Line]:
