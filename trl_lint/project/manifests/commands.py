@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TypeVar
 
+from trl_lint.knowledge.families import programs
 from trl_lint.project.manifests.activations import activated
 from trl_lint.project.manifests.clones import Clones
 from trl_lint.project.manifests.install_commands import installation_of, read_installation
@@ -28,10 +29,7 @@ _INSTALLS = regex(
 _WORDS = ("install", "uv", "activate", "clone", "venv", "conda")
 _PYTHON = regex(r"python[\d.]*")
 _TOOLS = (["pip"], ["venv"], ["ensurepip"], ["virtualenv"])
-_STARTERS = frozenset((
-    "accelerate", "axolotl", "bash", "deepspeed", "llamafactory-cli", "pytest", "ray", "sbatch", "sh", "srun", "swift",
-    "torchrun", "trl", "tune",
-))  # fmt: skip
+_STARTERS = frozenset(("bash", "pytest", "ray", "sbatch", "sh", "srun", "tune"))
 _IMAGES = ("dockerfile", "definition")
 _Installed = TypeVar("_Installed", Pin, Link)
 
@@ -236,7 +234,7 @@ def _starts_program(command: Command) -> bool:
     if _PYTHON.fullmatch(first):
         is_tool = texts[1:2] == ["-m"] and texts[2:3] in _TOOLS
         return len(texts) > 1 and not is_tool and texts[1] not in ("-V", "--version")
-    return first in _STARTERS
+    return first in _STARTERS or first in programs()
 
 
 def _on_the_host(links: list[Link], copies: dict[str, str]) -> Iterator[Link]:
