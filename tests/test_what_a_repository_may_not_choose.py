@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+import textwrap
 from pathlib import Path
 
 import pytest
 from command_line import SCRIPT, Shell, process
 
-from trl_lint import writing
+from trl_lint import tracked, writing
 from trl_lint.settings import load
 from trl_lint.settings_file import SettingsError
 from trl_lint.writing import put_file, write_file
@@ -209,3 +210,96 @@ def test_what_is_put_on_a_file_stays_on_it(repository: Path, write: str):
         put_file(str(path), b"new")
     assert path.read_bytes() == b"new" and path.stat().st_mode == mode
     assert {name: os.getxattr(path, name) for name in os.listxattr(path)} == before
+
+
+# -- what is read -----------------------------------------------------------------------------------------------------
+
+OUTSIDE = {
+    "acc.yaml": "distributed_type: DEEPSPEED\nnum_processes: 4711\n",
+    "ds.json": '{"zero_optimization": {"stage": 3}}',
+    "req.txt": "trl==0.9.6\n",
+    "train.py": "from trl import SFTConfig\nSFTConfig(max_seq_length=4711)\n",
+    "recipe.yaml": "max_seq_length: 4711\nmodel_name_or_path: s3cret\n",
+    "lib.sh": "export SECRET=4711\npython train.py\n",
+    "rows.jsonl": '{"s3cret": "4711"}\n',
+    "VERSION": "4711.0\n",
+    "mod.py": '__version__ = "4711.0"\nX = 4711\n',
+    "Dockerfile": "FROM python\nRUN pip install trl==0.9.6\n",
+    "compose.yml": "services:\n  a:\n    command: python train.py --x 4711\n",
+    "common.mk": "X = 4711\n",
+}
+NAMING = {
+    "run.sh": """
+        source P/lib.sh
+        pip install -r P/req.txt
+        accelerate launch --config_file P/acc.yaml P/train.py --deepspeed P/ds.json --config P/recipe.yaml
+        accelerate launch --config_file=P/acc.yaml train.py --config P/recipe.yaml
+        axolotl train P/recipe.yaml
+        deepspeed P/train.py --deepspeed_config P/ds.json
+        cd P && python train.py
+        python -m verl.trainer.main_ppo --config-path=P --config-name=recipe data.train_files=P/rows.jsonl
+        make -f P/common.mk
+        docker build -f P/Dockerfile .
+        pip install $(cat P/req.txt)
+    """,
+    "requirements.txt": "-r P/req.txt\n-c P/req.txt\ntransformers==4.40.0\n-e P\n",
+    "Makefile": "include P/common.mk\nall:\n\taccelerate launch --config_file P/acc.yaml train.py\n",
+    "docker-compose.yml": "include:\n  - P/compose.yml\nservices:\n  b:\n    extends:\n      file: P/compose.yml\n"
+    "      service: a\n",
+    "pyproject.toml": """
+        [project]
+        name = "x"
+        dynamic = ["version", "dependencies"]
+        [tool.setuptools.dynamic]
+        version = {file = "P/VERSION"}
+        dependencies = {file = ["P/req.txt"]}
+        [tool.hatch.version]
+        path = "P/mod.py"
+    """,
+    "sub/setup.cfg": "[metadata]\nname=x\nversion=file:P/VERSION\n[options]\ninstall_requires=file:P/req.txt\n",
+    "sub/setup.py": "from setuptools import setup\n"
+    "setup(name='x', install_requires=open('P/req.txt').read().splitlines())\n",
+    "recipe.yaml": "defaults:\n  - P/recipe\nhydra:\n  searchpath:\n    - file://P\ndeepspeed: P/ds.json\n"
+    "train_file: P/rows.jsonl\n"
+    "datasets:\n  - path: P/rows.jsonl\n    type: alpaca\n",
+    "accelerate.yaml": "distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: P/ds.json\n",
+    "train.py": """
+        import yaml
+        from datasets import load_dataset
+        from trl import SFTConfig, SFTTrainer
+        ds = load_dataset("json", data_files="P/rows.jsonl")
+        SFTConfig("o", deepspeed="P/ds.json", **yaml.safe_load(open("P/recipe.yaml")))
+        SFTTrainer("m", train_dataset=ds)
+    """,
+    "environment.yml": "name: x\ndependencies:\n  - pip:\n    - -r P/req.txt\n",
+    ".github/workflows/ci.yml": "on: push\njobs:\n  a:\n    steps:\n"
+    "      - run: accelerate launch --config_file P/acc.yaml train.py\n",
+    "README.md": "```bash\naccelerate launch --config_file P/acc.yaml train.py\npip install -r P/req.txt\n```\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["whole", "up", "folder link", "links"])
+def test_nothing_outside_is_read_because_the_project_names_it(
+    repository: Path, way: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    outside = repository.parent.parent / "outside"
+    outside.mkdir()
+    for name, text in OUTSIDE.items():
+        (outside / name).write_text(text)
+        (repository / f"l_{name}").symlink_to(outside / name)
+    (repository / "linked").symlink_to(outside)
+    place = {"whole": f"{outside}/", "up": "../../outside/", "folder link": "linked/", "links": "l_"}[way]
+    shell = Shell(repository, capsys)
+    for name, text in NAMING.items():
+        shell.write(name, textwrap.dedent(text).replace("P/", place).replace(" P", f" {place}"))
+    read: list[str] = []
+    opened = tracked.opened
+    monkeypatch.setattr(tracked, "opened", lambda path: (read.append(os.path.realpath(path)), opened(path))[1])
+    said = ""
+    for command in (("check", ".", "--select", "ALL"), ("runs", ".", "--all"), ("environment", ".")):
+        done = shell(*command, "--output-format", "json")
+        said += done.out + done.err
+    assert [path for path in read if path.startswith(f"{outside}/") and not path.endswith(".gitignore")] == []
+    assert "4711" not in said and "s3cret" not in said and "0.9.6" not in said
+    if way in ("whole", "up", "links"):
+        assert "is outside of this repository, so it was not read" in said

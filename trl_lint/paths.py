@@ -121,6 +121,7 @@ def relative_to(path: str, folder: str) -> str:
         return path.replace(os.sep, "/")
 
 
+@tracked.remembered(4096)
 def repository_around(folder: str) -> str | None:
     """The repository that an absolute folder is in, None where it is in none."""
     path, last = folder, ""

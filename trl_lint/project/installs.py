@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 
 from trl_lint import tracked
+from trl_lint.project.links import is_own_file
 from trl_lint.project.pins import PROJECT_FILES, Link, Manifest, Pin, Step
 from trl_lint.project.repositories import package_at
 from trl_lint.project.tiers import Tier
@@ -89,7 +90,7 @@ class Installs:
         for directory in self._directories(link):
             for base in self._upwards(os.path.dirname(path)):
                 found = os.path.normpath(os.path.join(base, directory, link.name))
-                if (found + os.sep).startswith(inside) and is_there(found):
+                if (found + os.sep).startswith(inside) and is_there(found) and is_own_file(found, path):
                     return found
         return ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from trl_lint import tracked
+from trl_lint.paths import leads_below, repository_around
 from trl_lint.sources import Source
 from trl_lint.sources.shell import Word
 from trl_lint.sources.shell_values import HOLE
@@ -47,7 +48,7 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
     if os.path.isabs(name) or (directory and os.path.isabs(directory)):
         path = os.path.normpath(os.path.join(directory or "", name))
         if os.path.isabs(name) or tracked.is_file(path) or inside_project(path, source.path):
-            return [path] if tracked.is_file(path) else []
+            return [path] if tracked.is_file(path) and is_own_file(path, source.path) else []
         mounted = inside_mount(directory or "", source.path)
         if mounted is None and "/" not in name and not _is_mount(directory or ""):
             return []  # every project has a `train.py`
@@ -59,7 +60,7 @@ def linked_files(name: str, source: Source, directory: str | None) -> list[str]:
     for base in found_bases:
         path = os.path.normpath(os.path.join(base, directory or "", name))
         # `../train.py` must not lead out of the project.
-        if path not in found and path.startswith(inside) and tracked.is_file(path):
+        if path not in found and path.startswith(inside) and tracked.is_file(path) and is_own_file(path, source.path):
             found.append(path)
     return found
 
@@ -78,8 +79,9 @@ def fitting_files(word: Word, source: Source, directory: str | None) -> list[str
     found: list[str] = []
     for base in bases(source.path):
         for path in tracked.matching(os.path.join(base, directory or ""), pattern):
-            if tracked.is_file(path) and path not in found:
-                found.append(os.path.normpath(path))
+            path = os.path.normpath(path)
+            if tracked.is_file(path) and path not in found and is_own_file(path, source.path):
+                found.append(path)
             if len(found) >= _MOST_CANDIDATES:
                 return found
     return sorted(found)
@@ -125,6 +127,16 @@ def inside_mount(directory: str, path: str) -> str | None:
     tracked.note_name(directory)
     at = next((index for index, part in enumerate(parts) if part.lower() == name), None)
     return "/".join(parts[at + 1 :]) if at is not None else None
+
+
+def is_own_file(name: str, path: str) -> bool:
+    """Whether an absolute path stands in the repository of the file at `path`, and no link leads it out of there.
+
+    What a repository names elsewhere, such as the settings of whoever checks it, is none of its business. Where there
+    is no repository nothing tells what belongs together.
+    """
+    root = repository_around(os.path.dirname(path))
+    return root is None or leads_below(name, root)
 
 
 def inside_project(name: str, path: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TypeVar, cast
 
 from trl_lint import budget, tracked
 from trl_lint.budget import READER_SECONDS, OverBudgetError
+from trl_lint.project.links import is_own_file
 from trl_lint.python.module import PythonModule
 from trl_lint.sources import Files, Source, SourceError, SourceFile
 from trl_lint.sources.text import TookTooLongError
@@ -63,6 +64,8 @@ class Readings:
         return cast("T", result)
 
     def _from(self, path: str, read: Callable[[SourceFile], T]) -> T:
+        if tracked.is_link(path) and not is_own_file(path, path):
+            raise SourceError("a link out of the repository, so it was not read")
         return read(self._files.get(path))
 
     def _remember(self, kind: str, path: str, reading: tuple[object, SourceError | None]) -> None:

@@ -9,7 +9,7 @@ from trl_lint.memos import per_module, per_project
 from trl_lint.project import Project
 from trl_lint.project.columns.known import kind_of_value
 from trl_lint.project.columns.returned import Rows
-from trl_lint.project.links import bases
+from trl_lint.project.links import bases, is_own_file
 from trl_lint.python.module import PythonModule
 
 MOST_BYTES = 1_000_000
@@ -28,7 +28,7 @@ def rows_of_file(module: PythonModule, builder: str, name: str, project: Project
     found = []
     for base in bases(module.path):
         full = os.path.normpath(os.path.join(base, name))
-        if tracked.is_file(full):
+        if tracked.is_file(full) and is_own_file(full, module.path):
             found.append(full)
     if len(found) != 1:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from trl_lint.project.links import is_own_file
 from trl_lint.regexes import regex
 from trl_lint.sources import Files, SourceError
 
@@ -13,9 +14,12 @@ _DUNDER = regex(r"^(?:__version__|VERSION|version)\s*(?::\s*\w+\s*)?=\s*[\"']([^
 _PLAIN = regex(r"v?\d+\.\d[A-Za-z0-9.+-]*")
 
 
-def version_in_file(path: str, files: Files) -> str:
-    """The version a VERSION file or a `__version__ =` line holds, "" if neither is there."""
-    if not files.exists(path):
+def version_in_file(path: str, of: str, files: Files) -> str:
+    """The version a VERSION file or a `__version__ =` line holds, "" if neither is there.
+
+    `of` is the file that names it: what stands outside of its repository is not read.
+    """
+    if not files.exists(path) or not is_own_file(path, of):
         return ""
     try:
         text = files.get(path).text
@@ -36,6 +40,6 @@ def find_version(folder: str, package: str, files: Files) -> str:
         ]
         candidates.append(os.path.join(base, "version", "version"))
     for path in candidates:
-        if version := version_in_file(path, files):
+        if version := version_in_file(path, os.path.join(folder, package), files):
             return version
     return ""

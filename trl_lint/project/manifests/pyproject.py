@@ -172,6 +172,10 @@ def _project(root: Mapping, folder: str, files: Files) -> tuple[str, str]:
     path = value_of(find(root, "tool.setuptools.dynamic.version.file")) or value_of(
         find(root, "tool.hatch.version.path")
     )
-    if isinstance(path, str) and (found := version_in_file(os.path.normpath(os.path.join(folder, path)), files)):
+    if isinstance(path, str) and (
+        found := version_in_file(
+            os.path.normpath(os.path.join(folder, path)), os.path.join(folder, "pyproject.toml"), files
+        )
+    ):
         return normalised(name), found
     return normalised(name), find_version(folder, normalised(name), files)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from trl_lint import budget, tracked
+from trl_lint.project.links import is_own_file
 from trl_lint.project.manifests.collected import pin_of
 from trl_lint.project.pins import Kind, Link, Manifest, Pin
 from trl_lint.regexes import regex
@@ -86,6 +88,9 @@ def _collect(
         if path in seen or "://" in include.path:
             continue
         seen.add(path)
+        if tracked.is_file(path) and not is_own_file(path, source.path):
+            budget.note(source.path, f"`{include.path}` is outside of this repository, so it was not read")
+            continue
         try:
             file = files.get(path)
             refuse_large(len(file.data))

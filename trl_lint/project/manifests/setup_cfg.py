@@ -75,5 +75,7 @@ def _version(written: str, name: str, folder: str, files: Files) -> str:
     if written and not written.startswith(("attr:", "file:")):
         return written
     if match := _FILE.match(written):
-        return version_in_file(os.path.normpath(os.path.join(folder, match[1])), files)
+        return version_in_file(
+            os.path.normpath(os.path.join(folder, match[1])), os.path.join(folder, "setup.cfg"), files
+        )
     return find_version(folder, normalised(name), files) if name else ""
