@@ -15,7 +15,7 @@ from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.coverage import Seen, seen
 from trl_lint.finding import Finding, Location, Notice, Severity, excerpted
-from trl_lint.grading import milder
+from trl_lint.grading import milder, trusted
 from trl_lint.knowledge import KnowledgeError
 from trl_lint.paths import DOCUMENTS, MARKDOWN
 from trl_lint.project import Project, find_root, is_larger
@@ -71,6 +71,7 @@ class Checker:
         self._module: PythonModule | None = None  # that is looked at
         self._rules = [rule for rule in rules or declared_rules() if settings.is_selected(rule.code)]
         # Who asks for TRL001 alone wants every file parsed, though no rule looks for a word in it.
+        self._by_code = {rule.code: rule for rule in self._rules}
         self._parses_all = not self._rules and settings.is_selected("TRL001")
         self._triage = triage_of(tuple(self._rules))
         self.run_rules = [rule for rule in self._rules if rule.runs]
@@ -499,6 +500,8 @@ class Checker:
         roots = (self.project(path).root, self.settings.root)
         if finding.code != "TRL003" and any(is_retired(path, root) for root in roots):
             finding = finding._replace(severity=milder(finding.severity))
+        if finding.fix is not None and (rule := self._by_code.get(finding.code)) is not None:
+            finding = trusted(finding, rule.page.severity)
         self.found_in.setdefault(self._checking, {}).setdefault(finding)
 
 

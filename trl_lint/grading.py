@@ -6,7 +6,7 @@ milder form beside it.
 
 from __future__ import annotations
 
-from trl_lint.finding import SEVERITIES, Severity
+from trl_lint.finding import SEVERITIES, Finding, Severity
 from trl_lint.records import NamedTuple
 
 
@@ -66,6 +66,15 @@ def milder(level: Severity, is_mild: bool = True) -> Severity:
 def by_default(level: Severity) -> Severity:
     """The level of what rests on a default that whoever starts a script may replace."""
     return graded(level, Evidence(by_default=True))
+
+
+def trusted(finding: Finding, highest: Severity) -> Finding:
+    """A finding with a fix that is no safer than itself: where the evidence made a hint of what is more by its rule's
+    page (`highest`), it may not matter, and nobody wants it repaired unasked.
+    """
+    if finding.fix is None or finding.severity != "info" or highest == "info":
+        return finding
+    return finding._replace(fix=finding.fix._replace(applicability="unsafe"))
 
 
 def _lowered(level: Severity) -> Severity:
