@@ -63,6 +63,11 @@ def milder(level: Severity, is_mild: bool = True) -> Severity:
     return graded(level, Evidence(mild=is_mild))
 
 
+def is_milder(level: Severity, other: Severity) -> bool:
+    """Whether a level is lower than another one."""
+    return SEVERITIES.index(level) < SEVERITIES.index(other)
+
+
 def by_default(level: Severity) -> Severity:
     """The level of what rests on a default that whoever starts a script may replace."""
     return graded(level, Evidence(by_default=True))

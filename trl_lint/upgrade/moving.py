@@ -163,6 +163,7 @@ def move(
     def wanted(result: Result) -> list[Finding]:
         mine = (finding for finding in result.findings if finding.fix and _is_ours(finding, known, result.files))
         found = [f for f in mine if not (f.code.startswith(_ABOUT_PINS) and f.location.path in compiled)]
+        found = [_of_the_move(finding) for finding in found]
         return found + (list(findings_of_defaults(changed(result))) if keep else [])
 
     done = repair(checked, wanted, unsafe)
@@ -207,6 +208,15 @@ def _moved_pins(
 
 def _is_to_decide(finding: Finding) -> bool:
     return finding.severity != "info" or finding.code in _TOLD_HINTS
+
+
+def _of_the_move(finding: Finding) -> Finding:
+    """A bound that is a hint elsewhere, and repaired by nobody unasked, is what a move is asked for."""
+    from trl_lint.knowledge.pages import page
+
+    if finding.fix is None or not finding.code.startswith(_ABOUT_PINS) or page(finding.code).fix_safety != "safe":
+        return finding
+    return finding._replace(fix=finding.fix._replace(applicability="safe"))
 
 
 def _is_ours(finding: Finding, known: set[object], files: Files) -> bool:

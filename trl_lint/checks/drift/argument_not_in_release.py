@@ -24,6 +24,7 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.coverage import Answer, Judged, Reason
 from trl_lint.finding import Finding, Severity
+from trl_lint.grading import is_milder
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.stack import PACKAGES, Choices
 from trl_lint.python.module import PythonModule
@@ -71,10 +72,9 @@ class ArgumentNotInRelease(Rule):
                 if argument.name not in callee.own
                 and (finding := self._judge(call, callee, argument, known, module, project, told)) is not None
             ]
-            yield from found
             # A keyword that nothing replaces tells enough about a call for another release.
-            if all(finding.fix is not None for finding in found):
-                yield from self._check_arity(call, callee, known, module, project)
+            misfits = list(self._check_arity(call, callee, known, module, project)) if all(map(_has_fix, found)) else []
+            yield from _whole_or_none([*found, *misfits])
 
     def _check_arity(
         self, call: ast.Call, callee: Callee, known: Choices, module: PythonModule, project: Project
@@ -227,6 +227,20 @@ def _remedy(callee: Callee, name: str, past: Past | None, newest: dict[str, str]
     known = {row.new for row in renames() if row.package == callee.package and row.old == name}
     renamed = sorted(known.intersection(found.parameters))
     return f"did you mean `{renamed[0]}`?" if len(renamed) == 1 else did_you_mean(name, found.parameters)
+
+
+def _has_fix(finding: Finding) -> bool:
+    return finding.fix is not None
+
+
+def _whole_or_none(found: list[Finding]) -> Iterator[Finding]:
+    """What is found in one call, with fixes where they migrate all of it: half of one is a call for no release."""
+    for finding in found:
+        left = [one for one in found if not _has_fix(one) and not is_milder(one.severity, finding.severity)]
+        if finding.fix is not None and left:
+            why = left[0].location._replace(message="the call is left as it is: this has no fix")
+            finding = finding._replace(fix=None, related=(*finding.related, why))
+        yield finding
 
 
 rule = ArgumentNotInRelease()
