@@ -32,27 +32,36 @@ _FETCHES = ("from_pretrained(", "snapshot_download", "hf_hub_download", "cached_
 
 
 class Saved(NamedTuple):
-    """A `torch.save`: what the name of the file looks like (`{}` for what is not known), and the keys of its dict."""
+    """A `torch.save`: what the name of the file looks like (`{}` for what is not known), and the keys of its dict.
+
+    `written`: how the file is written, with the function in which it is. `is_state`: what is saved are states, and
+    literals beside them, which torch loads without unpickling anything else.
+    """
 
     path: str
     names: frozenset[str]
     keys: frozenset[str]
     place: Location
+    written: tuple[str, str]
+    is_state: bool
 
 
-def written_by_project(call: ast.Call, module: PythonModule, project: Project) -> Location | None:
+def written_by_project(call: ast.Call, module: PythonModule, project: Project) -> Saved | None:
     """Where the project writes the file that a `torch.load` reads, as far as its name or its keys tell; else None.
 
     A name with a part that is not known (`rank_{}.pt`) tells everywhere, a plain one (`data.pt`) in its own module, if
-    that fetches no models. A dict tells by the keys that are read of it: all of them were saved together.
+    that fetches no models; the same expression tells in its own function. A dict tells by the keys that are read of it:
+    all of them were saved together.
     """
+    written = _written(argument(call, "f", 0), module, call)
     fetches = any(word in module.text for word in _FETCHES)
     names, keys = _names_of(argument(call, "f", 0), module, call), _keys_read(call, module)
     for saved in _all_saved(project):
         shared = names & saved.names
         is_own_name = any(_HOLE in name or (saved.path == module.path and not fetches) for name in shared)
-        if is_own_name or (len(keys) >= _FEWEST_KEYS and keys <= saved.keys):
-            return saved.place
+        is_same = bool(written[0]) and saved.path == module.path and saved.written == written
+        if is_same or is_own_name or (len(keys) >= _FEWEST_KEYS and keys <= saved.keys):
+            return saved
     return None
 
 
@@ -80,7 +89,34 @@ def _saved_in(module: PythonModule) -> Iterator[Saved]:
         if "torch.save" in module.names.origins(call.func):
             names = _names_of(argument(call, "f", 1), module, call)
             place = module.location(call, "this project writes such a file")
-            yield Saved(module.path, names, _keys_written(argument(call, "obj", 0), module, call), place)
+            saved = argument(call, "obj", 0)
+            yield Saved(
+                module.path,
+                names,
+                _keys_written(saved, module, call),
+                place,
+                _written(argument(call, "f", 1), module, call),
+                isinstance(saved, ast.expr) and _is_state(saved, module, call, 0),
+            )
+
+
+def _written(node: object, module: PythonModule, near: ast.AST) -> tuple[str, str]:
+    """An expression as it is written, and the function around a place; "" for what is none."""
+    function = module.function(near)
+    name = f"{function.name}:{function.lineno}" if function is not None else ""
+    return (ast.unparse(node) if isinstance(node, ast.expr) else "", name)
+
+
+def _is_state(node: ast.expr, module: PythonModule, near: ast.AST, depth: int) -> bool:
+    """Whether a value is certainly a `state_dict()`, or a dict of such and of literals."""
+    if isinstance(node, ast.Call):
+        return last_name(node.func) == "state_dict"
+    if isinstance(node, ast.Dict):
+        return any(not isinstance(value, ast.Constant) for value in node.values) and all(
+            isinstance(value, ast.Constant) or _is_state(value, module, near, depth) for value in node.values
+        )
+    values = _bound(node, module, near) if isinstance(node, ast.Name) and depth < _NAMES_DEEP else []
+    return bool(values) and all(_is_state(value, module, near, depth + 1) for value in values)
 
 
 # -- names ------------------------------------------------------------------------------------------------------------

@@ -41,8 +41,8 @@ class UnpickledCheckpoint(Rule):
             "without `weights_only=True` torch.load runs any code that the file holds; from 2.6 on it loads tensors "
             f"and refuses the rest{shown} ({verdict.scope})",
             severity=milder(verdict.severity, own is not None),
-            related=verdict.related if own is None else (own, *verdict.related),
-            fix=edit_weights_only(site),
+            related=verdict.related if own is None else (own.place, *verdict.related),
+            fix=edit_weights_only(site) if own is not None and own.is_state else None,
         )
 
 
@@ -64,7 +64,7 @@ def read_releases(site: Site) -> Verdict | None:
 
 
 def edit_weights_only(site: Site) -> Fix | None:
-    """What 2.6 does. Not safe: a file that holds an optimiser's or a config's classes is not read any more."""
+    """What 2.6 does. Not safe: an older file that holds an optimiser's or a config's classes is not read any more."""
     edit = rewrite(site, site.call, lambda call: with_keyword(call, "weights_only", "True"))
     return Fix("Add `weights_only=True`", "unsafe", (edit,)) if edit is not None else None
 
