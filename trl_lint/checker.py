@@ -14,7 +14,7 @@ from trl_lint.checks.agreement import agreed
 from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.coverage import Seen, seen
-from trl_lint.finding import Finding, Location, Notice, Severity, excerpted
+from trl_lint.finding import Finding, Location, Notice, Severity, excerpted, reworded
 from trl_lint.grading import milder, trusted
 from trl_lint.knowledge import KnowledgeError
 from trl_lint.paths import DOCUMENTS, MARKDOWN
@@ -488,10 +488,13 @@ class Checker:
             self._add(finding)
 
     def _add(self, finding: Finding) -> None:
-        from trl_lint.paths import is_retired
+        from trl_lint.paths import is_retired, without_root
 
-        finding = excerpted(finding)
         path = finding.location.path
+        root = self.project(self._checking or path).root
+        if any(root in text for text in (finding.message, *(place.message for place in finding.related))):
+            finding = reworded(finding, lambda text: without_root(text, root))
+        finding = excerpted(finding)
         foreign = self._foreign(path) if path != self._checking else None
         if foreign is not None and not foreign.package:
             return  # what generates it is at fault, and nobody can say what that is

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from trl_lint import budget, tracked
 from trl_lint.checker import PYTHON, Checker, Problem
 from trl_lint.coverage import Coverage, Seen, once
-from trl_lint.finding import Finding, Notice
+from trl_lint.finding import Finding, Notice, told_once
 from trl_lint.project import Project, find_root
 from trl_lint.project.discovery import collect
 from trl_lint.records import NamedTuple
@@ -126,9 +126,11 @@ class _Run:
             parts = known.parts.renewed(again, parts)
             self._take_over_parts(parts)
         findings, skipped = self._suppressed()
-        notices = budget.merged(notice for there in self.checker.notices_in.values() for notice in there)
+        notices = budget.merged(
+            self._without_root(path, notice) for path, there in self.checker.notices_in.items() for notice in there
+        )
         return Result(
-            sorted(findings, key=_order),
+            sorted(told_once(sorted(findings, key=_order)), key=_order),
             sorted([*notices, *skipped], key=lambda notice: notice.sort_key),
             missing + self.checker.problems,
             self.files,
@@ -142,6 +144,11 @@ class _Run:
     def _coverage(self) -> Coverage:
         found = [one for path in sorted(self.checker.seen_in) for one in self.checker.seen_in[path]]
         return Coverage(len(self.found), once(found), self.checker.is_counting, bool(self.checker.seen_in))
+
+    def _without_root(self, path: str, notice: Notice) -> Notice:
+        from trl_lint.paths import without_root
+
+        return notice._replace(message=without_root(notice.message, self.checker.project(path).root))
 
     # -- many files -----------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ one number means the same to rules, fixes and reports. Lines and columns are com
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from trl_lint.records import NamedTuple
@@ -111,6 +111,27 @@ class Notice(NamedTuple):
     def sort_key(self) -> tuple[str, int, str, str]:
         place = self.location or Location("", 0, 0)
         return (place.path, place.start, self.kind, self.message)
+
+
+def reworded(finding: Finding, said: Callable[[str], str]) -> Finding:
+    """The finding with all that it says put in other words."""
+    related = tuple(place._replace(message=said(place.message)) for place in finding.related)
+    fix = finding.fix._replace(title=said(finding.fix.title)) if finding.fix is not None else None
+    return finding._replace(message=said(finding.message), related=related, fix=fix)
+
+
+def told_once(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, one of those that say the same of a place: of the highest level, and with a fix if there is one.
+
+    A line that several runs share is found in each of them.
+    """
+    found: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        known = found.setdefault((finding.code, finding.location, finding.message), finding)
+        better = (SEVERITIES.index(finding.severity), finding.fix is not None)
+        if better > (SEVERITIES.index(known.severity), known.fix is not None):
+            found[finding.code, finding.location, finding.message] = finding
+    return list(found.values())
 
 
 def excerpted(finding: Finding) -> Finding:

@@ -137,6 +137,12 @@ def leads_below(path: str, folder: str) -> bool:
     return is_below(os.path.normpath(path), folder) and is_below(tracked.real(path), tracked.real(folder))
 
 
+def without_root(text: str, root: str) -> str:
+    """A text with the paths of files below a folder written from there: what it says is the same in every checkout."""
+    folder = os.path.join(root, "")
+    return text if folder == root or folder not in text else text.replace(folder, "")
+
+
 def is_below(path: str, folder: str) -> bool:
     """Whether an absolute path is a folder or something in it, as far as their names tell."""
     return path == folder or path.startswith(os.path.join(folder, ""))

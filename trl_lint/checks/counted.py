@@ -23,7 +23,7 @@ from trl_lint.coverage import (
     seen,
 )
 from trl_lint.finding import Location
-from trl_lint.paths import DOCUMENTS, is_test_file
+from trl_lint.paths import DOCUMENTS, is_test_file, without_root
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
@@ -63,7 +63,7 @@ def seen_in_run(run: Run, rules: Sequence[Rule]) -> Iterator[Seen]:
         yield seen("command", entry_of(launch, project), answer, launch.location)
     link = run.link("recipe")
     if link is not None and link.status == "missing" and link.text.endswith(DOCUMENTS):
-        yield Seen("config", link.text, NO_FILE, link.location)
+        yield Seen("config", without_root(link.text, project.root), NO_FILE, link.location)
     elif link is not None and (recipe := linked_recipe(run)) is not None:
         found = seen_document(recipe, rules, project)
         yield from () if found is None else (found,)
@@ -78,7 +78,7 @@ def entry_of(launch: Launch, project: Project) -> str:
     if launch.script_path is not None:
         return os.path.relpath(launch.script_path, project.root).replace(os.sep, "/")
     if launch.script is not None:
-        return launch.script.text or launch.script.raw
+        return without_root(launch.script.text or launch.script.raw, project.root)
     return launch.launcher
 
 
