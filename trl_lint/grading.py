@@ -63,6 +63,11 @@ def milder(level: Severity, is_mild: bool = True) -> Severity:
     return graded(level, Evidence(mild=is_mild))
 
 
+def beside(level: Severity, is_beside: bool = True) -> Severity:
+    """The level of what is wrong beside the subject: a hint, where it is about no model."""
+    return "info" if is_beside else level
+
+
 def is_milder(level: Severity, other: Severity) -> bool:
     """Whether a level is lower than another one."""
     return SEVERITIES.index(level) < SEVERITIES.index(other)

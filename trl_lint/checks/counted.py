@@ -34,7 +34,7 @@ from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 
 # In the name of what is started: whether it trains, or certainly does something else.
-_TRAINS = regex(
+TRAINS = regex(
     r"(?i:(?<![a-z])(?:pre|post|re)?(?:train(?:er|ing)?|finetun(?:e|ing)|fine_tun(?:e|ing)|distill|sft|dpo|grpo|ppo"
     r"|kto|orpo|simpo|rloo|dapo|gspo|rl|rlhf|rlvr|reinforce)(?![a-z]))"
 )
@@ -94,7 +94,7 @@ def _trains(run: Run) -> bool:
         return False
     if program is not None or run.framework not in ("other", "vllm"):
         return True
-    return _TRAINS.search(stem) is not None or any(_configures(path, run.project) for path in launch.candidates)
+    return TRAINS.search(stem) is not None or any(_configures(path, run.project) for path in launch.candidates)
 
 
 def _configures(path: str, project: Project) -> bool:

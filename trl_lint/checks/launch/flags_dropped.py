@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from trl_lint.checks.launch._concern import level_at
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix
 from trl_lint.project import Project
@@ -33,7 +34,7 @@ class FlagsDropped(Rule):
     launches = True
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
-        yield from self._escaped_blanks(launch)
+        yield from self._escaped_blanks(launch, project)
         cut = launch.command.cut
         if cut is None or launch.command.errors or launch.source.language == "dockerfile":
             return
@@ -44,11 +45,11 @@ class FlagsDropped(Rule):
             launch.source.location(cut.start, max(cut.start + 1, _line_end(launch.source.text, cut.start))),
             f"the command ends here: {read_reason(launch.source.text, cut)}, so `{argument}` and what follows it never"
             " reach the program",
-            severity="warning" if launch.is_documentation else "error",
+            severity=level_at(launch, project, "warning" if launch.is_documentation else "error"),
             fix=edit_command(launch, cut),
         )
 
-    def _escaped_blanks(self, launch: Launch) -> Iterator[Finding]:
+    def _escaped_blanks(self, launch: Launch, project: Project) -> Iterator[Finding]:
         """`train.py \\ --lr 1e-6` in one line: lines were joined, and their backslashes kept."""
         signs = escaped_blanks(launch)
         if not signs or launch.command.errors:
@@ -60,7 +61,7 @@ class FlagsDropped(Rule):
             source.location(signs[0], signs[0] + 1),
             "a backslash joins lines only at the end of one: here it makes the blank behind it part of an argument, "
             "which the program does not know",
-            severity="warning" if launch.is_documentation else "error",
+            severity=level_at(launch, project, "warning" if launch.is_documentation else "error"),
             fix=Fix("take the backslashes out", "safe", edits) if is_exact else None,
         )
 

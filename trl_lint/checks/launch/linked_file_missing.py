@@ -14,6 +14,7 @@ from trl_lint.checks._origins import (
     is_mentioned,
     is_told_to_be_made,
 )
+from trl_lint.checks.launch._concern import level_at
 from trl_lint.checks.launch._examples import is_example
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
@@ -79,7 +80,7 @@ class LinkedFileMissing(Rule):
             yield self.finding(
                 launch.source.location(link.word.start, link.word.end),
                 message,
-                severity="warning" if meant is not None else read_severity(link, launch),
+                severity=level_at(launch, project, "warning" if meant is not None else read_severity(link, launch)),
             )
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from trl_lint.checks.launch._concern import concerns_models, level_at
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Edit, Finding, Fix
+from trl_lint.grading import beside
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.project.starters import files_naming
@@ -44,13 +46,15 @@ class VariableNeverSet(Rule):
             return
         yield from without_dollar
         told: set[str] = set()
+        launches = project.launches_in(source.path)
+        level = beside("warning", not any(concerns_models(one, project) for one in launches))
         for name, start, end in plain_expansions(source):
             if name in told or name in set_here:
                 continue
             told.add(name)
             if not files_naming(source.path, project):  # which may export what the script needs
                 message = f"nothing in this script sets `{name}`: it is empty unless the shell around it exports one"
-                yield self.finding(source.location(start, end), message)
+                yield self.finding(source.location(start, end), message, severity=level)
 
     def _without_dollar(self, source: Source, project: Project) -> Iterator[Finding]:
         """`model.path=model_path` in a script that sets `model_path` and uses it nowhere."""
@@ -64,6 +68,7 @@ class VariableNeverSet(Rule):
                     source.location(start, word.end),
                     f"this is the text `{name}`, but the script sets a variable of that name and uses it nowhere: "
                     f"write `${name}`",
+                    severity=level_at(launch, project, "warning"),
                     fix=Fix(f"write `${name}`", "unsafe", (Edit(source.path, start, start, "$"),)),
                 )
 
