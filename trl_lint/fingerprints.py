@@ -8,6 +8,7 @@ reports and whoever has to recognise a finding in the next run share it.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 
@@ -17,6 +18,7 @@ from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError, SourceFile
 from trl_lint.sources.files import Files
+from trl_lint.sources.text import Position
 
 _NOQA = regex(r"(?<!\s)\s*# noqa.*$", re.IGNORECASE)
 
@@ -68,7 +70,8 @@ class Keys:
     def __init__(self, folder: str, files: Files) -> None:
         self._folder = folder
         self._files = files
-        self._outlines: dict[str, list[tuple[int, int, str]]] = {}
+        self._outlines: dict[str, _Outline] = {}
+        self._last: tuple[object, str] = None, ""
 
     def of(self, finding: Finding) -> Key:
         path = finding.location.path
@@ -76,25 +79,54 @@ class Keys:
         try:
             file = self._files.own(path)
             offset = finding.location.start
-            return Key(name, finding.code, self._place(file, offset), _line(file, offset))
+            return Key(name, finding.code, self._place(file, offset), self._line(file, offset))
         except (OSError, SourceError):
             return Key(name, finding.code, "", "")
 
     def _place(self, file: SourceFile, offset: int) -> str:
         """The innermost function or key around a place: `Trainer.step`, `optimizer.params.lr`."""
-        if file.path not in self._outlines:
-            try:
-                self._outlines[file.path] = sorted(_outline(file), key=lambda span: (span[0], -span[1]))
-            except SourceError:
-                self._outlines[file.path] = []
-        return next((name for start, end, name in reversed(self._outlines[file.path]) if start <= offset <= end), "")
+        outline = self._outlines.get(file.path)
+        if outline is None:
+            outline = self._outlines[file.path] = _Outline(file)
+        return outline.name_at(offset)
+
+    def _line(self, file: SourceFile, offset: int) -> str:
+        position = file.position(offset)
+        line = (file.path, position.cell, position.line)
+        if self._last[0] != line:  # many findings may stand on one long line
+            self._last = line, _text_of(file, position)
+        return self._last[1]
 
 
-def _line(file: SourceFile, offset: int) -> str:
+class _Outline:
+    """The functions or keys of a file, each with the number of the one around it."""
+
+    def __init__(self, file: SourceFile) -> None:
+        try:
+            self._spans = sorted(_outline(file), key=lambda span: (span[0], -span[1]))
+        except SourceError:
+            self._spans = []
+        self._starts = [start for start, _, _ in self._spans]
+        self._around: list[int] = []
+        at = -1
+        for number, (start, _, _) in enumerate(self._spans):
+            while at >= 0 and self._spans[at][1] < start:
+                at = self._around[at]
+            self._around.append(at)
+            at = number
+
+    def name_at(self, offset: int) -> str:
+        """The innermost one around a place, "" outside of all."""
+        at = bisect_right(self._starts, offset) - 1
+        while at >= 0 and self._spans[at][1] < offset:
+            at = self._around[at]
+        return self._spans[at][2] if at >= 0 else ""
+
+
+def _text_of(file: SourceFile, position: Position) -> str:
     """The line at a place (in a notebook that of the cell), without comment for us and with single blanks."""
     from trl_lint.sources.notebook import NotebookFile
 
-    position = file.position(offset)
     if isinstance(file, NotebookFile) and position.cell is not None:
         lines = file.cells[position.cell - 1].text.splitlines()
         text = lines[position.line - 1] if position.line <= len(lines) else ""

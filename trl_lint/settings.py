@@ -95,6 +95,7 @@ class Settings:
         # Whether somebody reads or makes the edits of fixes; else their titles are enough.
         self.wants_edits = True
         self._selected: dict[str, bool] = {}
+        self._ignored: tuple[str, tuple[str, ...]] = "", ()
 
     def is_selected(self, code: str) -> bool:
         """Whether a rule is on, apart from the files it may be off for."""
@@ -107,10 +108,16 @@ class Settings:
         """Whether a rule is on for the file at an absolute path."""
         if not self.is_selected(code):
             return False
-        for entry in self.per_file_ignores:
-            if any(covers(s, code) for s in entry.selectors) and entry.glob.matches(path) != entry.negated:
-                return False
-        return True
+        return not self.per_file_ignores or not any(covers(selector, code) for selector in self._ignored_in(path))
+
+    def _ignored_in(self, path: str) -> tuple[str, ...]:
+        """What the settings ignore in a file; each pattern is held against it once."""
+        known, ignored = self._ignored
+        if known != path:
+            fitting = (one for one in self.per_file_ignores if one.glob.matches(path) != one.negated)
+            ignored = tuple(dict.fromkeys(selector for one in fitting for selector in one.selectors))
+            self._ignored = path, ignored
+        return ignored
 
     def is_excluded(self, path: str) -> bool:
         """Whether a file or folder that was found (not named by the user) is to be left out, by its absolute path."""

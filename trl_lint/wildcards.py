@@ -16,35 +16,38 @@ MANY = (NAME, ANYTHING, FOLDERS)
 
 
 class Places:
-    """The places in a pattern that a text may have come to, as the bits of a number."""
+    """The places in a pattern that a text may have come to, as the bits of a number.
+
+    A wildcard has a place where it may take more of the text, or none of it: whoever is there is at the next one too. A
+    wildcard for folders has a second place, once it has begun: only a slash leads on from there.
+    """
 
     def __init__(self, pieces: Sequence[str]) -> None:
         self._tests: list[tuple[int, re.Pattern[str]]] = []  # what leads from one place to the next
         self._stays: list[tuple[int, re.Pattern[str]]] = []  # what leads from a place to itself
-        self._skips: list[tuple[int, int]] = []  # from a place to one that may be taken for it
+        self._skips = 0  # places that may be taken for the next
+        self._folders = 0
         self._known: dict[str, tuple[int, int]] = {}
-        place = 0
-        for piece in pieces:
-            if piece == FOLDERS:
-                # At its beginning it may be left out; once begun, it ends with a slash.
-                self._skips += [(place, place + 1), (place, place + 2)]
-                place += 1
-                self._stays.append((place, _one(".")))
-                self._tests.append((place, _one("/")))
-            elif piece in MANY:
-                self._skips.append((place, place + 1))
-                self._stays.append((place, _one("." if piece == ANYTHING else "[^/]")))
+        for place, piece in enumerate(pieces):
+            if piece in MANY:
+                self._skips |= 1 << place
+                if piece == FOLDERS:
+                    self._folders |= 1 << place
+                else:
+                    self._stays.append((place, _one("." if piece == ANYTHING else "[^/]")))
             else:
                 self._tests.append((place, _one(piece)))
-            place += 1
-        self._end = place
+        self._end = len(pieces)
 
     def match(self, text: str) -> bool:
         places = self._with_skips(1)
+        begun = places & self._folders
         for character in text:
             on, stay = self._of(character)
-            places = self._with_skips(((places & on) << 1) | (places & stay))
-            if not places:
+            moved = ((places & on) << 1) | (places & stay)
+            places = self._with_skips(moved | begun << 1 if character == "/" else moved)
+            begun |= places & self._folders
+            if not places | begun:
                 return False
         return bool(places >> self._end & 1)
 
@@ -57,9 +60,9 @@ class Places:
         return known
 
     def _with_skips(self, places: int) -> int:
-        for source, target in self._skips:  # in the order of the pattern, so that one leads on to the next
-            places |= (places >> source & 1) << target
-        return places
+        """These places, and those that they may be taken for: a sum carries each through its row of wildcards."""
+        skips = self._skips
+        return places | ((skips + (places & skips)) ^ skips)
 
 
 def _one(piece: str) -> re.Pattern[str]:

@@ -177,7 +177,11 @@ class _Builder:
                 return number if is_countable(number) else text
             if tag == _CORE + "float":
                 return float(make.construct_yaml_float(node))
-        except (ValueError, KeyError, IndexError):  # `!!int many`, or more digits than Python converts
+        except (
+            ValueError,
+            ArithmeticError,
+            LookupError,
+        ):  # `!!int many`, more digits than Python converts, 60 to the 180th
             return text
         return None if tag == _CORE + "null" else text
 
