@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import threading
 
 T = TypeVar("T")
+Limit = tuple[float, str, int]  # a number, what was left out beyond it, and where
 Key = tuple[str, str]  # what works, and the path of the file that it works on
 
 # Seconds of work. The slowest file of the standard library takes a fifth of a second with all rules together.
@@ -96,6 +97,7 @@ class _Meter:
 _meter = _Meter()
 _is_watched = False
 _is_cancelled: Callable[[], bool] | None = None
+_listeners: list[list[Limit]] = []
 
 
 @contextmanager
@@ -163,9 +165,23 @@ def limit(number: float, what: str, path: str | None = None, start: int = 0) -> 
 
     `what` holds the number as `{}`. Without a path it is said of the file that is being read.
     """
+    if _listeners and path is None:
+        _listeners[-1].append((number, what, start))
+        return
     at = _path_at_work() if path is None else path
     if at is not None:
         note(at, what.format(f"{number:,}"), start)
+
+
+@contextmanager
+def overheard() -> Iterator[list[Limit]]:
+    """Give to the caller what `limit` would say inside of the file that is read: many files may have one text."""
+    found: list[Limit] = []
+    _listeners.append(found)
+    try:
+        yield found
+    finally:
+        _listeners.remove(found)
 
 
 def fail(path: str, reason: str) -> None:

@@ -64,7 +64,7 @@ def _slashes(path: str) -> str:
     return path if os.sep == "/" else path.replace(os.sep, "/")
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=16384)
 def _matcher(pattern: str) -> Callable[[str], object]:
     """`*` crosses folders, as in ruff; `**/` may also stand for no folder at all; a final slash changes nothing."""
     pattern = pattern.rstrip("/") or pattern

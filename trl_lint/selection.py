@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -110,9 +110,13 @@ def _longest(code: str, selectors: Iterable[str]) -> int:
 
 def nearest(word: str, choices: Iterable[str], likeness: float = 0.6) -> str:
     """The choice a mistyped word most likely meant, "" if none is as like it (from 0 to 1)."""
+    return _nearest(word, tuple(choices), likeness)
+
+
+@lru_cache(maxsize=1024)
+def _nearest(word: str, choices: tuple[str, ...], likeness: float) -> str:
     from difflib import get_close_matches
 
-    choices = list(choices)
     lowered = {choice.lower(): choice for choice in choices}
     if word.lower() in lowered:
         return lowered[word.lower()]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from trl_lint import budget
 from trl_lint.knowledge import read_text, text_names
 from trl_lint.knowledge.specifiers import FinalSpecifiers, read_final
 from trl_lint.records import NamedTuple
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 
 _FLOORS = ("==", "===", ">=", "~=")
-_ENDLESS_NUMBER = regex(r"\d{100}")  # no version: Python refuses to convert some thousands of digits
+_MOST_DIGITS = 100
+_ENDLESS_NUMBER = regex(rf"\d{{{_MOST_DIGITS}}}")  # no version: Python refuses to convert some thousands of digits
 
 
 class Release(NamedTuple):
@@ -64,12 +66,19 @@ def _read_line(line: str) -> Release:
     return Release(version, next((word for word in rest if word != "yanked"), ""), yanked)
 
 
+def _is_endless(text: str) -> bool:
+    if _ENDLESS_NUMBER.search(text) is None:
+        return False
+    budget.limit(_MOST_DIGITS, "a release with {} digits in a row was not understood")
+    return True
+
+
 @lru_cache(maxsize=4096)
 def parse_version(text: str) -> Version | None:
     """The version a text spells, None if it is not one."""
     from packaging.version import InvalidVersion, Version
 
-    if _ENDLESS_NUMBER.search(text):
+    if _is_endless(text):
         return None
     try:
         return Version(text)
@@ -80,7 +89,7 @@ def parse_version(text: str) -> Version | None:
 @lru_cache(maxsize=4096)
 def parse_specifier(text: str) -> FinalSpecifiers | SpecifierSet | None:
     """A specifier set, None if it is none. Local labels (`+cu121`) are dropped: the lists of releases have none."""
-    if _ENDLESS_NUMBER.search(text):
+    if _is_endless(text):
         return None
     clauses = [
         clause.split("+", 1)[0] if not clause.strip().startswith("===") else clause for clause in text.split(",")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from trl_lint import budget
 from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.pieces import Pieces
@@ -50,7 +51,12 @@ class _Variables:
 
     def _expand(self, name: str, depth: int) -> str | None:
         found = self.values.get(name)
-        if found is None or depth > _MAXIMUM_DEPTH:
+        if found is None:
+            return None
+        if depth > _MAXIMUM_DEPTH:
+            budget.limit(
+                _MAXIMUM_DEPTH, "variables that name each other more than {} deep were not read", start=found[1]
+            )
             return None
         out: list[str] = []
         position = 0

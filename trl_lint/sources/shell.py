@@ -7,9 +7,11 @@ environment, a branch, a loop, a command's output) is a hole: `Word.text is None
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from functools import lru_cache, wraps
 
+from trl_lint import budget
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import Source
@@ -59,13 +61,20 @@ def commands(source: Source) -> list[Command]:
     """
     if source.text is source.file.text:
         return read_commands(source.text, script=source.path)
-    return list(_commands_of(source.text))
+    found, limits = _commands_of(source.text)
+    for number, what, start in limits:
+        budget.limit(number, what, source.path, source.file_offset(start))
+    return list(found)
 
 
 @lru_cache(maxsize=256)
-def _commands_of(text: str) -> tuple[Command, ...]:
-    """The commands of a text in some document: the notebooks of a project install the same, line by line."""
-    return tuple(read_commands(text))
+def _commands_of(text: str) -> tuple[tuple[Command, ...], tuple[budget.Limit, ...]]:
+    """The commands of a text in some document, and what was left out of it.
+
+    The notebooks of a project install the same, line by line.
+    """
+    with budget.overheard() as limits:
+        return tuple(read_commands(text)), tuple(limits)
 
 
 def read_commands(
@@ -87,7 +96,8 @@ def read_commands(
     try:
         reader.read()
     except RecursionError:
-        state.forget_all()  # nested deeper than anybody writes; what was read up to there stands
+        state.forget_all()  # what was read up to there stands
+        budget.limit(sys.getrecursionlimit(), "commands nested deeper than Python can follow ({}) were not read")
     return reader.commands
 
 

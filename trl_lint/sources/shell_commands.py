@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
+from trl_lint import budget
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.pieces import Pieces
@@ -214,7 +215,10 @@ class Commands:
         if index is None:
             return
         pieces = inner_script(self.words.fragments, nodes[index])
-        if pieces is None or self.around.depth >= MAXIMUM_DEPTH // 2:
+        if pieces is None:
+            return
+        if self.around.depth >= MAXIMUM_DEPTH // 2:
+            self.leave_out(nodes[index])
             return
         inner = self.read_inner(pieces, self._inner_state(command))
         for found in inner:
@@ -223,9 +227,22 @@ class Commands:
             found.errors = found.errors or command.errors
         self.found.extend(inner)
 
+    def leave_out(self, node: Node) -> None:
+        """Say that something is nested too deeply to be read."""
+        self._leave_out_at(self.shell.span(node)[0])
+
+    def _leave_out_at(self, start: int) -> None:
+        place, _ = self.shell.place(start, start)
+        budget.limit(
+            MAXIMUM_DEPTH, "commands that are nested some {} deep, as the reader counts, were not read", start=place
+        )
+
     def _fed(self, command: Command, bodies: tuple[tuple[int, int], ...]) -> None:
         """The commands of a here-document that a shell or the scheduler gets, or that is written into a script."""
-        if not bodies or self.around.depth >= MAXIMUM_DEPTH // 2 or not is_fed_to_shell(command):
+        if not bodies or not is_fed_to_shell(command):
+            return
+        if self.around.depth >= MAXIMUM_DEPTH // 2:
+            self._leave_out_at(bodies[-1][0])
             return
         (start, end), quoted = bodies[-1], command.heredocs[-1].quoted
         pieces = Pieces(self.shell.pieces)

@@ -18,6 +18,7 @@ from trl_lint.sources.shell_values import HOLE as UNKNOWN_TEXT
 from trl_lint.sources.shell_values import LONGEST_VALUE, Array, Option, Word
 
 _ESCAPE = regex(r"\\(\n|.)", re.DOTALL)
+_ESCAPE_IN_WORD = regex(r"\\([\s\S])")
 _ESCAPE_IN_STRING = regex(r"\\([$`\"\\\n])")
 _ANSI_ESCAPE = regex(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|[0-7]{1,3}|.)", re.DOTALL)
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
@@ -252,14 +253,24 @@ class Fragments:
 
 def inner_script(fragments: Fragments, node: Node) -> Pieces | None:
     """The text of a word that is a script (`bash -c "…"`), with the places of its characters; None if unreadable."""
+    pieces = Pieces(fragments.shell.pieces)
+    # Who quotes a quote once more ends one string, and begins another of the other kind.
+    parts = node.children if node.type == "concatenation" else [node]
+    return pieces if all(_copied(fragments, part, pieces) for part in parts) else None
+
+
+def _copied(fragments: Fragments, node: Node, pieces: Pieces) -> bool:
+    """Add the text of a string, or of a word without variables, to that of a script; whether it is one of these."""
     shell = fragments.shell
-    pieces = Pieces(shell.pieces)
     start, end = shell.span(node)
     if node.type == "raw_string":
         pieces.copy(shell.text, start + 1, end - 1)
-        return pieces
+        return True
+    if node.type == "word" and node.parent is not None and node.parent.type == "concatenation":
+        _copy_unescaped(pieces, shell.text, start, end, _ESCAPE_IN_WORD)
+        return True
     if node.type != "string":
-        return None
+        return False
     position = start + 1
     for child in node.named_children:
         if child.type not in _EXPANSIONS:
@@ -272,11 +283,13 @@ def inner_script(fragments: Fragments, node: Node) -> Pieces | None:
         pieces.put(known, first, last)
         position = last
     _copy_unescaped(pieces, shell.text, position, max(position, end - 1))
-    return pieces
+    return True
 
 
-def _copy_unescaped(pieces: Pieces, text: str, start: int, end: int) -> None:
-    for match in _ESCAPE_IN_STRING.finditer(text, start, end):
+def _copy_unescaped(
+    pieces: Pieces, text: str, start: int, end: int, escape: re.Pattern[str] = _ESCAPE_IN_STRING
+) -> None:
+    for match in escape.finditer(text, start, end):
         pieces.copy(text, start, match.start())
         pieces.put(match[1] if match[1] != "\n" else "", match.start(), match.end())
         start = match.end()

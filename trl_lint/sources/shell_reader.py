@@ -101,6 +101,7 @@ class Reader:
             return
         if self.around.depth >= MAXIMUM_DEPTH:
             self.state.forget_all()
+            self.simple.leave_out(node)
             return
         self.around.depth += 1
         method(self, node, tail or Tail())
@@ -344,6 +345,7 @@ class Reader:
 
     def _substitute(self, node: Node) -> str | None:
         if self.around.depth >= MAXIMUM_DEPTH:
+            self.simple.leave_out(node)
             return None
         self.around.depth += 1
         mark, count = self.state.mark(), len(self.commands)

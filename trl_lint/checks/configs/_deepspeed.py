@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import get_close_matches
+from functools import lru_cache
 from math import prod
 
 from trl_lint.checks.configs._problems import (
@@ -67,12 +68,18 @@ def _is_meant_for_deepspeed(name: str, entry: Entry) -> bool:
     """Whether a key at the top seems to be one of DeepSpeed's. Others put notes and settings of their own there."""
     if name.startswith(("_", "$", "#", "/")):
         return False
-    return isinstance(entry.value, Mapping) or bool(get_close_matches(name, configs.keys_of_any_release(), 1, 0.85))
+    return isinstance(entry.value, Mapping) or bool(_nearest(name))
+
+
+@lru_cache(maxsize=1024)
+def _nearest(name: str) -> str:
+    near = get_close_matches(name, configs.keys_of_any_release(), 1, 0.85)
+    return near[0] if near else ""
 
 
 def _ignored(name: str) -> str:
-    near = get_close_matches(name, configs.keys_of_any_release(), 1, 0.85)
-    hint = f": did you mean `{near[0]}`?" if near else ""
+    near = _nearest(name)
+    hint = f": did you mean `{near}`?" if near else ""
     return f"DeepSpeed ignores the key `{name}`, which no release of it reads{hint}"
 
 

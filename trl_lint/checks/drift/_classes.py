@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
+from trl_lint import budget
 from trl_lint.memos import per_module
 from trl_lint.project.stack import PACKAGES
 from trl_lint.python.guards import key_of
@@ -94,10 +95,18 @@ def own_class(node: ast.expr, module: PythonModule) -> ast.ClassDef | None:
     return own_classes(module).get(node.id)
 
 
+def _is_too_deep(depth: int, cls: ast.ClassDef, module: PythonModule) -> bool:
+    if depth <= _CLASSES_DEEP:
+        return False
+    start, _ = module.span(cls)
+    budget.limit(_CLASSES_DEEP + 1, "bases of bases more than {} classes away were not read", module.path, start)
+    return True
+
+
 def constructed(cls: ast.ClassDef, module: PythonModule, depth: int = 0) -> Callee | None:
     """What constructing a class of the file calls; None if the class has its own say in that."""
     names = [getattr(statement, "name", "") for statement in cls.body]
-    if "__init__" in names or "__new__" in names or cls.keywords or depth > _CLASSES_DEEP:
+    if "__init__" in names or "__new__" in names or cls.keywords or _is_too_deep(depth, cls, module):
         return None
     base = base_of(cls, module, depth)
     decorators = _decorators(cls)
@@ -113,7 +122,7 @@ def constructed(cls: ast.ClassDef, module: PythonModule, depth: int = 0) -> Call
 
 def base_of(cls: ast.ClassDef, module: PythonModule, depth: int = 0) -> Callee | None:
     """The constructor that a class with exactly one base inherits."""
-    if len(cls.bases) != 1 or depth > _CLASSES_DEEP:
+    if len(cls.bases) != 1 or _is_too_deep(depth, cls, module):
         return None
     base = own_class(cls.bases[0], module)
     if base is not None:
@@ -129,7 +138,7 @@ def instances(node: ast.expr, module: PythonModule, depth: int = 0) -> Callee | 
     cls = own_class(node, module)
     if cls is None:
         return imported(node, module)
-    if len(cls.bases) != 1 or cls.keywords or depth > _CLASSES_DEEP:
+    if len(cls.bases) != 1 or cls.keywords or _is_too_deep(depth, cls, module):
         return None
     if any(name != "dataclass" for name in _decorators(cls)):
         return None
