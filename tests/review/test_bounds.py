@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -128,3 +129,9 @@ def test_nobody_is_offered_to_commit_what_is_not_seen(char: str, place: str):
     assert suggest(fix, Place("a.py", 1, 1, 1, 2), FileDiff("", (Hunk(1, (line,)),))) is None
     plain = Repair("", "safe", (Change(Place("a.py", 1, 1, 1, 2), "\t\u200d\u05d0"),))
     assert suggest(plain, Place("a.py", 1, 1, 1, 2), FileDiff("", (Hunk(1, ("x = 1",)),))) is not None
+
+
+@pytest.mark.parametrize("text", ["1. x", " 12. x", "     x", "\n\n\n\n1. x", "- x", "+ x", "1) x", "# x", "> x"])
+def test_a_text_that_stands_first_begins_no_list_and_no_block(text: str):
+    shown = escaped(text)
+    assert not re.match(r" {4}|\s*(?:\d+[.)]|[-+*#>])\s", shown)

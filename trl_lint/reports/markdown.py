@@ -14,12 +14,13 @@ from trl_lint.reports import visible
 
 SPACE = "\u200b"
 _SPECIAL = regex(r"[\\`*_{}\[\]()+\-!|~^=]")
+_NUMBER = regex(r"\A([ ]*\d+)\.")  # of a list, where it stands first
 _BREAKS = regex(r"@|#|\$|://|(?i:www\.|gh-|mailto:|xmpp:)|:(?=[\w+-]+:)")
 
 
 def escaped(text: str) -> str:
     """A message in one line: what stands between backticks as code, everything else as nothing but text."""
-    parts = visible(text).split("`")
+    parts = visible(text).lstrip().split("`")
     if len(parts) % 2 == 0:  # a backtick without a partner
         parts[-2:] = [f"{parts[-2]}`{parts[-1]}"]
     found = ""
@@ -42,7 +43,7 @@ def code(text: str) -> str:
 
 def _plain(text: str) -> str:
     text = _BREAKS.sub(_broken, text)
-    text = _SPECIAL.sub(r"\\\g<0>", text)
+    text = _NUMBER.sub(r"\1\\.", _SPECIAL.sub(r"\\\g<0>", text))
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("#", "\\#")
 
 
