@@ -102,6 +102,8 @@ def _nothing(framework: str) -> Config:
 
 
 def _of_classes(run: Run) -> Config:
+    if run.parser is None and (run.script is None or run.script.call is None):
+        return _nothing(run.framework)
     reference = weakref.ref(run)
 
     def given(name: str) -> Setting | Missing:

@@ -16,7 +16,7 @@ from trl_lint.sources.text import MAX_BYTES, refuse_large
 MAX_LOCK_BYTES = 10_000_000  # the largest of known projects have 3 MB
 # A package of the stack with a version near it.
 _NAMES_RELEASE = regex(
-    rb"(?i)(?:transformers|trl|torch|accelerate|peft|deepspeed|vllm|verl|axolotl|openrlhf|swift|factory)[^\n]{0,60}?\d\.\d"
+    rb"(?i)(?:transformers|trl|torch|accelerate|peft|deepspeed|vllm|verl|axolotl|openrlhf|ms-swift|factory)[^\n]{0,60}?\d\.\d"
 )
 _SCRIPT_BLOCK = regex(rb"^# /// script[ \t]*\r?$", re.MULTILINE)
 

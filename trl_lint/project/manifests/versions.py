@@ -13,7 +13,7 @@ from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.requirements import normalised
 
-_ALIASES = {"pytorch": "torch", "llama-factory": "llamafactory", "flash-attention": "flash-attn", "swift": "ms-swift"}
+_ALIASES = {"pytorch": "torch", "flash-attention": "flash-attn"}
 _VERSION = r"v?(?P<version>\d+(?:\.\d+)+(?:\.?(?:post|rc|a|b|dev)\d+)?)(?:\+[\w.]{1,30})?"
 _NAME = r"(?P<name>[A-Za-z][\w.-]{0,40}[A-Za-z0-9])(?:\[[\w, .-]{0,60}\])?"
 # A line of `pip freeze`, with what stands before it in a list.
@@ -144,7 +144,7 @@ def _pins(match: re.Match[str] | None, start: int, source: Source) -> Iterator[P
 
 def _pin(name: str, version: str, start: int, end: int, text: str, source: Source) -> Iterator[Pin]:
     package = normalised(name)
-    package = _ALIASES.get(package, package)
+    package = _called(package)
     if _is_release(package, version):
         yield Pin(package, f"=={version}", source.location(start, end), "requirement", text=text)
 
@@ -153,3 +153,13 @@ def _is_release(package: str, version: str) -> bool:
     from trl_lint.knowledge.releases import release_names
 
     return version in release_names(package)
+
+
+def _called(name: str) -> str:
+    """The package that a text calls so: by another name of its own, or by that of its modules."""
+    from trl_lint.knowledge.families import families
+
+    if name in _ALIASES:
+        return _ALIASES[name]
+    known = (family.arguments for family in families() if family.arguments is not None)
+    return next((one.package for one in known if name in (one.imported_as, one.shown.lower())), name)
