@@ -5,21 +5,24 @@ from __future__ import annotations
 import ast
 import os
 from contextlib import suppress
+from functools import cache
 
 from trl_lint import tracked
 from trl_lint.checks.counted import TRAINS
 from trl_lint.finding import Severity
 from trl_lint.grading import beside
+from trl_lint.knowledge.families import families
 from trl_lint.memos import per_project
 from trl_lint.paths import is_test_file
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.sources import SourceError
 
-_ABOUT_MODELS = (
-    rb"(?m)^\s*(?:import|from)\s+(?:torch|transformers|trl|accelerate|peft|deepspeed|vllm|sglang|verl|openrlhf|swift|axolotl"
-    rb"|llamafactory|llmtuner|unsloth|lightning|pytorch_lightning|ray|datasets|bitsandbytes)\b"
-)
+# Beside the modules of the families.
+_PACKAGES = (
+    "torch", "transformers", "trl", "accelerate", "peft", "deepspeed", "sglang", "llmtuner", "unsloth", "lightning",
+    "pytorch_lightning", "ray", "datasets", "bitsandbytes",
+)  # fmt: skip
 _IMPORTS = rb"(?m)^\s*(?:import|from)\s"
 # A folder of thousands of scripts need not be read to see what it is about.
 _MOST_FILES = 50
@@ -53,8 +56,14 @@ def _is_about_models(path: str, project: Project) -> bool:
     with suppress(OSError, SourceError):
         if not path.endswith(".py") or not project.files.fits(path, _IMPORTS):
             return True
-        return project.files.fits(path, _ABOUT_MODELS) or _imports_own(path, project)
+        return project.files.fits(path, _imports_of_models()) or _imports_own(path, project)
     return True
+
+
+@cache
+def _imports_of_models() -> bytes:
+    modules = {name for family in families() for name in family.modules}
+    return rb"(?m)^\s*(?:import|from)\s+(?:%s)\b" % "|".join(sorted({*_PACKAGES, *modules, "vllm"})).encode()
 
 
 def _imports_own(path: str, project: Project) -> bool:
