@@ -168,3 +168,33 @@ def test_the_tip_is_at_least_the_newest_release(tmp_path: Path):
         ">=99": "unknown",
         "==99.0": "unknown",
     }
+
+
+PREVIEW = "https://download.pytorch.org/whl/preview/forge"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        ("install.sh", f"pip install vllm --index-url {PREVIEW}\n", "unknown"),
+        ("install.sh", f"pip install -i {PREVIEW} vllm\n", "unknown"),
+        ("install.sh", f"uv pip install --default-index={PREVIEW} 'vllm>=0.8'\n", "unknown"),
+        ("install.sh", f"pip install --pre vllm --extra-index-url {PREVIEW}/nightly/cu128\n", "unknown"),
+        ("requirements.txt", f"--index-url {PREVIEW}\nvllm\n", "unknown"),
+        ("requirements.txt", f"-i {PREVIEW}\nvllm>=0.8\n", "unknown"),
+        ("install.sh", f"pip install vllm==0.8.5 --index-url {PREVIEW}\n", "0.8.5"),
+        ("install.sh", f"pip install vllm==0.8.5+cu118 --index-url {PREVIEW}\n", "0.8.5"),
+        ("requirements.txt", f"--index-url {PREVIEW}\nvllm==0.8.5\n", "0.8.5"),
+        ("install.sh", "pip install vllm -i https://pypi.tuna.tsinghua.edu.cn/simple\n", "assumed"),
+        ("install.sh", "pip install vllm --index-url https://mirrors.aliyun.com/pypi/simple\n", "assumed"),
+        ("install.sh", "pip install vllm --index-url https://pypi.org/simple\n", "assumed"),
+        ("install.sh", "pip install vllm --extra-index-url https://download.pytorch.org/whl/cu124\n", "assumed"),
+        ("requirements.txt", "--extra-index-url https://download.pytorch.org/whl/cu124\nvllm\n", "assumed"),
+        ("requirements.txt", "--find-links https://example.com/wheels\nvllm==0.8.5\n", "0.8.5"),
+        ("install.sh", f"pip install torch --index-url {PREVIEW}\npip install vllm==0.8.5\n", "0.8.5"),
+    ],
+)
+def test_another_index_may_hold_any_release(name: str, text: str, shown: str, tmp_path: Path):
+    found = environment(tmp_path, {name: text}).package("vllm")
+    assert (found.source if found.source != "pin" else str(found.resolved).partition("+")[0]) == shown
+    assert not environment(tmp_path, {name: text}).unknown_installs()

@@ -130,6 +130,23 @@ def test_what_is_told_is_one_level_lower(name: str, tmp_path: Path):
     assert [place.path for place in verdict.related] == [str(tmp_path / name)]
 
 
+@pytest.mark.parametrize(
+    ("above", "found"),
+    [
+        ("trl==0.15.2\n", "told 0.15.2 0.16.0"),
+        ("trl==0.16.0\n", "pin 0.16.0"),
+        ("trl>=0.15.2,<0.17\n", "pin 0.15.2 0.16.0 0.16.1"),
+        ("trl<0.12,>=0.11\n", "pin 0.11.0 0.11.1"),
+        ("git+https://github.com/someone/trl\n", "unknown "),
+    ],
+)
+def test_a_nearer_page_that_names_another_release_is_an_alternative(above: str, found: str, tmp_path: Path):
+    files = {"requirements.txt": above, "sub/README.md": FENCE.format(""), "sub/train.py": ""}
+    assert source(tmp_path, files, path="sub/train.py").startswith(found)
+    assert source(tmp_path, files).startswith(found.replace("told 0.15.2 0.16.0", "pin 0.15.2"))
+    assert source(tmp_path, {**files, "sub/requirements.txt": "trl==0.9.6\n"}, path="sub/train.py") == "pin 0.9.6"
+
+
 # -- the rest of the tree -------------------------------------------------------------------------------------------
 
 IMAGE = "FROM nvidia/cuda\nCOPY requirements-initial.txt /tmp/\nRUN pip install -r /tmp/requirements-initial.txt\n"

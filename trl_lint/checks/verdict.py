@@ -309,7 +309,9 @@ def _basis(package: Package, oldest: str, newest: str, fewer: bool = False) -> s
     if package.source == "told":
         named = list(dict.fromkeys(pin.specifier.removeprefix("==") for pin in package.pins))
         rest = "" if newest in named or len(package.allowed or ()) <= len(named) else f", and {newest} is the newest"
-        return f"nothing here pins {name}; {listed(named)} {'is' if len(named) == 1 else 'are'} named elsewhere{rest}"
+        if len(named) > 1:
+            return f"different places name {name} {listed(named)}{rest}"
+        return f"nothing here pins {name}; {named[0]} is named elsewhere{rest}"
     if package.is_tip:
         return f"{name} comes from the tip of its repository, at least {newest}"
     if package.allowed is None:

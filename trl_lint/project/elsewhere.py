@@ -75,6 +75,19 @@ class Elsewhere:
                 return told(name, pins)
         return None
 
+    def beside(self, pinned: Package, folder: str) -> Package:
+        """A package that a folder above pins, or beside it what a nearer page names instead: nobody knows which."""
+        top = os.path.dirname(pinned.pins[0].location.path)
+        for upper in self._upwards(folder):
+            if upper == top or not upper.startswith(os.path.join(top, "")):
+                break
+            near = told(pinned.name, self._told.get(upper, {}).get(pinned.name, ()))
+            if near is not None:
+                overlaps = not set(near.allowed or ()).isdisjoint(pinned.allowed or ())
+                differs = not overlaps and all(is_exact(pin.specifier) for pin in pinned.pins)
+                return told(pinned.name, (*near.pins, *pinned.pins)) or pinned if differs else pinned
+        return pinned
+
     def named(self, name: str, folder: str) -> Package | None:
         """The releases of a package that are named anywhere in the tree, the nearest ones.
 
@@ -94,6 +107,8 @@ def told(name: str, pins: Iterable[Pin], or_newest: bool = False) -> Package | N
     from trl_lint.knowledge.releases import newest
 
     kept = list(_distinct(pins))
+    if not kept:
+        return None
     specifiers = [pin.specifier for pin in kept]
     if or_newest and (last := newest(name)) is not None:
         specifiers = list(dict.fromkeys((*specifiers, f"=={last}")))

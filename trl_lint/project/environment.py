@@ -133,6 +133,8 @@ class Environment:
             elsewhere = self._folders.elsewhere
             image = elsewhere.image(name, self._folder) if found is None else None
             found = image or elsewhere.told_around(name, self._folder) or found
+        elif mine is None and found is not None and found.source == "pin" and found.pins:
+            found = self._folders.elsewhere.beside(found, self._folder)
         if found is None and (self.unknown_installs() or self._folders.has_copy_of(name)):
             return Package(name)
         return found or self._folders.elsewhere.named(name, self._folder) or assumed(name, ())

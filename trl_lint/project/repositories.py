@@ -14,7 +14,7 @@ from packaging.version import Version
 
 from trl_lint.project.pins import Pin
 from trl_lint.regexes import regex
-from trl_lint.sources.requirements import package_of_url
+from trl_lint.sources.requirements import is_exact, package_of_url
 
 # pip's syntax: git+https://host/owner/name[.git][@revision][#egg=…&subdirectory=…]
 _GIT = regex(
@@ -38,6 +38,8 @@ _SERIES = regex(r"(?:releases?[/-])?v?(?P<series>\d+(?:\.\d+)+)(?P<behind>[-.](?
 # What transformers tags for one model, between two releases: v4.49.0-Gemma-3.
 _BEHIND_RELEASE = regex(r"v?(?P<version>\d+\.\d+\.\d+)-[A-Za-z][\w.-]*")
 
+_INDEX = "index+"
+
 Origin = Literal["tip", "release", "unknown"]
 
 
@@ -54,6 +56,20 @@ def at_revision(url: str, revision: str) -> str:
     place, sign, fragment = address.partition("#")
     host, slash, path = place.rpartition("/")
     return f"{host}{slash}{path.partition('@')[0]}@{revision}{sign}{fragment}"
+
+
+def at_index(pin: Pin, index: str) -> Pin:
+    """A pin of what comes from an index: of another one than PyPI and its mirrors, nobody knows what it holds.
+
+    An exact pin is the same release wherever it comes from.
+    """
+    is_known = not index or "pypi" in index.lower() or is_exact(pin.specifier) or pin.url
+    return pin if is_known else pin._replace(kind="url", url=f"{_INDEX}{index}")
+
+
+def is_index(url: str) -> bool:
+    """Whether an address is that of an index, as `at_index` writes it."""
+    return url.startswith(_INDEX)
 
 
 def package_at(url: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from trl_lint.finding import Location, Notice
+from trl_lint.project.repositories import is_index
 from trl_lint.project.stack import PACKAGES
 from trl_lint.python.imports import imports_in
 
@@ -98,6 +99,8 @@ def _not_judged(package: Package) -> str:
 
 
 def _shown(url: str) -> str:
+    if is_index(url):
+        return "another index than PyPI"
     return "a repository" if url.startswith("git+") else "a file or an address"
 
 

@@ -7,6 +7,7 @@ The grammar of lines follows pip's documentation of the requirements file format
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -30,6 +31,8 @@ _COMMENT = regex(r"(?:^|(?<=\s))#.*$")
 _INCLUDE = regex(r"(?:-r|--requirement|-c|--constraint)(?:\s*=\s*|\s+|(?<=-[rc]))(?=\S)")
 _EDITABLE = regex(r"(?:-e|--editable)(?:\s*=\s*|\s+)(?=\S)")
 _PER_REQUIREMENT_OPTION = regex(r"(?<=\s)--?(?:hash|config-settings?|global-option|install-option|C)\b.*$", re.DOTALL)
+_INDEX_OPTIONS = ("-i", "--index-url", "--default-index")
+_MORE_INDEXES = ("--extra-index-url", "--index", "-f", "--find-links")
 _SIGNS_OF_A_PLACE = ("/", ":", ".whl", ".tar.gz", ".zip", ".tar.bz2")
 _PLACEHOLDER = regex(r"\$\{|\{\{|\$\(|<[A-Za-z_]+>")
 
@@ -83,13 +86,15 @@ class Folder(NamedTuple):
 class RequirementsText(NamedTuple):
     """What a requirements file holds.
 
-    `problems` are lines pip would refuse: (start, end, message). `folders` are projects on the disk that it installs.
+    `problems` are lines pip would refuse: (start, end, message). `folders` are projects on the disk that it installs,
+    `indexes` the one that it names instead of PyPI, if any.
     """
 
     requirements: list[Requirement]
     includes: list[Include]
     problems: list[tuple[int, int, str]]
     folders: list[Folder]
+    indexes: list[str]
 
 
 def normalised(name: str) -> str:
@@ -227,7 +232,7 @@ def is_path_or_url(text: str) -> bool:
 
 def read_requirements(text: str) -> RequirementsText:
     """Read a requirements or constraints file: one requirement a logical line; a backslash continues a line."""
-    found = RequirementsText([], [], [], [])
+    found = RequirementsText([], [], [], [], [])
     for start, end in _logical_lines(text):
         _read_line(text, start, end, found)
     return found
@@ -291,6 +296,20 @@ def _read_option(stripped: str, start: int, found: RequirementsText) -> None:
         found.includes.append(Include(name, is_constraint, at, at + len(stripped) - include.end()))
     elif editable := _EDITABLE.match(stripped):
         _add_url(stripped, editable.end(), start, found)
+    elif index := index_of(stripped.split()):
+        found.indexes.append(index)
+
+
+def index_of(words: Iterable[str]) -> str:
+    """The index that options name instead of PyPI, or beside it for nightly builds; "" if none."""
+    option, index = "", ""
+    for word in words:
+        name, equals, value = word.partition("=")
+        given = value if equals else word if option else ""
+        if (option or name) in _INDEX_OPTIONS or ((option or name) in _MORE_INDEXES and "nightly" in given):
+            index = given or index
+        option = "" if option or equals else name if name in (*_INDEX_OPTIONS, *_MORE_INDEXES) else ""
+    return index
 
 
 def _add_url(line: str, at: int, start: int, found: RequirementsText) -> None:

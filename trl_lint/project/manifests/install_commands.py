@@ -12,13 +12,14 @@ from trl_lint.finding import Location
 from trl_lint.project.launches import Launch
 from trl_lint.project.manifests.collected import pin_of
 from trl_lint.project.pins import Link, Pin, Step
-from trl_lint.project.repositories import at_revision, package_at
+from trl_lint.project.repositories import at_index, at_revision, package_at
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.requirements import (
     RequirementError,
     folder_of,
+    index_of,
     is_path_or_url,
     normalised,
     read_requirement,
@@ -125,7 +126,8 @@ def read_installation(
     revision = next((text for text in _values(words, _REVISIONS)), "")  # of `uv add`
     if revision:
         pins = [pin._replace(url=at_revision(pin.url, revision)) if pin.url else pin for pin in pins]
-    return pins, links
+    index = index_of(word.text or "" for word in words)
+    return [at_index(pin, index) for pin in pins] if index else pins, links
 
 
 def _values(words: tuple[Word, ...], options: tuple[str, ...]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from trl_lint import budget, tracked
 from trl_lint.project.links import is_own_file
 from trl_lint.project.manifests.collected import pin_of
 from trl_lint.project.pins import Kind, Link, Manifest, Pin
+from trl_lint.project.repositories import at_index
 from trl_lint.regexes import regex
 from trl_lint.sources import Files, Source, SourceError, SourceFile
 from trl_lint.sources.requirements import RequirementsText, read_requirements
@@ -75,7 +76,8 @@ def _collect(
 ) -> None:
     for requirement in text.requirements:
         pin = pin_of(source, requirement, kind)
-        pins.append(pin._replace(dated=_dated(source.text, requirement.end)) if pin.url else pin)
+        dated = _dated(source.text, requirement.end) if pin.url else ""
+        pins.append(at_index(pin._replace(dated=dated), "".join(text.indexes[:1])))
     for folder in text.folders:
         place = source.location(folder.start, folder.end)
         # pip looks for it from where it is started; most people start it beside the file.
