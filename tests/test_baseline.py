@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from command_line import SCRIPT, Shell
 
 from trl_lint.baseline import BaselineError, baseline_text, read_baseline
 from trl_lint.finding import Finding, Location
@@ -114,3 +115,27 @@ def test_what_is_no_baseline(text: str | None, message: str, tmp_path: Path):
     with pytest.raises(BaselineError, match=message) as caught:
         read_baseline(str(path))
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], "2 findings of the baseline are gone: `--write-baseline` drops what is not found any more"),
+        (["a.py"], "1 finding of the baseline is gone"),
+        (["inner"], "1 finding of the baseline is gone"),
+        (["b.py"], ""),
+        (["--select", "TRL501"], ""),
+        (["--quiet"], ""),
+    ],
+)
+def test_what_is_gone_is_told(sh: Shell, arguments: list[str], expected: str) -> None:
+    for name in ("a.py", "b.py", "inner/c.py"):
+        sh.write(name, SCRIPT)
+    sh("--baseline", "known.json", "--write-baseline")
+    for name in ("a.py", "inner/c.py"):
+        sh.write(name, "import torch\n")
+    run = sh("--baseline", "known.json", *arguments, "--no-cache")
+    assert run.status == 0
+    assert ("gone" in run.err) is bool(expected) and expected in run.err
+    sh("--baseline", "known.json", "--write-baseline")
+    assert "gone" not in sh("--baseline", "known.json", *arguments, "--no-cache").err

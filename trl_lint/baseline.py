@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from trl_lint import tracked
 from trl_lint.finding import Finding
 from trl_lint.fingerprints import Key, Keys
+from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.files import Files
 
@@ -24,6 +25,13 @@ class BaselineError(Exception):
     """A baseline that cannot be used; the text names the file."""
 
 
+class Comparison(NamedTuple):
+    """The findings that a baseline does not know, and of those that it does how often each was not found again."""
+
+    new: list[Finding]
+    gone: Counter[Key]
+
+
 class Baseline:
     """Known findings and how often each was there. Paths are relative to the folder of the baseline's file."""
 
@@ -32,7 +40,11 @@ class Baseline:
         self.counts = counts
 
     def new(self, findings: Iterable[Finding], files: Files) -> list[Finding]:
-        """The findings that are not in the baseline. Of several equal ones the last are the new ones."""
+        """The findings that are not in the baseline."""
+        return self.compare(findings, files).new
+
+    def compare(self, findings: Iterable[Finding], files: Files) -> Comparison:
+        """Hold findings against the baseline. Of several equal ones the last are the new ones."""
         left = Counter(self.counts)
         found = []
         keys = Keys(os.path.dirname(self.path), files)
@@ -42,7 +54,21 @@ class Baseline:
                 left[key] -= 1
             else:
                 found.append(finding)
-        return found
+        return Comparison(found, +left)
+
+    def gone_from(self, gone: Counter[Key], paths: Iterable[str], is_asked: Callable[[str], bool]) -> int:
+        """How many of the findings that are gone stood in these files and folders, of rules that were asked.
+
+        `is_asked`: whether a rule was, by its code.
+        """
+        places = [os.path.join(os.path.abspath(path), "") for path in paths]
+        folder = os.path.dirname(self.path)
+        return sum(
+            count
+            for key, count in gone.items()
+            if is_asked(key.code)
+            and any(os.path.join(os.path.normpath(os.path.join(folder, key.path)), "").startswith(p) for p in places)
+        )
 
 
 def is_baseline(data: bytes) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from trl_lint import tracked
 from trl_lint.commands import UsageError
 from trl_lint.commands.options import group_by_settings, read_options, unread
-from trl_lint.commands.outcome import Group, Outcome, about_targets, shown
+from trl_lint.commands.outcome import Group, Outcome, about_targets, gone, shown
 from trl_lint.commands.output import Output, columns, write_bytes
 from trl_lint.coverage import merged
 from trl_lint.finding import SEVERITIES, Edit, Finding, Notice
@@ -253,6 +253,7 @@ class CheckRun:
             fixed,
             refused,
             hidden,
+            sum(gone(group, result) for group, result in results),
             coverage,
             runs,
         )
@@ -333,6 +334,10 @@ class CheckRun:
         if self.stdin_path is not None and self.settings.fix:
             write_bytes(outcome.contents[self.stdin_path])
         self._say_problems()
+        if outcome.gone:
+            are = "is" if outcome.gone == 1 else "are"
+            number = counted(outcome.gone, "finding")
+            self.output.say(f"{number} of the baseline {are} gone: `--write-baseline` drops what is not found any more")
         if self.args.silent and self.args.output_file is None:
             return
         stream = self._stream()
@@ -377,7 +382,10 @@ class CheckRun:
         if self.args.write_baseline:
             path = self.settings.baseline
             if path is None:
-                raise UsageError("`--write-baseline` needs `--baseline FILE` or the setting `baseline`")
+                raise UsageError(
+                    "`--write-baseline` needs `--baseline FILE` (such as `trl-lint-baseline.json`), or the setting "
+                    "`baseline`"
+                )
             write_baseline(path, outcome.findings, outcome.files())
             self.output.say(f"Wrote {counted(len(outcome.findings), 'finding')} to {path}.", prefix="")
         else:

@@ -40,6 +40,7 @@ class Outcome(NamedTuple):
     fixed: list[Finding]
     refused: list[Refusal]
     in_baseline: int
+    gone: int
     coverage: Coverage
     runs: Sequence[RunPlaces] = ()
 
@@ -53,6 +54,15 @@ def shown(group: Group, result: Result) -> list[Finding]:
     if group.baseline is None:
         return list(result.findings)
     return group.baseline.new(result.findings, result.files)
+
+
+def gone(group: Group, result: Result) -> int:
+    """How many findings of its baseline a run over a group did not find again; 0 where it was not done to the end."""
+    known = group.baseline
+    if known is None or result.problems or any(notice.kind == "budget" for notice in result.notices):
+        return 0
+    left = known.compare(result.findings, result.files).gone
+    return known.gone_from(left, group.paths, group.settings.is_selected)
 
 
 def about_targets(settings: Settings) -> Iterable[Notice]:

@@ -75,6 +75,9 @@ def runs_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--html", metavar="FILE", help="write one page instead: what starts what, GPUs, values, findings"
     )
+    parser.add_argument(
+        "--coverage", action="store_true", help="show instead what of it is understood, by entry point and reason"
+    )
     _add(parser, "color")
     return parser
 

@@ -31,7 +31,37 @@ def run(args: argparse.Namespace) -> int:
     from trl_lint.project.roots import starting_in
 
     with starting_in(args.paths):
-        return _run(args)
+        return _show_coverage(args) if args.coverage else _run(args)
+
+
+def _show_coverage(args: argparse.Namespace) -> int:
+    """Print what of training stands in the files, and how much of it is understood."""
+    from trl_lint.checks.registry import declared_rules
+    from trl_lint.coverage import merged
+    from trl_lint.engine import check_state
+    from trl_lint.reports.coverage import described, write_table
+    from trl_lint.reports.log_safe import dump_json
+    from trl_lint.settings import settings_for
+
+    counting = [rule for rule in declared_rules() if rule.counts]
+    files, projects = Files({}), dict[str, Project]()
+    try:
+        results = [
+            check_state(paths, settings, files, projects, None, rules=counting)
+            for settings, paths in settings_for(args.paths or ["."])
+        ]
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
+    coverage = merged(sum(result.checked for result in results), (result.coverage for result in results))
+    report = Report([], [], files, os.getcwd(), coverage=coverage)
+    if args.output_format == "json":
+        dump_json({"version": 1, "coverage": described(report)}, sys.stdout)
+    else:
+        write_table(report, sys.stdout)
+    problems = [problem for result in results for problem in result.problems]
+    for path, message in problems:
+        print(f"trl-lint: {report.path(path)}: {message}", file=sys.stderr)
+    return 2 if problems else 0
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from trl_lint.causes import cause_keys
-from trl_lint.coverage import KINDS
 from trl_lint.finding import Edit, Finding, Location, Notice
 from trl_lint.fingerprints import Fingerprint, fingerprints
 from trl_lint.reports import Report, page_of
+from trl_lint.reports.coverage import described
 from trl_lint.reports.log_safe import dump_json
 from trl_lint.reports.places import Places
 from trl_lint.sources.text import Position
@@ -25,7 +25,7 @@ def write(report: Report, stream: TextIO) -> None:
         "findings": [writer.finding(*each) for each in zip(report.findings, prints, causes, strict=True)],
         "errors": [{"path": report.path(path), "message": message} for path, message in report.problems],
         "notices": [writer.notice(notice) for notice in report.notices],
-        "coverage": writer.coverage(),
+        "coverage": described(report),
         "environment": {name: dict(package) for name, package in sorted(report.environment.items())},
         "files": writer.files(),
     }
@@ -76,28 +76,6 @@ class _Writer:
             "message": notice.message,
             **{name: value for name, value in facts.items() if value},
             **place,
-        }
-
-    def coverage(self) -> dict[str, Any] | None:
-        """What of training was seen and understood; None where the rules that can tell were not asked."""
-        coverage = self.report.coverage
-        if not coverage.is_counted:
-            return None
-        return {
-            "files": coverage.files,
-            **{
-                f"{what}s": {"seen": coverage.number(what), "understood": coverage.number(what, True)} for what in KINDS
-            },
-            "entry_points": [
-                {
-                    "what": entry.what,
-                    "name": entry.entry,
-                    "reason": entry.reason or None,
-                    "number": entry.number,
-                    **self._place(entry.first),
-                }
-                for entry in coverage.entries()
-            ],
         }
 
     def _place(self, location: Location) -> dict[str, Any]:
