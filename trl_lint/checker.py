@@ -68,6 +68,7 @@ class Checker:
         self.notices_in: dict[str, dict[Notice, None]] = {}
         self.seen_in: dict[str, list[Seen]] = {}
         self._checking = ""
+        self._named: set[str] = set()  # files that a person or a command names
         self._module: PythonModule | None = None  # that is looked at
         self._rules = [rule for rule in rules or declared_rules() if settings.is_selected(rule.code)]
         # Who asks for TRL001 alone wants every file parsed, though no rule looks for a word in it.
@@ -92,6 +93,8 @@ class Checker:
 
     def check_path(self, path: str, explicit: bool) -> None:
         self._checking = path
+        if explicit:
+            self._named.add(path)
         with tracked.checking(path):
             self._check_path(path, explicit)
 
@@ -277,7 +280,7 @@ class Checker:
 
     def _check_document(self, file: SourceFile, explicit: bool) -> bool:
         rules = [rule for rule in self._rules if rule.documents or rule.holding]
-        if not (rules or self.run_rules) or not file.path.endswith(DOCUMENTS):
+        if not (rules or self.run_rules or self._parses_all) or not file.path.endswith(DOCUMENTS):
             return False
         project = self.project(file.path)
         try:
@@ -286,6 +289,8 @@ class Checker:
             self._count_file(file, is_broken=True)
             raise
         if document is None:
+            if explicit and not file.path.endswith(".json"):
+                self._parse_named(file.path)  # JSON may be data, which has more than one value
             self._count_file(file)
             return False
         if self._counting:
@@ -385,6 +390,8 @@ class Checker:
                     )
             if run.link("recipe") is not None:
                 self._check_recipe(run)
+            if any(link.kind != "script" for link in run.links):
+                self._parse_linked(run)
             run.release()
         finally:
             self._checking = before
@@ -397,6 +404,37 @@ class Checker:
         for rule in self._rules if recipe is not None and recipe.path in self.asked else ():
             if recipe is not None and (rule.documents or rule.holding) and rule.wants(recipe):
                 self._guarded(rule, run.launch.source.path, partial(rule.check_document, recipe, run.project))
+
+    def _parse_linked(self, run: Run) -> None:
+        """Report the configs of a run that cannot be read: those too that hold no word of ours."""
+        from trl_lint.project.linked_recipes import configs_read_by
+
+        for path in configs_read_by(run):
+            try:
+                document = run.project.document_in(path)
+            except SourceError as error:
+                self._report_named(path, error)
+            except OSError:
+                pass  # it went, and the rules about names say so
+            else:
+                if document is None:
+                    self._parse_named(path)
+
+    def _parse_named(self, path: str) -> None:
+        """Report a config that somebody names and that cannot be read, whatever its words are."""
+        try:
+            self.project(path).recipe_in(path)
+        except SourceError as error:
+            self._report_named(path, error)
+        except OSError:
+            pass
+
+    def _report_named(self, path: str, error: SourceError) -> None:
+        self._named.add(path)
+        if path in self.asked:
+            self._report_refused(path, error)
+        else:
+            self._note(path, f"not taken into account: it cannot be read: {error.message}")
 
     def _found_here(self, rule: Rule, run: Run) -> Iterator[Finding]:
         """What a rule finds in a run, less what stands in files that nobody asked about."""
@@ -480,6 +518,8 @@ class Checker:
 
             reading = reading_of(path, start, self.project(path))
             if reading == "template":
+                if path in self._named:
+                    self._note(path, "not checked: it is a template, which something fills in before it is read")
                 return
             if reading == "unclear":
                 message, severity = f"{message}, unless something fills in the blank that stands there", "info"

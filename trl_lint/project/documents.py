@@ -61,17 +61,12 @@ def read_document(file: SourceFile) -> Document | None:
     """The document in a YAML or JSON file; None for a file that cannot be one (its bytes name nothing of ours).
 
     `kind` is "other" for what names something of ours and is none of the known kinds. Raises SourceError where a
-    candidate is malformed, save for templates (`{{ … }}`, `{% … %}`), which are not YAML before they are filled in.
+    candidate is malformed; whether it is broken, or a template, is for `templates.py` to say.
     """
     extension = os.path.splitext(file.path)[1].lower()
     if extension not in (".yaml", ".yml", ".json") or not may_be_document(file.data) or _is_of_editor(file.path):
         return None
-    try:
-        return _document(Source(file, "json" if extension == ".json" else "yaml"))
-    except SourceError:
-        if b"{{" in file.data or b"{%" in file.data:
-            return None
-        raise
+    return _document(Source(file, "json" if extension == ".json" else "yaml"))
 
 
 def _is_of_editor(path: str) -> bool:

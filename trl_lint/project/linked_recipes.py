@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trl_lint.paths import DOCUMENTS
 from trl_lint.project.documents import Document
 from trl_lint.project.runs import Run, read_quietly
 
@@ -13,3 +14,14 @@ def linked_recipe(run: Run) -> Document | None:
         return None
     alone = read_quietly(recipe.path, run.project)
     return recipe if alone is None or alone.kind == "other" else None
+
+
+def configs_read_by(run: Run) -> list[str]:
+    """The files of the project that the program of a run reads as YAML or JSON: what `--config` and its kin name."""
+    found = []
+    for link in run.links:
+        if link.status == "exact" and link.kind != "script" and link.paths[0].endswith(DOCUMENTS):
+            is_first = link.kind == "recipe" and link.word is run.launch.first_config
+            if not is_first or run.parser is not None or run.framework not in ("other", "transformers"):
+                found.append(link.paths[0])
+    return found
