@@ -28,6 +28,7 @@ Reason = Literal[
     "unknown names are passed over",
     "the project has a copy of its own",
     "something rewrites it",
+    "the code asks for the release itself",
     "nobody is known who reads it",
     "not a kind of config that is known",
     "keys of this kind are not checked",
@@ -45,6 +46,7 @@ OUTSIDE: Reason = "names come from outside"
 PASSED: Reason = "unknown names are passed over"
 COPY: Reason = "the project has a copy of its own"
 REWRITTEN: Reason = "something rewrites it"
+GUARDED: Reason = "the code asks for the release itself"
 NO_READER: Reason = "nobody is known who reads it"
 NO_KIND: Reason = "not a kind of config that is known"
 NO_KEYS: Reason = "keys of this kind are not checked"
@@ -69,6 +71,7 @@ _CLAUSES: dict[Reason, str] = {
     OUTSIDE: "with names from elsewhere",
     PASSED: "which passes over names that it does not know",
     COPY: "of which the project has a copy of its own",
+    GUARDED: "behind a test of the release",
     REWRITTEN: "which something rewrites",
     NO_READER: "of which no reader is known",
     NO_KIND: "which are of no kind that is known",

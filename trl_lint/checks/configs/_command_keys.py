@@ -87,7 +87,7 @@ def unknown_keys(document: Document, rule: Rule, project: Project) -> Iterator[F
     if arguments is None:
         return
     command = document.definition.command
-    readers = _readers(document, arguments, project)
+    readers = readers_of(document, arguments, project)
     if readers and command not in readers:
         return  # `foreign_documents` says it of the commands that read it
     asked = Asked(arguments, command, command, plugins_of(document, arguments))
@@ -111,7 +111,7 @@ def unknown_keys(document: Document, rule: Rule, project: Project) -> Iterator[F
         )
 
 
-def _readers(document: Document, arguments: Arguments, project: Project) -> set[str]:
+def readers_of(document: Document, arguments: Arguments, project: Project) -> set[str]:
     """The commands, as their keys are recorded, that certainly read a document."""
     return {
         arguments.keys_for(run.launch.subcommand)
@@ -169,9 +169,7 @@ def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Find
         return
     given = words_of(launch, project) or Given(launch.args, launch)
     flags = [(word, name) for word in given.words if (name := flag_name(word)) and name not in arguments.more]
-    if not flags:
-        return
-    if _lets_pass(flags, launch, arguments, project):
+    if not flags or lets_pass(given, launch, arguments, project):
         return
     asked = Asked(arguments, arguments.keys_for(launch.subcommand), launch.subcommand)
     choices = project.environment(launch.source.path).choices
@@ -188,9 +186,9 @@ def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Find
         yield rule.finding(place, message, severity=verdict.severity, related=(*command, *verdict.related))
 
 
-def _lets_pass(flags: list[tuple[Word, str]], launch: Launch, arguments: Arguments, project: Project) -> bool:
+def lets_pass(given: Given, launch: Launch, arguments: Arguments, project: Project) -> bool:
     """Whether a command takes every flag, or may: one of its words that is not known, where the project says so."""
-    if any(name in arguments.lets_pass for _, name in flags):
+    if any(flag_name(word) in arguments.lets_pass for word in given.words):
         return True
     is_hidden = any(launch.flag(f"--{name}") is UNKNOWN for name in arguments.lets_pass)
     return is_hidden and not _said(project).isdisjoint(arguments.lets_pass)

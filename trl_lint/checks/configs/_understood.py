@@ -23,7 +23,7 @@ from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
 from trl_lint.run.readers import openrlhf, verl
-from trl_lint.run.readers.command_words import words_of
+from trl_lint.run.readers.command_words import Given, words_of
 from trl_lint.sources.nodes import Entry, Mapping, Scalar
 
 
@@ -77,8 +77,11 @@ def _framework_launch(launch: Launch, project: Project) -> Answer:
         if link is None or link.status != "exact" or run.recipe is None:
             return PASSED if link is None else NO_FILE
         return _of_framework(run.recipe, arguments.keys_for(launch.subcommand), project)
-    if words_of(launch, project) is None and launch.first_config is not None:
+    given = words_of(launch, project)
+    if given is None and launch.first_config is not None:
         return NO_FILE
+    if _command_keys.lets_pass(given or Given(launch.args, launch), launch, arguments, project):
+        return PASSED
     asked = _command_keys.Asked(arguments, arguments.keys_for(launch.subcommand), launch.subcommand)
     return _asked(asked, launch.source.path, project, is_flag=True)
 
@@ -106,6 +109,8 @@ def _of_framework(document: Document, command: str, project: Project) -> Answer:
         return None
     if _command_keys.is_of_others(document, arguments, project):
         return NO_READER
+    readers = _command_keys.readers_of(document, arguments, project)
+    command = command if command in readers else next(iter(sorted(readers)), command)
     plugins = _command_keys.plugins_of(document, arguments)
     return _asked(_command_keys.Asked(arguments, command, command, plugins), document.path, project)
 

@@ -9,7 +9,7 @@ from trl_lint.checks.drift._calls import CONFIGS, TRAINERS, all_arguments, is_pa
 from trl_lint.checks.drift._calls import known_calls as calls_of_known
 from trl_lint.checks.drift._classes import Callee
 from trl_lint.checks.verdict import judged_by
-from trl_lint.coverage import COPY, MADE_UP, NO_RELEASE, OUTSIDE, PARSER, REWRITTEN, Answer, Judged, Reason
+from trl_lint.coverage import COPY, GUARDED, MADE_UP, NO_RELEASE, OUTSIDE, PARSER, REWRITTEN, Answer, Judged, Reason
 from trl_lint.finding import Severity
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project import Project
@@ -17,6 +17,7 @@ from trl_lint.project.own_copy import is_shadowed
 from trl_lint.project.stack import PACKAGES, Choices, choices_at
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
+from trl_lint.python.version_guards import is_guarded
 
 _PARSERS = ("TrlParser", "HfArgumentParser")
 _ENDS = (*TRAINERS, *CONFIGS)
@@ -61,8 +62,10 @@ def _knows_call(call: ast.Call, callee: Callee, module: PythonModule, project: P
     ):
         found = signature_of(callee.dotted, known.newest(points_of_parameter(callee.dotted, MADE_UP)))
         return None if found is not None and found.open else NO_RELEASE
-    if is_shadowed(known[callee.package], module.path, project, callee.name):
+    if is_shadowed(known[callee.package], module.path, project, callee.name, MADE_UP):
         return COPY
+    if is_guarded(module, call, is_narrowed=True):
+        return GUARDED
     if any(keyword.arg is None for keyword in call.keywords) and not any(all_arguments(call, module)):
         return OUTSIDE
     return judged_by(known, callee.package)

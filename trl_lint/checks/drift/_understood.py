@@ -71,7 +71,9 @@ def _ask_parser(where: Where, parser: ScriptParser, project: Project) -> Answer:
         return PASSED
     for dotted in parser.fields.bases:
         package = dotted.partition(".")[0]
-        if package in choices and is_shadowed(choices[package], parser.path, project, dotted.rpartition(".")[2]):
+        if package in choices and is_shadowed(
+            choices[package], parser.path, project, dotted.rpartition(".")[2], MADE_UP
+        ):
             return COPY
     return NO_RELEASE
 
