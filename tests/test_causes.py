@@ -205,3 +205,34 @@ def test_the_footer_names_what_most_rest_on() -> None:
     assert summary(report) == (
         "Found 3 warnings (1 cause).\n3 of 3 rest on setup.py:1:2 `trl>=0.19.1`: bound it, or migrate.\n"
     )
+
+
+# -- headers ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["train_{}.py", "nb_{}.ipynb"])
+def test_one_specifier_in_the_headers_of_several_scripts_is_one_cause(name: str) -> None:
+    paths = [f"/p/{name.format(number)}" for number in range(6)]
+    pins = [PIN._replace(location=Location(path, 20, 31)) for path in paths]
+    same = [found("`a` is gone", 3, path, pin=pin) for path, pin in zip(paths, pins, strict=True)]
+    other = [found("`a` is renamed now", 5, path, pin=pin) for path, pin in zip(paths, pins, strict=True)]
+    assert sizes(*same) == [6]
+    (group,) = groups_of(entries_of([*same, *other]))
+    assert len(group.places) == 6 and group.way_out == ">=0.19.1,<0.20.0"
+    assert len(set(cause_keys([*same, *other], "/p"))) == 1
+    assert "(1 cause)" in summary(report_of(*same, *other))
+
+
+def test_another_specifier_and_files_of_pins_are_causes_of_their_own() -> None:
+    header = PIN._replace(location=Location("/p/a.py", 1, 9))
+    pins = [
+        header,
+        header._replace(specifier=">=0.20", location=Location("/p/b.py", 1, 9)),
+        header._replace(package="transformers", location=Location("/p/b.py", 1, 9)),
+        header._replace(is_floor=True, location=Location("/p/c.py", 1, 9)),
+        PIN._replace(location=Location("/p/requirements.txt", 1, 9)),
+        PIN._replace(location=Location("/p/sub/requirements.txt", 1, 9)),
+    ]
+    findings = [found("`a` is gone", number, pin=pin) for number, pin in enumerate(pins)]
+    assert sizes(*findings) == [1] * 6
+    assert len(set(cause_keys(findings, "/p"))) == 6

@@ -17,6 +17,8 @@ from trl_lint.regexes import regex
 
 _QUOTED = regex(r"`[^`]*`")
 _ANY = "`…`"
+# What holds pins in a header, or a cell, of its own.
+_SCRIPTS = (".py", ".ipynb")
 # What a footer may name: more than so many lines are no short answer.
 _MOST_PINS = 3
 
@@ -86,6 +88,11 @@ class Group(NamedTuple):
         return [finding for entry in self.entries for finding in entry.findings]
 
     @property
+    def places(self) -> list[Location]:
+        """Where the pin is written, each place once: in the headers of several scripts, or in one file."""
+        return list(dict.fromkeys(finding.pin.location for finding in self.findings if finding.pin is not None))
+
+    @property
     def way_out(self) -> str:
         """The specifier under which none of the findings holds any more; "" where no bound does that."""
         pins = [finding.pin for finding in self.findings if finding.pin is not None]
@@ -119,8 +126,11 @@ def entries_of(findings: Iterable[Finding]) -> list[Entry]:
     wholes: dict[object, list[Finding]] = {}
     for number, finding in enumerate(findings):
         # What one call has lost through two pins are two causes: each pin has a bound of its own.
-        pin = finding.pin.location if finding.pin is not None else None
-        whole = (finding.code, finding.severity, finding.part_of, pin) if finding.part_of is not None else number
+        whole = (
+            (finding.code, finding.severity, finding.part_of, _written(finding.pin))
+            if finding.part_of is not None
+            else number
+        )
         wholes.setdefault(whole, []).append(finding)
     alike: dict[object, list[Finding]] = {}
     for parts in wholes.values():
@@ -131,11 +141,19 @@ def entries_of(findings: Iterable[Finding]) -> list[Entry]:
     return sorted(found, key=lambda entry: -SEVERITIES.index(entry.first.severity))
 
 
-def _pattern(finding: Finding) -> tuple[str, Location | None]:
+def _pattern(finding: Finding) -> tuple[str, tuple[object, ...]]:
     """What the messages of one entry have in common, with the pin behind it."""
     words = _QUOTED.sub(_ANY, finding.message).split()
     text = " ".join("…" if _is_place(word) else word for word in words)
-    return text, finding.pin.location if finding.pin is not None else None
+    return text, _written(finding.pin)
+
+
+def _written(pin: OpenPin | None) -> tuple[object, ...]:
+    """What makes two pins one: their place; in the headers of scripts, of which each has its own, their words."""
+    if pin is None:
+        return ()
+    is_header = pin.location.path.endswith(_SCRIPTS)
+    return (pin.package, pin.specifier, pin.is_floor) if is_header else (pin.location, pin.is_floor)
 
 
 def _is_place(word: str) -> bool:
@@ -148,8 +166,7 @@ def groups_of(entries: Iterable[Entry]) -> list[Group]:
     """Entries as groups: those behind which one open pin stands together, where there are several."""
     by_pin: dict[object, list[Entry]] = {}
     for number, entry in enumerate(entries):
-        pin = entry.first.pin
-        key = (pin.location, pin.is_floor) if pin is not None else number
+        key = _written(entry.first.pin) or number
         by_pin.setdefault(key, []).append(entry)
     return [Group(same[0].first.pin if len(same) > 1 else None, tuple(same)) for same in by_pin.values()]
 
@@ -165,8 +182,12 @@ def cause_keys(findings: Sequence[Finding], cwd: str) -> list[str]:
         own = _digest(first.code, first.severity, *sorted({_pattern(finding)[0] for finding in entry.findings}))
         for finding in entry.findings:
             pin = finding.pin
-            path = relative_to(pin.location.path, cwd) if pin is not None else ""
-            keys[id(finding)] = own if pin is None else _digest("pin", path, pin.package, pin.specifier)
+            if pin is None:
+                keys[id(finding)] = own
+                continue
+            path = "" if pin.location.path.endswith(_SCRIPTS) else relative_to(pin.location.path, cwd)
+            floor = ["floor"] if pin.is_floor else []
+            keys[id(finding)] = _digest("pin", path, pin.package, pin.specifier, *floor)
     return [keys[id(finding)] for finding in findings]
 
 

@@ -145,9 +145,14 @@ def test_the_repository_of_the_package_itself_is_checked(tmp_path: Path, marker:
 
 def test_recipes_and_scripts_in_the_clone_of_a_framework_are_checked(tmp_path: Path):
     script = "trl dpo --model_name_or_path m --dataset_name d --max_prompt_length_ 4\n"
-    files = {**copied("verl", "verl", version="0.4.0"), "verl/mine/run.sh": script}
-    lay_out(tmp_path, {**OWN, **files})
-    assert places(run(tmp_path), tmp_path) == ["train.py", "verl/mine/run.sh"]
+    for package in ("verl", "trl"):
+        files = {**copied(package, package, version="1.0.0"), f"{package}/mine/run.sh": script}
+        files |= {f"{package}/{inner}/a.py": BAD for inner in (f"src/{package}", "tests", "docs")}
+        lay_out(tmp_path / package, {**OWN, **files})
+        mine = [f"{package}/examples/run.py", f"{package}/mine/run.sh"]
+        told = set(places(run(tmp_path / package), tmp_path / package))
+        assert {"train.py", mine[1]} <= told <= {"train.py", *mine}
+        assert not package.startswith("verl") or mine[0] in told
     lay_out(tmp_path / "b", {**OWN, **copied("transformers", "transformers"), "transformers/mine/run.sh": script})
     assert places(run(tmp_path / "b"), tmp_path / "b") == ["train.py"]
 

@@ -373,9 +373,10 @@ def families() -> tuple[Family, ...]:
 
 @cache
 def cloned_packages() -> frozenset[str]:
-    """The packages of the frameworks that people clone to write their recipes and launch scripts in the clone."""
-    own = [family for family in families() if any("." not in module for module in family.modules)]
-    return frozenset(family.arguments.package if family.arguments else family.framework for family in own)
+    """The packages of the frameworks that people clone to write their scripts and recipes in the clone."""
+    own = [family for family in families() if family.document or any("." not in module for module in family.modules)]
+    names = (family.arguments.package if family.arguments else family.framework for family in own)
+    return frozenset(filter(None, names))
 
 
 @cache

@@ -32,6 +32,8 @@ _SAYS_SO = regex(
 )
 _GENERATED = regex(r"\b(?:auto-?)?generated\b", re.IGNORECASE)
 _DO_NOT = regex(r"\bdo not (?:manually )?(?:edit|modify|change)\b|\bdon't edit\b", re.IGNORECASE)
+_ABOUT = (".md", ".mdx", ".toml", ".cfg", ".txt")
+_OF_PACKAGES = frozenset({"src", "test", "tests", "doc", "docs"})
 _MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py")
 
 
@@ -59,7 +61,7 @@ def foreign_code(path: str, project: Project) -> Foreign | None:
     folder = os.path.dirname(path)
     copied = _copied(folder, named_folder(folder), project)
     if copied is not None:
-        return copied if _is_part(path, copied.package) else None
+        return copied if _is_part(path, copied) else None
     if path.endswith(_CODE) and is_generated(project.files.own(path)):
         return Foreign(folder) if folder != named_folder(folder) or folder == project.root else None
     return None
@@ -93,14 +95,19 @@ def _before_code(text: str) -> str:
     return "\n".join(found)
 
 
-def _is_part(path: str, package: str) -> bool:
-    """Whether a file below a copied distribution is of it, and no recipe or script that people write in its tree.
+def _is_part(path: str, copied: Foreign) -> bool:
+    """Whether a file below a copied distribution is of it, and none that people write in its tree.
 
-    A framework is used by cloning it and writing configs and launch scripts beside its examples.
+    A framework is used by cloning it, and writing scripts, configs and launch scripts beside its examples. Its package,
+    its tests and what it says of itself are its own.
     """
     from trl_lint.knowledge.families import cloned_packages
 
-    return package not in cloned_packages() or path.endswith((*_CODE, ".ipynb", ".md", ".toml", ".cfg", ".txt"))
+    if copied.package not in cloned_packages() or path.endswith(_ABOUT):
+        return True
+    top = os.path.relpath(path, copied.folder).split(os.sep)[0]
+    is_own = top in _OF_PACKAGES or tracked.is_file(os.path.join(copied.folder, top, "__init__.py"))
+    return path.endswith((*_CODE, ".ipynb")) and (is_own or top == "setup.py")
 
 
 @per_project

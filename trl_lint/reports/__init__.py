@@ -211,13 +211,13 @@ def line_of(location: Location, report: Report) -> str:
 
 
 def _causes(report: Report) -> str:
-    """How many entries a report has, where that is less than its findings."""
+    """How many causes a report tells of, as JSON counts them, where that is less than its findings."""
     if report.unfold:
         return ""
-    from trl_lint.causes import entries_of
+    from trl_lint.causes import cause_keys
 
     findings = report.for_people()
-    number = len(entries_of(findings))
+    number = len(set(cause_keys(findings, report.cwd)))
     return f" ({counted(number, 'cause')})" if number < len(findings) else ""
 
 

@@ -62,7 +62,10 @@ def pin_line(group: Group, report: Report, palette: Palette) -> str:
     way_out = f" (`{visible(pin.package + group.way_out)}`)" if group.way_out else ""
     remedy = f"raise it{way_out}" if pin.is_floor else f"bound it{way_out}, or migrate"
     place = palette.bold(report.place(pin.location))
-    return f"{place}: `{visible(pin.package + pin.specifier)}` lets {number} happen; {remedy}:"
+    others = [line_of(location, report) for location in group.places if location != pin.location]
+    shown = ", ".join(others[:_MOST_PLACES]) + (", …" if others[_MOST_PLACES:] else "")
+    more = f" (and {counted(len(others), 'more place')}: {shown})" if others else ""
+    return f"{place}: `{visible(pin.package + pin.specifier)}`{more} lets {number} happen; {remedy}:"
 
 
 def also(entry: Entry, report: Report) -> str:
