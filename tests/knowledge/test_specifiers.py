@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import product
 
 import pytest
@@ -83,3 +84,20 @@ def test_what_is_no_version_satisfies_no_clause(text: str):
 def test_what_an_unknown_release_does_is_unknown():
     assert unknown_name("TrlParser", "", "keys", "0.15.0") is not None
     assert unknown_name("TrlParser", "", "keys", "") is None
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_many_clauses_allow_what_packaging_allows(seed: int):
+    chance = random.Random(seed)
+    finals = ["0.9", "1", "1.0", "1.0.0", "1.0.1", "1.1", "1.1.0", "1.2.3", "2.0", "2.0.1"]
+    versions = [f"{one}{rest}" for one in finals for rest in ("", "rc1", ".post1", ".dev1", "+cu121")] + ["1!1.0"]
+    parts = [f"{chance.choice(('<', '<=', '>', '>=', '!=', '!='))}{chance.choice(finals)}" for _ in range(12)]
+    parts += [f"!={chance.choice(finals)}.*" for _ in range(chance.randint(0, 2))]
+    parts += [f"=={chance.choice(finals)}" for _ in range(chance.randint(0, 1))]
+    for count in (5, 8, len(parts)):
+        text = ",".join(chance.sample(parts, count))
+        found = read_final(text)
+        assert found is not None
+        for version in versions:
+            expected = SpecifierSet(text).contains(version, prereleases=True)
+            assert found.contains(version) == expected, (text, version)

@@ -18,6 +18,9 @@ from trl_lint.regexes import regex
 _CLAUSE = regex(r"\s*(?:(==|!=)\s*([0-9]+(?:\.[0-9]+)*\.\*)|(==|!=|<=|>=|<|>)\s*([0-9]+(?:\.[0-9]+)*))\s*")
 
 
+_FEW = 4  # clauses that are asked one by one
+
+
 class Clause(NamedTuple):
     """One clause; `version` as it is written, `wanted` as a version without its `.*`."""
 
@@ -34,12 +37,43 @@ class Clause(NamedTuple):
 class FinalSpecifiers:
     """Clauses that name final releases only; in use like a `SpecifierSet`."""
 
-    __slots__ = ("_clauses",)
+    __slots__ = ("_clauses", "_deciding", "_excluded", "_excluded_series")
 
     prereleases = None  # no clause asks for one
 
     def __init__(self, clauses: tuple[Clause, ...]) -> None:
         self._clauses = clauses
+        self._deciding = clauses
+        self._excluded: frozenset[Version] = frozenset()
+        self._excluded_series: dict[int, set[tuple[int, ...]]] = {}
+        if len(clauses) > _FEW:
+            self._sort_out()
+
+    def _sort_out(self) -> None:
+        """Of many clauses of one kind keep the one that decides; what they exclude is looked up."""
+        first: dict[str, Clause] = {}
+        others: list[Clause] = []
+        excluded: set[Version] = set()
+        for clause in self._clauses:
+            operator, wanted = clause.operator, clause.wanted
+            if operator in ("<", "<=", ">", ">="):
+                known = first.get(operator)
+                if known is None or (wanted < known.wanted if operator[0] == "<" else wanted > known.wanted):
+                    first[operator] = clause
+            elif operator == "==":
+                others.append(clause)
+            elif clause.version.endswith(".*"):
+                self._excluded_series.setdefault(len(wanted.release), set()).add(wanted.release)
+            else:
+                excluded.add(wanted)
+        self._deciding = (*first.values(), *dict.fromkeys(others))
+        self._excluded = frozenset(excluded)
+
+    def _is_excluded(self, version: Version) -> bool:
+        if self._excluded and _public(version) in self._excluded:
+            return True
+        series = self._excluded_series.items() if not version.epoch else ()
+        return any((*version.release, *[0] * length)[:length] in known for length, known in series)
 
     def __iter__(self) -> Iterator[Clause]:
         return iter(self._clauses)
@@ -53,7 +87,9 @@ class FinalSpecifiers:
             version = _read(version) if isinstance(version, str) else version
         except ValueError:
             return not self._clauses
-        return (prereleases or not version.is_prerelease) and all(clause.holds(version) for clause in self._clauses)
+        if not (prereleases or not version.is_prerelease) or not all(one.holds(version) for one in self._deciding):
+            return False
+        return not self._excluded and not self._excluded_series or not self._is_excluded(version)
 
 
 @lru_cache(maxsize=4096)

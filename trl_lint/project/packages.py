@@ -200,10 +200,18 @@ def alternatives(name: str, pins: list[Pin]) -> list[str]:
     for pin in pins:
         if pin.kind == "requirement" and not pin.marker and pin.specifier:
             always.setdefault(pin.location.path, []).append(pin.specifier)
+    beside = {path: dict.fromkeys(specifiers) for path, specifiers in always.items()}
+    joined_in = {path: ",".join(specifiers) for path, specifiers in beside.items()}
+    is_possible: dict[str, bool] = {}
     found: list[str] = []
     for pin in pins:
-        if pin.specifier:
-            beside = always.get(pin.location.path, []) if pin.kind == "requirement" else []
-            joined = ",".join(dict.fromkeys([*beside, pin.specifier]))
-            found.append(joined if allowed_by(name, joined) else pin.specifier)
+        if not pin.specifier:
+            continue
+        path = pin.location.path if pin.kind == "requirement" else ""
+        joined = joined_in.get(path, "")
+        if pin.specifier not in beside.get(path, ()):
+            joined = f"{joined},{pin.specifier}" if joined else pin.specifier
+        if joined not in is_possible:
+            is_possible[joined] = bool(allowed_by(name, joined))
+        found.append(joined if is_possible[joined] else pin.specifier)
     return list(dict.fromkeys(found))
