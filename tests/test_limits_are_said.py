@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -94,3 +95,17 @@ def test_a_release_of_endless_digits_is_said(pin: str, tmp_path: Path):
     (tmp_path / "train.py").write_text("from trl import SFTConfig\nSFTConfig(output_dir='o', max_seq_length=5)\n")
     result = check([str(tmp_path)], Settings(root=str(tmp_path)))
     assert result.notices and not [one for one in result.findings if one.severity == "error"]
+
+
+@pytest.mark.parametrize("steps", [3, 11, 15, 18, 30, 60])
+def test_lists_of_setup_py_that_double_are_read_or_said(steps: int, tmp_path: Path):
+    lines = "".join(f"a{number + 1} = a{number} + a{number}\n" for number in range(steps))
+    head = "from setuptools import setup\na0 = ['trl==0.20.0']\n"
+    (tmp_path / "setup.py").write_text(f"{head}{lines}setup(name='x', install_requires=a{steps})\n")
+    (tmp_path / "train.py").write_text("from trl import SFTConfig\nSFTConfig(output_dir='o', max_seq_length=5)\n")
+    begun = time.process_time()
+    result = check([str(tmp_path)], Settings(root=str(tmp_path)))
+    assert time.process_time() - begun < 4
+    said = [one for one in result.notices if one.kind == "budget"]
+    assert "TRL301" in {one.code for one in result.findings} or said
+    assert bool(said) == (steps > 11)

@@ -89,7 +89,7 @@ class FinalSpecifiers:
             return not self._clauses
         if not (prereleases or not version.is_prerelease) or not all(one.holds(version) for one in self._deciding):
             return False
-        return not self._excluded and not self._excluded_series or not self._is_excluded(version)
+        return (not self._excluded and not self._excluded_series) or not self._is_excluded(version)
 
 
 @lru_cache(maxsize=4096)

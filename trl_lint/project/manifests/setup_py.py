@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import os
 
+from trl_lint import budget
 from trl_lint.project.manifests.collected import Collected
 from trl_lint.project.manifests.own_version import find_version
 from trl_lint.project.pins import Kind, Manifest
@@ -17,7 +18,8 @@ from trl_lint.python.module import PythonModule
 from trl_lint.sources import Files, Source, SourceFile
 from trl_lint.sources.requirements import RequirementError, normalised, read_requirement
 
-_MAX_STEPS = 40
+_MAX_STEPS = 40  # names of names
+_MOST_FOLLOWED = 20_000  # expressions of one file, each as often as others hold it
 
 
 def read(file: SourceFile, files: Files) -> Manifest | None:
@@ -58,6 +60,7 @@ class _Setup:
         self.items: dict[str, list[tuple[str, ast.expr]]] = {}
         self.functions = {function.name: function for function in module.functions}
         self._tables: dict[str, dict[str, ast.Constant]] | None = None
+        self._followed = 0
         for node in ast.walk(module.tree):
             self._note(node)
 
@@ -112,7 +115,15 @@ class _Setup:
 
     def strings(self, node: ast.expr, steps: int = 0) -> list[ast.Constant]:
         """The string literals an expression is made of; what cannot be followed contributes nothing."""
-        if steps > _MAX_STEPS:
+        self._followed += 1
+        if steps > _MAX_STEPS or self._followed > _MOST_FOLLOWED:
+            start, _ = self.module.span(node)
+            budget.limit(
+                _MAX_STEPS if steps > _MAX_STEPS else _MOST_FOLLOWED,
+                "lists of requirements that are made of each other were followed for {} steps",
+                self.module.path,
+                start,
+            )
             return []
         steps += 1
         if isinstance(node, ast.Constant):
@@ -238,7 +249,7 @@ class _Setup:
     # -- pins -----------------------------------------------------------------------------------------------------
 
     def collect(self, node: ast.expr, kind: Kind, group: str = "") -> None:
-        for constant in self.strings(node):
+        for constant in dict.fromkeys(self.strings(node)):
             self.used.add(constant)
             self._add(constant, kind, group)
 
