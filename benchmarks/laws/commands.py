@@ -335,3 +335,13 @@ def commands_of_openrlhf_in_groups(count: int) -> Files:
     flags = "--pretrain a --prompt_data b --reward_pretrain c --colocate_all_models --actor_num_gpus_per_node 4"
     command = lines(count, lambda i: f"python -m openrlhf.cli.train_ppo_ray {flags} --seed {i}")
     return {"run.sh": f"export CUDA_VISIBLE_DEVICES=0\n{command}", "requirements.txt": "openrlhf==0.8.5\n"}
+
+
+@law(60_000)
+def brackets_that_close_nothing(count: int) -> Files:
+    return shell(f"{launch(1)}\n{')' * count}\n")
+
+
+@law(4000)
+def lines_of_broken_shell(count: int) -> Files:
+    return shell(lines(count, lambda i: f"{'fi )' if i % 2 else '{{ a }} | | b'} {i}") + launch(1) + "\n")

@@ -114,3 +114,27 @@ def pins_of_setup(count: int) -> Files:
 def commands_that_install(count: int) -> Files:
     text = lines(count, lambda i: f"```sh\npip install trl==0.{i % 20}.0 transformers==4.{i % 50 + 1}.0\n```\n")
     return {"README.md": text, "train.py": HEAD}
+
+
+@law(800)
+def pins_of_one_package_that_all_differ(count: int) -> Files:
+    return {"requirements.txt": lines(count, lambda i: f"trl>0.{i // 40}.{i % 40}"), "train.py": HEAD}
+
+
+@law(800)
+def series_and_releases_that_a_pin_excludes(count: int) -> Files:
+    text = ",".join(f"!=4.{i // 9}.{i % 9}" for i in range(count))
+    return {"requirements.txt": f"trl==0.20.0\ntransformers>=4.1,{text}\n", "train.py": HEAD}
+
+
+@law(60)
+def doubled_lists_of_setup_py(count: int) -> Files:
+    body = lines(count, lambda i: f"a{i + 1} = a{i} + a{i}")
+    head = "from setuptools import setup\na0 = ['trl==0.20.0']\n"
+    return {"setup.py": f"{head}{body}setup(name='x', install_requires=a{count})\n", "train.py": HEAD}
+
+
+@law(1600)
+def patterns_of_per_file_ignores(count: int) -> Files:
+    rows = lines(count, lambda i: f'"**/*{i}*/x*{i}.py" = ["TRL301"]')
+    return {"trl-lint.toml": f"[per-file-ignores]\n{rows}", **{f"{'b' * 60}/{i}.py": HEAD for i in range(10)}}
