@@ -23,7 +23,7 @@ _PACKAGES = (
     "torch", "transformers", "trl", "accelerate", "peft", "deepspeed", "sglang", "llmtuner", "unsloth", "lightning",
     "pytorch_lightning", "ray", "datasets", "bitsandbytes",
 )  # fmt: skip
-_IMPORTS = rb"(?m)^\s*(?:import|from)\s"
+_IMPORTS = rb"(?m)^[ \t]*(?:import|from)[ \t]"
 # A folder of thousands of scripts need not be read to see what it is about.
 _MOST_FILES = 50
 
@@ -63,7 +63,7 @@ def _is_about_models(path: str, project: Project) -> bool:
 @cache
 def _imports_of_models() -> bytes:
     modules = {name for family in families() for name in family.modules}
-    return rb"(?m)^\s*(?:import|from)\s+(?:%s)\b" % "|".join(sorted({*_PACKAGES, *modules, "vllm"})).encode()
+    return rb"(?m)^[ \t]*(?:import|from)[ \t]+(?:%s)\b" % "|".join(sorted({*_PACKAGES, *modules, "vllm"})).encode()
 
 
 def _imports_own(path: str, project: Project) -> bool:
