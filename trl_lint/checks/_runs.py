@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 # `accelerate launch` puts these before the `distributed_type` of its config (commands/launch.py, 1.6.0 and 1.15.0).
 _BACKEND_OPTIONS = frozenset(("--multi_gpu", "--use_deepspeed", "--use_fsdp", "--use_megatron_lm", "--tpu", "--cpu"))
+# How many packages may hand a name on: `from lib import T`, which `lib/__init__.py` has from `.core`.
+_MOST_PACKAGES = 3
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 def runs_of(path: str, project: Project) -> list[Launch]:
-    """The launches whose script is the file at `path`, or imports it by its name."""
-    starts = import_pattern(path)
+    """The launches whose script is the file at `path`, or imports it by its name or from a package that hands it on."""
+    starts = _import_patterns(path, project)
     verdicts = {path: True}
     found = []
     for launch in project.launches():
@@ -35,13 +37,31 @@ def runs_of(path: str, project: Project) -> list[Launch]:
         if script is None:
             continue
         if script not in verdicts:
-            try:
-                verdicts[script] = project.files.fits(script, starts)
-            except OSError:
-                verdicts[script] = False
+            verdicts[script] = any(_fits(script, pattern, project) for pattern in starts)
         if verdicts[script]:
             found.append(launch)
     return found
+
+
+@per_project
+def _import_patterns(path: str, project: Project) -> list[bytes]:
+    """What imports of a module look like: of itself, and of the packages whose `__init__.py` imports it in turn."""
+    found = [import_pattern(path)]
+    folder = os.path.dirname(path)
+    for _ in range(_MOST_PACKAGES):
+        package = os.path.join(folder, "__init__.py")
+        if package == path or not tracked.is_file(package) or not _fits(package, found[-1], project):
+            break
+        found.append(import_pattern(package))
+        folder = os.path.dirname(folder)
+    return found
+
+
+def _fits(path: str, pattern: bytes, project: Project) -> bool:
+    try:
+        return project.files.fits(path, pattern)
+    except OSError:
+        return False
 
 
 def import_pattern(path: str) -> bytes:
