@@ -33,6 +33,8 @@ from typing import Any
 from trl_lint.knowledge.refresher.index import RangeFile
 from trl_lint.knowledge.releases import known_packages, parse_version
 from trl_lint.project import Project
+from trl_lint.project.environment import Environment
+from trl_lint.project.inventory import facts_of
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 from trl_lint.sources.requirements import normalised
@@ -149,11 +151,10 @@ def said(one: dict[str, Any]) -> dict[str, tuple[str, bool]]:
         return found
 
 
-def taken(environment: Any, name: str) -> str:
-    """The release that is judged, "" where none is."""
+def taken(environment: Environment, name: str) -> str:
+    """The release that is judged, or shown, "" where none is."""
     chosen = environment.choices.get(name) if name in JUDGED else None
-    package = environment.package(name)
-    return chosen.newest if chosen is not None else str(package.resolved or "")
+    return chosen.newest if chosen is not None else str(facts_of(environment, environment.package(name)).resolved or "")
 
 
 def wrong(recorded: list[dict[str, Any]], counts: Counter[tuple[str, str]]) -> Iterator[str]:

@@ -138,3 +138,21 @@ def doubled_lists_of_setup_py(count: int) -> Files:
 def patterns_of_per_file_ignores(count: int) -> Files:
     rows = lines(count, lambda i: f'"**/*{i}*/x*{i}.py" = ["TRL301"]')
     return {"trl-lint.toml": f"[per-file-ignores]\n{rows}", **{f"{'b' * 60}/{i}.py": HEAD for i in range(10)}}
+
+
+def ranges_of_the_stack(count: int) -> Files:
+    """Long ranges with gaps of packages that require each other, beside what nobody knows."""
+    known = ("trl", "transformers", "accelerate", "peft", "datasets", "vllm", "unsloth", "huggingface-hub")
+    gaps = ",".join(f"!=0.{i}.{i % 7}" for i in range(count // 8 + 1))
+    text = "".join(f"{name}>=0.1,{gaps}\n" for name in known)
+    return {"requirements.txt": text + lines(count, lambda i: f"package{i}>=1.{i}"), "train.py": HEAD}
+
+
+@law(400)
+def environments_of_folders(count: int) -> Files:
+    """A folder each, with pins of its own, in which trl is what an installer takes beside them."""
+    found: Files = {}
+    for i in range(count):
+        found[f"f{i}/requirements.txt"] = f"transformers==4.{i % 28 + 30}.0\naccelerate>=0.{i % 30}\n"
+        found[f"f{i}/train.py"] = HEAD
+    return found

@@ -21,6 +21,7 @@ from trl_lint.knowledge.releases import allowed, installable, known_packages, pa
 from trl_lint.knowledge.requirements import providers, requirement, requirements_of
 from trl_lint.project import Project
 from trl_lint.project.manifests.reader import read_manifest
+from trl_lint.project.stack import PACKAGES
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 
@@ -94,7 +95,8 @@ STEPS = [3, pytest.param(1, marks=pytest.mark.slow)]
 def test_every_release_has_rows():
     assert {row.version for row in rows("trl")} == set(releases("trl"))
     assert len(distinct("trl")) > 90
-    assert {row.package for package in providers() for row in distinct(package)} == set(providers())
+    # Of some the Python alone is recorded that they are for.
+    assert {row.package for package in providers() for row in distinct(package)} >= set(PACKAGES)
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -94,13 +94,8 @@ def test_requirements_are_those_of_the_metadata(
         ("trl", "0.28.0", "transformers", ("deepspeed",), (">=4.56.2,!=5.1.0", "binding")),
         ("trl", "0.12.0", "transformers", ("judges",), (">=4.46.0", "binding")),
         ("vllm", "0.6.5", "torch", (), ("==2.5.1", "conditional")),  # not on every machine
-        (
-            "openrlhf",
-            "0.7.0",
-            "vllm",
-            (),
-            (">=0.8.3", "supported"),
-        ),  # `vllm` pins it, `vllm-latest` takes what is newer
+        # `vllm` pins it, `vllm-latest` takes what is newer
+        ("openrlhf", "0.7.0", "vllm", (), (">=0.8.3", "supported")),
         ("openrlhf", "0.7.0", "vllm", ("vllm-latest",), (">0.8.3", "binding")),
         ("transformers", "4.52.4", "torch", (), ("", "none")),
         ("transformers", "4.52.4", "torch", ("torch",), (">=2.1,<2.7", "binding")),

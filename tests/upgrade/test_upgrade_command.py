@@ -222,6 +222,7 @@ def test_a_conflict_of_pins_that_the_move_gives_another_reason_is_repaired_at_on
     """trl 0.29.1 supports vllm below 0.13, and trl 1.16.0 other releases: `pip install -U` takes neither."""
     (sh.folder / ".git").mkdir()
     sh.write("install.sh", 'pip install "vllm>=0.5.1" -U\npip install "transformers<5.17" "trl<1.0" -U\n')
+    sh.write("grpo.py", 'from trl import GRPOConfig\n\nargs = GRPOConfig(output_dir="out", use_vllm=True)\n')
     sh("upgrade", *TO, "--write")
     assert "vllm>=0.22.0" in (sh.folder / "install.sh").read_text()
     assert sh("upgrade", *TO).out == ""

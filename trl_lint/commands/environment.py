@@ -24,7 +24,7 @@ from trl_lint.settings import Settings
 from trl_lint.settings_file import SettingsError, read_targets
 from trl_lint.sources import Files, SourceError
 from trl_lint.streams import say
-from trl_lint.words import counted
+from trl_lint.words import counted, listed
 
 VERSION = 1
 CONFLICTS = ("TRL202", "TRL204")
@@ -143,6 +143,9 @@ def _lines(facts: Facts, width: int, report: Report) -> Iterator[str]:
         from trl_lint.knowledge.releases import newest
 
         line += f": the tip of its repository, at least {newest(facts.name)}"
+    elif facts.because:
+        beside = (f"{pin.package}{pin.specifier} ({report.place(pin.location)})" for pin in facts.because)
+        line += f": what pip takes beside {visible(listed(list(beside)))}"
     elif facts.source == "assumed":
         line += ": its pin allows any release" if facts.pins else ": the code imports it, nothing pins it"
     yield line

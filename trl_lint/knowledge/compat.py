@@ -55,6 +55,7 @@ class Support(NamedTuple):
 
     `uses` are words, and `switches` names of options set to true, of which the code must have one for that to matter;
     both empty where it always does. `patched_by`: packages that replace the part for whoever imports them first.
+    `is_advice`: other releases work as well.
     """
 
     package: str
@@ -63,6 +64,7 @@ class Support(NamedTuple):
     uses: tuple[str, ...] = ()
     switches: tuple[str, ...] = ()
     patched_by: tuple[Repair, ...] = ()
+    is_advice: bool = False
 
 
 class Advisory(NamedTuple):

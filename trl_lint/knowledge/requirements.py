@@ -13,7 +13,7 @@ from typing import Literal
 
 from packaging.version import Version
 
-from trl_lint.knowledge import text_names
+from trl_lint.knowledge import history_names, text_names
 from trl_lint.knowledge.compat import ranges, ranges_of, supports
 from trl_lint.knowledge.ranges import holds
 from trl_lint.records import NamedTuple
@@ -67,6 +67,12 @@ _NOTHING = Requirement("", "none")
 def providers() -> tuple[str, ...]:
     """The packages whose requirements are known, wholly or in part."""
     return tuple(sorted({*_recorded(), *(row.package for row in ranges())}))
+
+
+@cache
+def judged() -> tuple[str, ...]:
+    """The packages of which rules judge what they offer: their own repositories require what their releases do."""
+    return tuple(sorted({*history_names("api"), *(row.package for row in ranges())}))
 
 
 @cache
@@ -125,13 +131,22 @@ def declared_facts(package: str, version: object) -> dict[str, str] | None:
 
 
 def _read_facts(recorded: dict[str, str]) -> dict[str, tuple[Part, ...]]:
-    found: dict[str, list[Part]] = {}
+    found: dict[str, tuple[Part, ...]] = {}
     for fact, text in recorded.items():
-        key = _FACT.fullmatch(fact)
-        if key is not None:
-            parts = found.setdefault(key["name"], [])
-            parts += [_read_part(part, key["extra"] or "") for part in text.replace("¦", "|").split(" & ")]
-    return {name: tuple(parts) for name, parts in found.items()}
+        name, parts = _read_fact(fact, text)
+        if parts:
+            found[name] = found[name] + parts if name in found else parts
+    return found
+
+
+@lru_cache(maxsize=8192)
+def _read_fact(fact: str, text: str) -> tuple[str, tuple[Part, ...]]:
+    # Hundreds of releases say the same.
+    key = _FACT.fullmatch(fact)
+    if key is None:
+        return fact, ()
+    parts = text.replace("¦", "|").split(" & ")
+    return key["name"], tuple(_read_part(part, key["extra"] or "") for part in parts)
 
 
 def _read_part(text: str, extra: str) -> Part:

@@ -70,9 +70,9 @@ class Environment:
         if found is None:
             found = self.stated(name)
             if found.source == "assumed":
-                from trl_lint.project.resolution import taken
+                from trl_lint.project.resolution import deciding, taken
 
-                found = assumed(name, found.pins, partial(taken, self, name))
+                found = assumed(name, found.pins, partial(taken, self, name), partial(deciding, self, name))
             self._packages[name] = found
         if asked.log is not None:
             asked.note(_answer(found))

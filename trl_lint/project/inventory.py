@@ -25,8 +25,8 @@ _IMPORT = regex(rb"""(?:^|["'])[ \t]*(?:import|from)[ \t]+(%s)\b""" % "|".join(P
 class Facts(NamedTuple):
     """What is known about one package in an environment; `releases` are the allowed ones, None if nobody knows them.
 
-    `resolved` is the locked or else the newest release that pip may take, None if unknown. `is_tip`: it comes from the
-    main branch of its repository.
+    `resolved` is the locked release or the one that pip takes, None if unknown; `because` are the pins of others that
+    decide it where no pin of its own does. `is_tip`: it comes from the main branch of its repository.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Facts(NamedTuple):
     is_own: bool
     is_tip: bool
     pins: tuple[Pin, ...]
+    because: tuple[Pin, ...] = ()
 
 
 class Overview(NamedTuple):
@@ -91,25 +92,32 @@ def _mentioned(environment: Environment, project: Project) -> Iterator[Facts]:
     for name in dict.fromkeys((*PACKAGES, *providers(), *known_packages(), *project.settings.targets)):
         package = environment.package(name)
         if (package.pins and package.source != "told") or package.is_own or package.source == "target":
-            yield _facts(package)
+            yield facts_of(environment, package)
 
 
-def _facts(package: Package) -> Facts:
+def facts_of(environment: Environment, package: Package) -> Facts:
+    """What is known about a package, and the release that pip takes of those that its pins allow."""
+    resolved = package.resolved
+    if package.source == "pin" and len(package.allowed or ()) > 1 and not package.is_own:
+        from trl_lint.project.resolution import taken
+
+        resolved = taken(environment, package.name) or resolved
     return Facts(
         package.name,
         package.specifier,
         package.allowed,
-        package.resolved,
+        resolved,
         package.source,
         package.is_own,
         package.is_tip,
         package.pins,
+        package.because,
     )
 
 
 def _assumed(environment: Environment, name: str) -> Facts:
     """A package that the code imports and nothing pins: what is told, or the newest that the pinned ones accept."""
-    facts = _facts(environment.package(name))
+    facts = facts_of(environment, environment.package(name))
     chosen = environment.choices.get(name)
     if chosen is None or facts.source == "told":
         return facts

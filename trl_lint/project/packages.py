@@ -32,6 +32,7 @@ class Package:
     __slots__ = (
         "_allowed",
         "_answers",
+        "_because",
         "_between",
         "_take",
         "is_own",
@@ -53,11 +54,13 @@ class Package:
         is_own: bool = False,
         is_tip: bool = False,
         take: Callable[[], Version | None] | None = None,
+        because: Callable[[], tuple[Pin, ...]] | None = None,
     ) -> None:
         self.name = name
         self.pins = pins
         self._allowed = allowed
         self._take = take
+        self._because = because
         self.source = source
         self.specifier = specifier
         self.is_own = is_own
@@ -71,6 +74,11 @@ class Package:
             taken, self._take = self._take(), None
             self._allowed = self._allowed if taken is None else (taken,)
         return self._allowed
+
+    @property
+    def because(self) -> tuple[Pin, ...]:
+        """The pins of other packages that decide which release an installer takes, where none of its own does."""
+        return self._because() if self._because is not None else ()
 
     @property
     def resolved(self) -> Version | None:
@@ -100,8 +108,8 @@ class Package:
 
     @property
     def places(self) -> tuple[Location, ...]:
-        """Where it is pinned, as related places of a finding."""
-        return tuple(pin.place for pin in self.pins[:_MOST_PLACES])
+        """Where it is pinned, and what decides where it is not, as related places of a finding."""
+        return tuple(pin.place for pin in (*self.pins, *self.because)[:_MOST_PLACES])
 
     def affected(self, specifier: str) -> list[str]:
         """The allowed releases that satisfy a specifier, oldest first."""
@@ -151,14 +159,19 @@ def package_of(
     return Package(name, pins, tuple(sorted(together)), origin, shown, is_own=is_own)
 
 
-def assumed(name: str, pins: tuple[Pin, ...], take: Callable[[], Version | None] | None = None) -> Package:
+def assumed(
+    name: str,
+    pins: tuple[Pin, ...],
+    take: Callable[[], Version | None] | None = None,
+    because: Callable[[], tuple[Pin, ...]] | None = None,
+) -> Package:
     """A package nothing limits: what `take` finds that an installer takes, else the newest known release."""
     from trl_lint.knowledge.releases import newest
 
     version = newest(name)
     if version is None:
         return Package(name, pins)
-    return Package(name, pins, (version,), "assumed", take=take)
+    return Package(name, pins, (version,), "assumed", take=take, because=because)
 
 
 def allowed_by(name: str, specifier: str) -> tuple[Version, ...] | None:

@@ -39,18 +39,23 @@ def taken(environment: Environment, name: str) -> Version | None:
 
 
 def deciding(environment: Environment, name: str) -> tuple[Pin, ...]:
-    """The pins without which an installer would take another release of a package that they do not name."""
+    """The pins without which an installer would take another release of a package that no pin limits."""
+    from trl_lint.knowledge.releases import newest
+
     found = taken(environment, name)
-    wishes = environment.wishes
-    mine = next((wish for wish in wishes if wish.name == name), Wish(name, "", None))._replace(is_limit=False)
-    decisive = []
-    for wish in wishes:
-        if wish.name == name or not wish.specifier:
-            continue
-        others = tuple(other for other in wishes if other.name not in (wish.name, name))
-        without = _resolved((*others, mine), environment)
-        if without.taken is not None and without.taken.get(name) != found:
-            decisive += [pin for pin in environment.stated(wish.name).pins if pin.specifier][:1]
+    if found is None or found == newest(name):
+        return ()
+    mine = Wish(name, "", None)
+    decisive: list[Pin] = []
+    for wish in environment.wishes:
+        if wish.name != name and wish.specifier:
+            others = tuple(other for other in environment.wishes if other.name not in (wish.name, name))
+            without = _resolved((*others, mine), environment).taken
+            if without is not None and without.get(name) != found:
+                pins = environment.stated(wish.name).pins
+                # A target stands in no file, and a tag names a release without a specifier.
+                for pin in sorted(pins, key=lambda pin: not pin.specifier)[:1]:
+                    decisive.append(pin._replace(specifier=pin.specifier or wish.specifier))
     return tuple(decisive)
 
 

@@ -103,8 +103,8 @@ def _is_unknown(pin: Pin) -> bool:
     if pin.kind != "url" or pin.is_optional or pin.is_alone or pin.marker:
         return False
     from trl_lint.knowledge.compat import independents
-    from trl_lint.knowledge.requirements import providers
+    from trl_lint.knowledge.requirements import judged
     from trl_lint.project.repositories import is_working_tree
 
-    known = pin.package in providers() or pin.package in independents()
+    known = pin.package in judged() or pin.package in independents()
     return not known and is_working_tree(pin.url)

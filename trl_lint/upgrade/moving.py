@@ -15,7 +15,7 @@ from trl_lint.fixes.repair import repair
 from trl_lint.fixes.verify import objection
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import installable, known_packages, newest
-from trl_lint.knowledge.requirements import providers
+from trl_lint.knowledge.requirements import judged
 from trl_lint.project import Project, find_root
 from trl_lint.project.inventory import Facts, overviews
 from trl_lint.project.stack import PACKAGES
@@ -85,7 +85,7 @@ def _is_of(path: str, project: Project) -> bool:
 
 def _rank(name: str) -> tuple[int, str]:
     """Whoever requires most decides first."""
-    order = (*(one for one in providers() if one not in PACKAGES), "verl", "openrlhf", *PACKAGES)
+    order = (*(one for one in judged() if one not in PACKAGES), "verl", "openrlhf", *PACKAGES)
     return (order.index(name) if name in order else len(order), name)
 
 
@@ -111,7 +111,7 @@ def settle(goals: Mapping[str, Goal] | None, used: Sequence[Used]) -> Fit:
     used = [one for one in used if not one.is_own or one.name in (goals or ())]
     now = {one.name: one.releases for one in used}
     if goals is None:
-        stack = {*PACKAGES, *providers()}
+        stack = {*PACKAGES, *judged()}
         wanted = {one.name: installable(one.name) for one in used if one.name in stack and not one.follows_main}
         free = set(wanted)
     else:

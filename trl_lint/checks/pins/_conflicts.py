@@ -5,6 +5,7 @@ from __future__ import annotations
 from packaging.version import Version
 
 from trl_lint.checks.pins._views import View
+from trl_lint.knowledge.compat import supports
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import is_open, parse_specifier
 from trl_lint.knowledge.requirements import Requirement
@@ -54,6 +55,8 @@ def read_conflict(provider: str, name: str, view: View) -> Conflict | None:
         needed = view.required(provider, version, name)
         if needed is None or needed.force == "conditional" or parse_specifier(needed.specifier) is None:
             return None  # one release about which nothing is certain is enough to make the pair possible
+        if needed.force == "supported" and supports()[provider, name].is_advice:
+            return None
         found[version] = needed
         fits = fits or any(holds(needed.specifier, candidate) for candidate in possible)
     version = providers[-1] if fits else next(reversed(found))

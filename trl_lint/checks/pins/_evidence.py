@@ -37,7 +37,7 @@ def _search(advisory: Advisory, view: View) -> ConditionsMet | None:
         return None
     if advisory.documents:
         found = next(_runs(advisory, files, view.project), None)
-        if found is not None or advisory.otherwise is None:
+        if found is not None or advisory.otherwise is None or is_ruled_out(advisory.documents, view.project):
             return found
     if not (advisory.uses or advisory.switches):
         return ConditionsMet()
@@ -140,6 +140,26 @@ def _is_about(advisory: Advisory, launch: Launch, files: list[str], project: Pro
     if advisory.uses and find_word(advisory.uses, script, project) is None:
         return False
     return takes_part(script, advisory.packages, files, project)
+
+
+def is_ruled_out(wanted: tuple[Settings, ...], project: Project) -> bool:
+    """Whether the project has configs that could ask for one of the settings, and each of them says otherwise.
+
+    One that only says that it is for something else says nothing. What is filled in later may be anything.
+    """
+    from trl_lint.sources.nodes import find_entry, value_of
+
+    has_any = False
+    for settings in wanted:
+        for document in project.documents(settings.kind):
+            values = {key: value_of(e.value) for key in settings.values if (e := find_entry(document.root, key))}
+            if any(not isinstance(value, int | float | str) or "$" in str(value) for value in values.values()):
+                return False
+            asked = [key for key, value in values.items() if value in settings.values[key]]
+            if len(asked) == len(settings.values):
+                return False
+            has_any = has_any or document.kind == "deepspeed" or bool(asked)
+    return has_any
 
 
 def read_settings(

@@ -8,13 +8,16 @@ from trl_lint.finding import Location
 from trl_lint.knowledge.compat import Support, supports
 from trl_lint.project.governed import governed_files
 
+_RUN = (".py", ".ipynb")
+# What fills a config from words of a command, which may be written down nowhere.
+_PARSERS = ("HfArgumentParser", "TrlParser")
 _CODE = (".py", ".ipynb", ".sh", ".slurm", ".sbatch", ".yaml", ".yml", ".md", ".json")
 
 
 def find_support_use(provider: str, name: str, view: View) -> tuple[Location, ...] | str | None:
     """The place that shows the use, none where the range matters to everybody; else words for "nobody uses it".
 
-    None where all that use it import a package that replaces the part first.
+    None where the code is there and does not use it, or imports a package that replaces the part first.
     """
     support = supports().get((provider, name))
     if support is None or not (support.uses or support.switches):
@@ -26,6 +29,9 @@ def find_support_use(provider: str, name: str, view: View) -> tuple[Location, ..
     if place is not None:
         return (place,)
     if len(concerned) < len(files) and _find_use(support, packages, files, view) is not None:
+        return None
+    scripts = [path for path in files if path.endswith(_RUN)]
+    if scripts and not any(find_word(_PARSERS, path, view.project) for path in scripts):
         return None
     missing = " or ".join(f"`{switch}`" for switch in support.switches)
     return f"no file here sets {missing}, so it may not matter"

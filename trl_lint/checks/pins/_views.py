@@ -9,7 +9,7 @@ from packaging.version import Version
 from trl_lint.checks.pins._together import are_together
 from trl_lint.finding import Location
 from trl_lint.knowledge.ranges import holds
-from trl_lint.knowledge.releases import newest, parse_specifier
+from trl_lint.knowledge.releases import installable, newest, parse_specifier
 from trl_lint.knowledge.requirements import Requirement, dependents, providers, requirement, requirements_of
 from trl_lint.memos import per_project
 from trl_lint.project import Project
@@ -223,8 +223,8 @@ class View:
         if allowed is None or (len(allowed) == 1 and package.source != "assumed"):
             return allowed
         if package.source == "assumed":
-            from trl_lint.knowledge.releases import installable
-
+            if self._tried is None and self.tier is None:
+                return allowed  # what an installer takes
             allowed = installable(name)
         for other in self.dependents(name):
             provider = self.package(other)
@@ -284,15 +284,13 @@ def said_again(pin: Pin, view: View) -> tuple[Location, ...]:
     return tuple(twin.location._replace(message="and here") for twin in others)
 
 
-def shown(name: str, package: Package) -> str:
+def shown(name: str, view: View) -> str:
     """A package with its version or pin, for a message."""
+    package = view.package(name)
     if package.source in ("assumed", "unknown") and package.resolved is not None:
-        why = (
-            "assumed: the newest known release"
-            if package.resolved == newest(name)
-            else "what pip takes beside the pins"
-        )
-        return f"{name} {package.resolved} ({why})"
+        taken = (view.candidates(name) or (package.resolved,))[-1]
+        why = "assumed: the newest known release" if taken == newest(name) else "what pip takes beside the other pins"
+        return f"{name} {taken} ({why})"
     if package.source == "unknown":
         return f"{name} from its repository" if any(pin.url for pin in package.pins) else f"{name}{package.specifier}"
     if package.allowed is not None and len(package.allowed) == 1:

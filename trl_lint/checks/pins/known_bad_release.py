@@ -35,7 +35,7 @@ class KnownBadRelease(Rule):
 
     def _report(self, advisory: Advisory, match: Match, view: View) -> Iterator[Finding]:
         name = advisory.reported_at
-        versions = " with ".join(shown(package, view.package(package)) for package in advisory.packages)
+        versions = " with ".join(shown(package, view) for package in advisory.packages)
         advice = " or ".join(_told(package, specifier, advisory, view) for package, specifier in advisory.fix.items())
         # Of a table that nothing installs from, what it tells people is the fault: pip never sees it.
         named = "Named here, where nothing is installed from" if view.is_inert(name) else "Pinned"

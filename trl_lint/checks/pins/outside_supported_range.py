@@ -44,12 +44,12 @@ class OutsideSupportedRange(Rule):
                     yield from self._report(provider, name, conflict, view)
 
     def _report(self, provider: str, name: str, conflict: Conflict, view: View) -> Iterator[Finding]:
-        other, package = view.package(provider), view.package(name)
+        other = view.package(provider)
         exact = len(other.allowed or ()) == 1 and other.source not in ("assumed", "unknown")
         verb = "requires" if conflict.binding else "supports"
         wanted = f"{provider} {conflict.version} {verb} {name}{conflict.specifier}"
         if conflict.always:
-            message = f"{wanted}, and {shown(name, package)} is outside of it"
+            message = f"{wanted}, and {shown(name, view)} is outside of it"
         else:
             message = f"{wanted}, but pip takes {name} {conflict.taken}, the newest release the pins allow"
         if view.is_inert(name):
