@@ -81,6 +81,11 @@ def _recorded() -> frozenset[str]:
     return frozenset(name.removesuffix(".txt") for name in text_names("requirements"))
 
 
+def is_recorded(package: str) -> bool:
+    """Whether anything is recorded of what the releases of a package require; no table is read for that."""
+    return package in _recorded()
+
+
 @cache
 def requirements_of(package: str) -> frozenset[str]:
     """The packages that some release of `package` requires anything of, in an extra perhaps."""

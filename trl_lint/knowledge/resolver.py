@@ -214,9 +214,9 @@ def _do_all(specifiers: frozenset[str], version: Version) -> bool:
 @lru_cache(maxsize=4096)
 def required_of(name: str, version: Version, extras: frozenset[str], python: str) -> tuple[Need, ...] | None:
     """What a release requires of known packages, which stand as the sources; None where it is not for this Python."""
-    from trl_lint.knowledge.requirements import declared
+    from trl_lint.knowledge.requirements import declared, is_recorded
 
-    known = declared(name, version)
+    known = declared(name, version) if is_recorded(name) else None
     if known is None:
         return ()
     full = f"{python}.9"
