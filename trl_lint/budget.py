@@ -222,7 +222,11 @@ def merged(notices: Iterable[Notice]) -> list[Notice]:
     """Notices, with all that was left out about one file in one of them, and the foreign files of one tree counted."""
     found: dict[object, Notice] = {}
     foreign: dict[Notice, int] = {}
+    launchers: list[Notice] = []
     for notice in notices:
+        if notice.kind == "unread-launcher":
+            launchers.append(notice)
+            continue
         if notice.kind == "foreign-files":
             foreign[notice] = foreign.get(notice, 0) + 1
             continue
@@ -233,7 +237,17 @@ def merged(notices: Iterable[Notice]) -> list[Notice]:
             first = min(known, notice, key=lambda one: one.sort_key)
             notice = first._replace(message=_BEGIN + "; ".join(sorted(parts)))
         found[key] = notice
-    return [*found.values(), *(_counted(notice, count) for notice, count in foreign.items())]
+    trees = [_counted(notice, count) for notice, count in foreign.items()]
+    return [*found.values(), *trees, *([_of_launchers(launchers)] if launchers else [])]
+
+
+def _of_launchers(notices: list[Notice]) -> Notice:
+    """One notice of the files that name a launcher and are not read: how many, and the first of them."""
+    first, *others = sorted(set(notices), key=lambda notice: notice.sort_key)
+    named = ", ".join(notice.message for notice in (first, *others[:2]))
+    more = f" and {len(others) - 2} more" if len(others) > 2 else ""
+    files = f"{len(others) + 1} files name a launcher and are" if others else "1 file names a launcher and is"
+    return first._replace(message=f"{files} of a kind that is not read: {named}{more}; what they start was not checked")
 
 
 def _counted(notice: Notice, count: int) -> Notice:

@@ -364,12 +364,17 @@ class Checker:
             for rule in rules:
                 judge = partial(agreed, run, partial(_check_launch, rule))
                 self._guarded(rule, file.path, judge, "a command", partial(_place_of, run))
-                self._guarded(rule, file.path, partial(agreed, run, partial(_check_launch, rule)))
             if self._counting:
                 from trl_lint.checks.counted import seen_in_run
 
                 self._see("counting", file.path, partial(seen_in_run, run, self._counting))
             self._check_run(run)
+        if not launches and self._counting and file.path.endswith((".yaml", ".yml")):
+            from trl_lint.project.unread_launchers import notice_of
+
+            notice = notice_of(file.path, file.data)
+            if notice is not None:
+                self.notices_in.setdefault(file.path, {}).setdefault(notice)
         return bool(launches)
 
     def _check_run(self, run: Run) -> None:

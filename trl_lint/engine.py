@@ -96,8 +96,9 @@ def check_state(
     gc.disable()  # trees die by reference counting; collecting while they are built only costs
     try:
         tracked.pop_unread()  # what nobody asked about before
-        found, missing = collect(paths, settings, files.overlays)
-        run = _Run(Checker(settings, files, projects, rules), found)
+        others: list[str] = []
+        found, missing = collect(paths, settings, files.overlays, others)
+        run = _Run(Checker(settings, files, projects, rules), found, others)
         problems = [Problem(path, message) for path, message in missing]
         if settings.own is None:
             return run.result(problems, jobs, known)
@@ -111,10 +112,11 @@ def check_state(
 
 
 class _Run:
-    def __init__(self, checker: Checker, found: list[Found]) -> None:
+    def __init__(self, checker: Checker, found: list[Found], others: list[str]) -> None:
         self.checker = checker
         self.files = checker.files
         self.found = found
+        self.others = others
         checker.asked.update(path for path, _ in found)
         checker.named.update(path for path, explicit in found if explicit)
 
@@ -126,9 +128,10 @@ class _Run:
             parts = known.parts.renewed(again, parts)
             self._take_over_parts(parts)
         findings, skipped = self._suppressed()
-        notices = budget.merged(
+        of_files = (
             self._without_root(path, notice) for path, there in self.checker.notices_in.items() for notice in there
         )
+        notices = budget.merged([*of_files, *self._unread_launchers()])
         return Result(
             sorted(told_once(sorted(findings, key=_order)), key=_order),
             sorted([*notices, *skipped], key=lambda notice: notice.sort_key),
@@ -149,6 +152,14 @@ class _Run:
         from trl_lint.paths import without_root
 
         return notice._replace(message=without_root(notice.message, self.checker.project(path).root))
+
+    def _unread_launchers(self) -> Iterable[Notice]:
+        """What is said of files that start something and that nobody reads."""
+        if not self.checker.is_counting or not self.others:
+            return ()
+        from trl_lint.project.unread_launchers import unread_launchers
+
+        return list(unread_launchers(self.others, self.files))
 
     # -- many files -----------------------------------------------------------------------------------------------
 

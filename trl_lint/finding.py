@@ -16,8 +16,9 @@ Severity = Literal["error", "warning", "info"]
 Applicability = Literal["safe", "unsafe"]
 
 NoticeKind = Literal[
-    "newer-release", "unknown-release", "unknown-target", "skipped-file", "budget", "unread-file", "foreign-files"
-]
+    "newer-release", "unknown-release", "unknown-target", "skipped-file", "budget", "unread-file", "foreign-files",
+    "unread-launcher",
+]  # fmt: skip
 
 # Nobody reads more of a message, and services refuse what is much longer.
 _LONGEST = 2000
@@ -97,7 +98,8 @@ class Notice(NamedTuple):
     `kind`: "newer-release" and "unknown-release" (a pin of `package` that takes a release nobody has read; the newest
     known one is `newest_known`), "unknown-target", "skipped-file" (`# flake8: noqa`), "budget" (work that was cut
     short), "unread-file" (one that went, or is not to be read by us), "foreign-files" (generated code, and copies of
-    other distributions). `location` is where that is written, None on the command line.
+    other distributions), "unread-launcher" (files that start training, and that no reader understands). `location` is
+    where that is written, None on the command line.
     """
 
     kind: NoticeKind

@@ -76,6 +76,27 @@ def _is_module(module: str, at: int) -> bool:
     return listed is not None and listed.value(f".{rest}" if rest else package, at) is not None
 
 
+def has_module(module: str, version: object) -> bool | None:
+    """Whether a release has a module; None where that is not known. Of a package that is read in part, this holds for
+    modules beside those that are started.
+    """
+    at = positions(module.partition(".")[0]).get(str(version))
+    if at is None:
+        return None
+    return True if _is_module(module, at) else False if _existing(module, at) is ABSENT else None
+
+
+def modules_beside(module: str, version: object) -> list[str]:
+    """The last names of the modules of a release in the package of a module."""
+    package = module.partition(".")[0]
+    listed, at = block(package, "modules"), positions(package).get(str(version))
+    if listed is None or at is None:
+        return []
+    beside = f"{module[len(package) :].rpartition('.')[0]}."
+    names = [name.removeprefix(beside) for name in listed.values(at) if name.startswith(beside)]
+    return [name for name in names if "." not in name]
+
+
 def absolute(module: str, name: str, value: str) -> str:
     """`.trainer.utils` -> `trl.trainer.utils:name`, `.` -> the asked module, `.core:` -> `trl.core:`."""
     if value in ("~", "."):

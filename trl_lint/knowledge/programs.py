@@ -64,6 +64,9 @@ class Programs(NamedTuple):
     scored: tuple[Scored, ...] = ()
 
 
+_TABLES = frozenset({"openrlhf", "verl"})
+
+
 @cache
 def table(package: str) -> Programs:
     """The table of `verl` or `openrlhf`. Raises KnowledgeError if it is malformed."""
@@ -73,6 +76,12 @@ def table(package: str) -> Programs:
 def programs(package: str) -> frozenset[str]:
     """The modules of a package that are started."""
     return frozenset(row.module for row in table(package).program)
+
+
+def folders_of_programs(package: str) -> frozenset[str]:
+    """The packages of a framework in which modules stand that are started: all that are beside them are recorded."""
+    names = programs(package) if package in _TABLES else frozenset()
+    return frozenset(name.rpartition(".")[0] for name in names)
 
 
 def config_of_program(module: str, version: str) -> str:

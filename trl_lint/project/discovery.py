@@ -19,6 +19,11 @@ _SUFFIXES = (
     ".py", ".pyi", ".ipynb", ".yaml", ".yml", ".json", ".toml", *MARKDOWN,
     ".sh", ".bash", ".slurm", ".sbatch", ".dockerfile", ".zsh", ".pbs", ".lsf", ".qsub", ".sge", ".just",
 )  # fmt: skip
+# Scripts of other shells, of workflow engines and of services, and templates of scripts.
+_WITH_COMMANDS = (
+    ".bat", ".cmd", ".conf", ".csh", ".fish", ".groovy", ".hcl", ".j2", ".jinja", ".jinja2", ".job", ".ksh", ".nf",
+    ".nomad", ".ps1", ".service", ".smk", ".sub", ".submit", ".tcsh", ".template", ".tmpl", ".tpl",
+)  # fmt: skip
 _NAMES = frozenset(
     (
         "Makefile", "makefile", "GNUmakefile", "Containerfile", "setup.cfg", "uv.lock", "poetry.lock", "justfile",
@@ -46,14 +51,20 @@ def is_source(path: str) -> bool:
     )
 
 
+def may_start_something(name: str) -> bool:
+    """Whether people write commands into a file of this name, which no reader of ours understands."""
+    return name.endswith(_WITH_COMMANDS) or "." not in name
+
+
 def collect(
-    paths: Sequence[str], settings: Settings, overlays: Container[str] = ()
+    paths: Sequence[str], settings: Settings, overlays: Container[str] = (), others: list[str] | None = None
 ) -> tuple[list[tuple[str, bool]], list[tuple[str, str]]]:
     """The files to check as (absolute path, named by the user), sorted, and the named paths that are not there.
 
     `overlays` holds the absolute paths that exist as unsaved text only. A named file is always taken (unless
     `settings.force_exclude`). A folder that cannot be listed stands among the files, once: reading it fails with the
-    reason, which is then reported like that of any other unreadable path.
+    reason, which is then reported like that of any other unreadable path. `others` gets the files in these folders that
+    no reader understands, and into which people write commands.
     """
     found: dict[str, bool] = {}
     missing: list[tuple[str, str]] = []
@@ -76,7 +87,7 @@ def collect(
             except OSError as error:
                 missing.append((path, f"cannot be listed: {_reason(error)}"))
                 continue
-            for file in _walk(path, settings):
+            for file in _walk(path, settings, others):
                 found.setdefault(file, False)
         elif stat.S_ISREG(mode):
             found[path] = True
@@ -145,8 +156,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     return False
 
 
-def _walk(root: str, settings: Settings) -> Iterable[str]:
-    """Every source file below a folder."""
+def _walk(root: str, settings: Settings, others: list[str] | None) -> Iterable[str]:
+    """Every source file below a folder; `others` as in `collect`."""
     found: set[str] = set()
     links: list[str] = []
     for folder, entries in listings(root, settings):
@@ -155,6 +166,8 @@ def _walk(root: str, settings: Settings) -> Iterable[str]:
             continue
         for entry in entries:
             if not is_source(entry.path):
+                if others is not None and may_start_something(entry.name) and not settings.is_excluded(entry.path):
+                    others.append(entry.path)
                 continue
             try:
                 if entry.is_symlink():

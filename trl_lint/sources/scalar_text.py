@@ -10,7 +10,8 @@ from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell_values import HOLE
 
 _LINE = regex(r"[^\n]*(?:\n|\Z)")
-_ESCAPE = regex(r"\\(?:(\r?\n)[ \t]*|(.))", re.DOTALL)
+# In a flow scalar of YAML: a backslash with what it stands for, and a line end with the blanks around it.
+_ESCAPE = regex(r"\\(?:(\r?\n)[ \t]*|(.))|(?P<fold>\n[ \t\r\n]*)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "/": "/", "'": "'", " ": " "}
 _OPENING = regex(r"(\"\"\"|''')(?:\r?\n)?")
 
@@ -21,12 +22,12 @@ def script_of(text: str, scalar: Scalar) -> Pieces:
     pieces = Pieces()
     if scalar.raw[:1] in ("|", ">"):
         _copy_block(text, scalar, value, pieces)
-    elif opening := _OPENING.match(scalar.raw):
-        _copy(text, scalar.start + opening.end(), scalar.end - 3, opening[1] == '"""', pieces)
+    elif opening := _OPENING.match(scalar.raw):  # of TOML, where line ends stay
+        pieces.copy(text, scalar.start + opening.end(), scalar.end - 3)
     elif scalar.quoted:
         _copy(text, scalar.start + 1, scalar.end - 1, scalar.raw[:1] == '"', pieces)
     else:
-        pieces.copy(text, scalar.start, scalar.end)
+        _copy(text, scalar.start, scalar.end, False, pieces)
     if pieces.text.rstrip() == value.rstrip():
         return pieces
     whole = Pieces()
@@ -35,9 +36,17 @@ def script_of(text: str, scalar: Scalar) -> Pieces:
 
 
 def _copy(text: str, start: int, end: int, has_escapes: bool, pieces: Pieces) -> None:
-    for match in _ESCAPE.finditer(text, start, end) if has_escapes else ():
-        pieces.copy(text, start, match.start())
-        pieces.put(_ESCAPED.get(match[2] or "", match[0]) if match[2] else "", match.start(), match.end())
+    for match in _ESCAPE.finditer(text, start, end):
+        if match["fold"] is None and not has_escapes:
+            continue
+        stop = match.start()
+        if match["fold"] is not None:
+            stop = start + len(text[start:stop].rstrip(" \t\r"))
+            value = "\n" * (match["fold"].count("\n") - 1) or " "
+        else:
+            value = _ESCAPED.get(match[2], match[0]) if match[2] else ""
+        pieces.copy(text, start, stop)
+        pieces.put(value, stop, match.end())
         start = match.end()
     pieces.copy(text, start, end)
 

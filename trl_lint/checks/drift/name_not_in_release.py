@@ -25,6 +25,7 @@ from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project.documents import Document
+    from trl_lint.project.launches import Launch
 
 
 class Use(NamedTuple):
@@ -40,6 +41,13 @@ class NameNotInRelease(Rule):
     imports = PACKAGES
     fences = True
     documents = ("any", "other")
+    launches = True
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        if launch.module is not None and "." in launch.module:
+            from trl_lint.checks.drift._started_modules import missing_modules
+
+            yield from missing_modules(launch, self, project)
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         told: set[tuple[str, Location | None]] = set()
