@@ -162,6 +162,7 @@ NARROW = {
     "checks/distribution/_device_imports.py": "what a module imports stays with that module",
     "project/own_copy.py": "whether a package defines a name is a question that is asked again",
     "project/columns/files.py": "a data file is read for the script that names it",
+    "project/foreign.py": "whether a folder is a copy of a package is asked of its setup alone",
     "project/modules.py": "what a module imports stays with that module",
     "project/questions.py": "the questions that are asked again",
     "project/runs.py": "a script that nobody starts is judged by itself",
