@@ -53,7 +53,7 @@ class Case(NamedTuple):
 
 
 class Told(NamedTuple):
-    """One finding of the tool."""
+    """One finding of the tool; `line` is 0 in a notebook, where places count in a cell."""
 
     code: str
     path: str
@@ -108,10 +108,14 @@ def lint(tool: Sequence[str], files: dict[str, str], args: Sequence[str]) -> tup
     except (ValueError, KeyError):
         raise RuntimeError(f"no answer: {answer.stderr[-300:]}") from None
     return tuple(
-        Told(one["code"], one["path"].removeprefix("./"), one["start"]["line"], one["message"])
+        Told(one["code"], one["path"].removeprefix("./"), _line(one["start"]), one["message"])
         for one in found
         if one["severity"] != "info"
     )
+
+
+def _line(start: dict[str, int]) -> int:
+    return 0 if "cell" in start else start["line"]
 
 
 def score(case: Case, tool: Sequence[str]) -> Score:
@@ -126,7 +130,7 @@ def score(case: Case, tool: Sequence[str]) -> Score:
 def _is_at(one: Told, place: dict[str, Any]) -> bool:
     codes = [code for code in str(place.get("codes", "")).split("|") if code]
     line = int(place.get("line") or 0)
-    is_near = one.path == place["path"] and (not line or abs(one.line - line) <= _NEAR)
+    is_near = one.path == place["path"] and (not line or not one.line or abs(one.line - line) <= _NEAR)
     return is_near and (not codes or one.code in codes)
 
 

@@ -401,3 +401,67 @@ def test_notebook_cells(tmp_path: Path):
     place = found.pins[0].specifier_location
     assert place is not None
     assert text[place.start : place.end] == "==0.14.0"
+
+
+PIPFILE = """\
+[[source]]
+url = "https://pypi.org/simple"
+
+[packages]
+trl = "==0.15.2"
+transformers = "*"
+accelerate = {version = ">=1.0, <1.5", extras = ["deepspeed"]}
+peft = {git = "https://github.com/huggingface/peft", ref = "v0.13.2"}
+
+[dev-packages]
+pytest = "*"
+"""
+PIPFILE_LOCK = """\
+{
+    "_meta": {"pipfile-spec": 6},
+    "default": {
+        "accelerate": {"index": "pypi", "version": "==1.2.1", "markers": "python_version >= '3.9'"},
+        "peft": {"git": "https://github.com/huggingface/peft", "ref": "abc"},
+        "trl": {"version": "==0.15.2"}
+    },
+    "develop": {"ruff": {"version": "==0.5.0"}}
+}
+"""
+
+
+def test_a_pipfile_and_its_lock_are_read(tmp_path):
+    from trl_lint.project.manifests.reader import read_manifest
+    from trl_lint.sources import Files
+
+    for name, text in (("Pipfile", PIPFILE), ("Pipfile.lock", PIPFILE_LOCK)):
+        (tmp_path / name).write_text(text)
+    files = Files({})
+    asked = read_manifest(files.get(str(tmp_path / "Pipfile")), files)
+    assert asked is not None
+    assert {(pin.package, pin.specifier, pin.kind) for pin in asked.pins} == {
+        ("trl", "==0.15.2", "requirement"),
+        ("transformers", "", "requirement"),
+        ("accelerate", ">=1.0,<1.5", "requirement"),
+        ("peft", "", "url"),
+        ("pytest", "", "group"),
+    }
+    locked = read_manifest(files.get(str(tmp_path / "Pipfile.lock")), files)
+    assert locked is not None
+    assert {(pin.package, pin.specifier, pin.kind, pin.marker) for pin in locked.pins} == {
+        ("accelerate", "==1.2.1", "lock", ""),
+        ("peft", "", "url", ""),
+        ("trl", "==0.15.2", "lock", ""),
+        ("ruff", "==0.5.0", "lock", ""),
+    }
+
+
+def test_the_lock_of_pipenv_decides_what_its_pipfile_leaves_open(tmp_path, monkeypatch, capsys):
+    from trl_lint.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "Pipfile").write_text('[packages]\ntrl = "*"\n')
+    (tmp_path / "Pipfile.lock").write_text('{"default": {"trl": {"version": "==0.15.2"}}}')
+    (tmp_path / "train.py").write_text("import trl\n")
+    main(["environment"])
+    assert "trl  0.15.2  lock\n         Pipfile.lock:1:14: trl 0.15.2" in capsys.readouterr().out

@@ -27,7 +27,7 @@ _WITH_COMMANDS = (
 _NAMES = frozenset(
     (
         "Makefile", "makefile", "GNUmakefile", "Containerfile", "setup.cfg", "uv.lock", "poetry.lock", "justfile",
-        "Justfile", ".justfile", "MLproject", "Pipfile",
+        "Justfile", ".justfile", "MLproject", "Pipfile", "Pipfile.lock",
     )
 )  # fmt: skip
 _PREFIXED = regex(r"Dockerfile([._-].*)?\Z|.*\.py\.lock\Z", re.IGNORECASE)

@@ -15,7 +15,7 @@ from trl_lint.regexes import regex
 
 PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 IMAGE_KINDS = frozenset(("dockerfile", "definition", "devcontainer"))
-LOCKS = ("uv-lock", "poetry-lock", "pylock", "script-lock")
+LOCKS = ("uv-lock", "poetry-lock", "pylock", "script-lock", "pipfile-lock")
 
 _PINNED = " is pinned here"
 
@@ -184,6 +184,8 @@ _FIXED_NAMES = {
     "setup.cfg": "setup.cfg",
     "uv.lock": "uv-lock",
     "poetry.lock": "poetry-lock",
+    "pipfile": "pipfile",
+    "pipfile.lock": "pipfile-lock",
     "makefile": "makefile",
     "gnumakefile": "makefile",
 }

@@ -32,6 +32,10 @@ def read_manifest(file: SourceFile, files: Files) -> Manifest | None:
         from trl_lint.project.manifests import requirements
 
         return requirements.read(file, files, kind)
+    if kind in ("pipfile", "pipfile-lock"):
+        from trl_lint.project.manifests import pipfile
+
+        return pipfile.read(file, kind)
     if kind in LOCKS:
         from trl_lint.project.manifests import locks
 
