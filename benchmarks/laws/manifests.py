@@ -140,6 +140,7 @@ def patterns_of_per_file_ignores(count: int) -> Files:
     return {"trl-lint.toml": f"[per-file-ignores]\n{rows}", **{f"{'b' * 60}/{i}.py": HEAD for i in range(10)}}
 
 
+@law(800)
 def ranges_of_the_stack(count: int) -> Files:
     """Long ranges with gaps of packages that require each other, beside what nobody knows."""
     known = ("trl", "transformers", "accelerate", "peft", "datasets", "vllm", "unsloth", "huggingface-hub")
