@@ -151,3 +151,25 @@ def test_requires_python_decides(tmp_path: Path):
 )
 def test_the_python_that_is_taken(requires: str, python: str):
     assert python_of(requires) == python
+
+
+@pytest.mark.parametrize(
+    ("script", "trl"),
+    [
+        ("pip install transformers==4.51.1 trl\n", "0.19.1"),
+        ("pip install transformers==4.51.1\npip install trl\n", None),
+        ("pip install trl\npip install transformers==4.51.1\n", None),
+        ("pip install transformers==4.51.1\npip install trl transformers==4.51.1\n", "0.19.1"),
+    ],
+)
+def test_commands_that_follow_each_other_are_no_one_resolution(tmp_path, monkeypatch, capsys, script, trl):
+    """pip keeps the pins of one command alone: a later one takes the newest, and replaces what stands in its way."""
+    from trl_lint.cli import main
+    from trl_lint.knowledge.releases import newest
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "setup.sh").write_text(script)
+    (tmp_path / "train.py").write_text("import trl\n")
+    main(["environment"])
+    assert f"trl           {trl or newest('trl')} " in capsys.readouterr().out

@@ -6,7 +6,7 @@ left out, the last first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from packaging.version import Version
 
@@ -24,6 +24,9 @@ _MOST_PYTHON = 16
 def taken(environment: Environment, name: str) -> Version | None:
     """The release of a package that an installer takes beside all that the environment asks for; None if unknown."""
     wishes = environment.wishes
+    steps = _steps(environment, wishes)
+    if len(steps) > 1:
+        return _after_all(steps, environment).get(name)
     found = _resolved(wishes, environment)
     if found.taken is not None and name in found.taken:
         return found.taken[name]
@@ -36,6 +39,32 @@ def taken(environment: Environment, name: str) -> Version | None:
         others = others[:-1]
         found = _resolved((*others, mine), environment)
     return found.taken.get(name) if found.taken is not None else None
+
+
+def _steps(environment: Environment, wishes: tuple[Wish, ...]) -> list[tuple[Wish, ...]]:
+    """What is wished for by the commands that install it, one after the other; all at once where they may not be one
+    run of one document."""
+    by_number: dict[int, list[Wish]] = {}
+    places = set()
+    for wish in wishes:
+        for pin in environment.stated(wish.name).pins:
+            if pin.step is None or pin.step.branch or pin.step.alone:
+                return [wishes]
+            places.add((pin.step.path, pin.step.environment, pin.step.block))
+        numbers = [pin.step.number for pin in environment.stated(wish.name).pins if pin.step is not None]
+        if len(numbers) != 1:
+            return [wishes]
+        by_number.setdefault(numbers[0], []).append(wish)
+    return [tuple(by_number[number]) for number in sorted(by_number)] if len(places) == 1 else [wishes]
+
+
+def _after_all(steps: list[tuple[Wish, ...]], environment: Environment) -> dict[str, Version]:
+    """What is installed after several commands: each keeps what is there where it can, and else replaces it."""
+    present: dict[str, Version] = {}
+    for step in steps:
+        found = _resolved(step, environment, present)
+        present = dict(found.taken) if found.taken is not None else present
+    return present
 
 
 def deciding(environment: Environment, name: str) -> tuple[Pin, ...]:
@@ -142,14 +171,17 @@ def python_of(requires: str) -> str:
 _KNOWN: dict[tuple[object, ...], Resolution] = {}
 
 
-def _resolved(wishes: tuple[Wish, ...], environment: Environment) -> Resolution:
+def _resolved(
+    wishes: tuple[Wish, ...], environment: Environment, present: Mapping[str, Version] | None = None
+) -> Resolution:
     # The specifiers stand for the releases: a tuple of many versions takes long to hash.
-    key = (environment.python, *(wish._replace(releases=None) for wish in wishes))
+    asked = tuple(wish._replace(releases=None) for wish in wishes)
+    key = (environment.python, asked, *((present or {}).items()))
     found = _KNOWN.get(key)
     if found is None:
         if len(_KNOWN) >= _MOST_KEPT:
             _KNOWN.clear()
-        found = _KNOWN[key] = resolve(wishes, environment.python)
+        found = _KNOWN[key] = resolve(wishes, environment.python, present)
     if found.is_cut:
         budget.note(environment.place, "its pins can be combined in too many ways to tell what an installer takes")
     return found
