@@ -135,3 +135,15 @@ def test_stages_by_instruction():
 )
 def test_where_a_name_in_the_image_comes_from(text: str, name: str, directory: str | None, host: str | None):
     assert on_the_host(name, directory, copies_of(dockerfile(f"FROM x\n{text}\n"))) == host
+
+
+def test_a_stage_that_continues_another_one_has_its_variables():
+    text = (
+        "FROM image AS base\nENV DEPS=/opt/deps\nFROM base AS more\nCOPY requirements.txt ${DEPS}/requirements.txt\n"
+        "RUN pip install -r ${DEPS}/requirements.txt\nFROM other\nRUN pip install -r ${DEPS}/requirements.txt\n"
+        "ARG OPEN=/x\nCOPY a.txt $OPEN/a.txt\n"
+    )
+    source = Source(SourceFile("Dockerfile", text.encode()), "dockerfile")
+    assert copies_of(source) == {"/opt/deps/requirements.txt": "requirements.txt"}
+    names = [[word.text for word in command.words][-1] for command in run_commands(source)]
+    assert names == ["/opt/deps/requirements.txt", None]

@@ -42,8 +42,10 @@ class Elsewhere:
 
     def _take(self, manifest: Manifest) -> None:
         here = os.path.dirname(manifest.path)
+        # A list in a folder without code (`docker/requirements-freeze.txt`) speaks of the code around that folder.
+        place = self._place_of(here) if manifest.kind == "freeze" and not self._is_of_its_own(here) else here
         for pin in manifest.told:
-            table = self._generated if manifest.kind == "compiled" else self._told.setdefault(here, {})
+            table = self._generated if manifest.kind == "compiled" else self._told.setdefault(place, {})
             table.setdefault(pin.package, []).append(pin)
         brought = self._brought(manifest) if manifest.kind in IMAGE_KINDS else []
         if manifest.kind in IMAGE_KINDS and not self._is_of_its_own(here):

@@ -20,7 +20,7 @@ from trl_lint.sources import Files, SourceError
 # The word behind a program, with a flag or a config file behind it.
 _SUBCOMMAND = r"[ \t]+[a-z][a-z-]{1,20}[ \t]+(?:--\w|[\w./${}\" -]{1,200}\.(?:ya?ml|json)\b)"
 _STARTS_MODULE = regex(rb"python3?[ \t]{1,20}-m[ \t]{1,20}[a-z]\w{1,30}\.")
-_MOST_BYTES = 200_000
+_MOST_BYTES = 200_000  # what is larger is data, and no text that people start programs with
 _MOST_FILES = 500  # of one run
 
 

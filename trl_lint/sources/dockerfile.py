@@ -28,6 +28,8 @@ _HEREDOC = regex(r"(?<!<)<<(-?)(['\"]?)([A-Za-z_]\w*)\2(?!<)")
 _JSON_STRING = r'"(?:[^"\\\n]|\\.)*"'
 _EXEC_FORM = regex(rf"\s*\[\s*(?:{_JSON_STRING}\s*(?:,\s*{_JSON_STRING}\s*)*)?\]\s*")
 _STRING = regex(r'"(?:[^"\\\n]|\\(?:.|(?=\n)|\Z))*(?:"|(?=\n)|\Z)')
+_MOST_STAGES = 30  # whose variables others may go on with; of those of later ones nothing is known, and nothing lost
+_VARIABLE = regex(r"\$(?P<brace>\{)?(?P<name>[A-Za-z_]\w{0,100})(?(brace)\})")
 _OLD_ENV = regex(r"\s*([A-Za-z_]\w*)[ \t]+([^=\s].*)", re.DOTALL)
 _SHELLS = ("bash", "sh", "zsh", "dash")
 
@@ -46,10 +48,14 @@ def run_commands(source: Source) -> list[Command]:
     """The commands of RUN, CMD and ENTRYPOINT, in order; their `directory` is one of the image, not of the host."""
     found: list[Command] = []
     state = State()
+    begun: dict[str, State] = {}
     for instruction in instructions(source.text):
         name = instruction.name
         if name == "FROM":
-            state = State()
+            base, called = _stage(instruction)
+            state = _state_after(begun.get(base))
+            if called and len(begun) < _MOST_STAGES:
+                begun[called] = state
         elif name == "ENV":
             _read_environment(instruction.body, state, source.text)
         elif name == "ARG":
@@ -99,10 +105,24 @@ def copies_of(source: Source) -> dict[str, str]:
     """Paths of the image, and what COPY or ADD puts there out of the folder that the image is built from."""
     found: dict[str, str] = {}
     here: str | None = "/"
+    known: dict[str, str] = {}
+    begun: dict[str, dict[str, str]] = {}
     for instruction in instructions(source.text):
-        words = instruction.body.text.replace("\\\n", " ").split()
+        words = [_filled_in(word, known) for word in instruction.body.text.replace("\\\n", " ").split()]
         if instruction.name == "FROM":
             here = "/"
+            base, called = _stage(instruction)
+            known = dict(begun.get(base, {}))
+            if called and len(begun) < _MOST_STAGES:
+                begun[called] = known
+        elif instruction.name == "ENV":
+            state = State()
+            _read_environment(instruction.body, state, source.text)
+            set_here = {name: _filled_in(word.text or "$", known) for name, word in state.view().items()}
+            known.update(set_here)
+        elif instruction.name == "ARG":
+            for name in re.findall(r"(?:\A|\s)([A-Za-z_]\w*)", instruction.body.text):
+                known.pop(name, None)  # whoever builds the image may give another value
         elif instruction.name == "WORKDIR":
             target = " ".join(words).strip("\"'")
             here = posixpath.join(here, target) if here is not None and "$" not in target else None
@@ -117,6 +137,27 @@ def copies_of(source: Source) -> dict[str, str]:
                     into = is_folder and _is_file(path)  # a file goes into a folder, what is in a folder becomes it
                     found[posixpath.join(place, posixpath.basename(path)) if into else place] = path
     return found
+
+
+def _stage(instruction: Instruction) -> tuple[str, str]:
+    """The image or stage that FROM begins with, and the name of what it begins ("" without one)."""
+    words = [word.lower() for word in instruction.body.text.split() if not word.startswith("--")]
+    return (words[0] if words else ""), (words[2] if len(words) > 2 and words[1] == "as" else "")
+
+
+def _state_after(stage: State | None) -> State:
+    """What a stage that continues another one begins with: its variables and its folder."""
+    state = State()
+    if stage is not None:
+        for name, word in stage.view().items():
+            state.set(name, word, True)
+        state.change_directory(stage.directory)
+    return state
+
+
+def _filled_in(word: str, known: dict[str, str]) -> str:
+    """A word with the variables that ENV has set; `$` stays where one is not known."""
+    return _VARIABLE.sub(lambda match: known.get(match["name"], match[0]), word)
 
 
 def _is_file(path: str) -> bool:
