@@ -8,6 +8,7 @@ exponent of the work beyond that of a tiny input has to stay below `MOST_EXPONEN
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sys
@@ -112,6 +113,16 @@ def as_data(found: Sequence[Growth]) -> list[dict[str, Any]]:
     ]
 
 
+def _kept(path: str, found: Sequence[Growth]) -> list[dict[str, Any]]:
+    """What was measured before of other families that there still are."""
+    names = {one.name for one in every_law()} - {one.name for one in found}
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return [row for row in json.load(stream)["laws"] if row["name"] in names]
+    except FileNotFoundError:
+        return []
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth_laws", description="Measure growth by kind.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only families whose names hold one of these")
@@ -124,7 +135,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not found[-1].is_held:
             print(f"{one.name}: {as_data(found[-1:])[0]}", file=sys.stderr, flush=True)
     if args.output:
-        write_results(args.output, {**head(), "rounds": args.rounds, "laws": as_data(found)})
+        rows = [*_kept(args.output, found), *as_data(found)] if args.names else as_data(found)
+        write_results(args.output, {**head(), "rounds": args.rounds, "laws": rows})
     print(table(found))
     return 0 if all(one.is_held for one in found) else 1
 

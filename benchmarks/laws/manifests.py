@@ -149,7 +149,7 @@ def ranges_of_the_stack(count: int) -> Files:
     return {"requirements.txt": text + lines(count, lambda i: f"package{i}>=1.{i}"), "train.py": HEAD}
 
 
-@law(400)
+@law(160)
 def environments_of_folders(count: int) -> Files:
     """A folder each, with pins of its own, in which trl is what an installer takes beside them."""
     found: Files = {}
