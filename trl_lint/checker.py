@@ -386,13 +386,12 @@ class Checker:
 
     def _judge_run(self, run: Run) -> None:
         before, self._checking = self._checking, run.launch.source.path
+        what = f"the run of {run.name}"
         try:
             for rule in self.run_rules:
                 if run.is_launched or not rule.launched:
                     judge = partial(self._found_here, rule, run)
-                    self._guarded(
-                        rule, run.launch.source.path, judge, f"the run of {run.name}", partial(_place_of, run)
-                    )
+                    self._guarded(rule, run.launch.source.path, judge, what, partial(_place_of, run))
             if run.link("recipe") is not None:
                 self._check_recipe(run)
             if any(link.kind != "script" for link in run.links):

@@ -134,7 +134,13 @@ def repository_around(folder: str) -> str | None:
 
 def leads_below(path: str, folder: str) -> bool:
     """Whether an absolute path stands in a folder, and no link leads it out of there."""
-    return is_below(os.path.normpath(path), folder) and is_below(tracked.real(path), tracked.real(folder))
+    return is_below(os.path.normpath(path), folder) and is_below(_real(path), _real(folder))
+
+
+@tracked.remembered(4096)
+def _real(path: str) -> str:
+    """As `tracked.real`; the files that many commands name are asked for with each of these."""
+    return tracked.real(path)
 
 
 def without_root(text: str, root: str) -> str:

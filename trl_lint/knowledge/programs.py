@@ -73,6 +73,7 @@ def table(package: str) -> Programs:
     return read_rows(f"commands/{package}.toml", Programs, package)
 
 
+@cache
 def programs(package: str) -> frozenset[str]:
     """The modules of a package that are started."""
     return frozenset(row.module for row in table(package).program)

@@ -155,8 +155,9 @@ def allowed(package: str, specifier: str) -> tuple[Version, ...] | None:
         return None
     if not specifier:
         return installable(package)
+    yanked = _yanked(package)
     if specifiers.prereleases:
-        pool = tuple(version for version in versions(package) if not _is_yanked(package, version))
+        pool = tuple(version for version in versions(package) if str(version) not in yanked)
     else:
         pool = installable(package)
     found = tuple(version for version in pool if specifiers.contains(version, prereleases=True))
@@ -165,13 +166,13 @@ def allowed(package: str, specifier: str) -> tuple[Version, ...] | None:
     # pip takes a yanked or a pre-release only where nothing else can satisfy the requirement.
     is_exact = any(clause.operator in ("==", "===") and not clause.version.endswith(".*") for clause in specifiers)
     rest = [v for v in versions(package) if specifiers.contains(v, prereleases=True)]
-    return tuple(v for v in rest if is_exact or not _is_yanked(package, v))
+    return tuple(v for v in rest if is_exact or str(v) not in yanked)
 
 
 def _exact(package: str, specifier: str) -> Version | None:
     """The release that `==1.2.3` names, if it is listed by that very name: the usual pin, which needs no more work."""
     wanted = specifier.removeprefix("==")
-    is_listed = wanted != specifier and any(release.version == wanted for release in releases(package))
+    is_listed = wanted != specifier and wanted in release_names(package)
     return parse_version(wanted) if is_listed else None
 
 
@@ -227,5 +228,6 @@ def is_impossible(package: str, version: Version) -> bool:
     return last is not None and version < last and not version.is_devrelease and version not in versions(package)
 
 
-def _is_yanked(package: str, version: Version) -> bool:
-    return any(release.yanked and release.version == str(version) for release in releases(package))
+@cache
+def _yanked(package: str) -> frozenset[str]:
+    return frozenset(release.version for release in releases(package) if release.yanked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from trl_lint import tracked
@@ -157,14 +158,21 @@ class Folders:
     def has_copy_of(self, package: str) -> bool:
         """Whether the project holds another project's sources, from which that package may well be installed."""
         if package not in self._copies:
-            tops = [self.root, *(os.path.join(self.root, name) for name in self.names(self.root) if name in _VENDORED)]
-            folders = [
-                os.path.join(top, name) for top in tops for name in self.names(top) if normalised(name) == package
-            ]
+            folders = self._vendored.get(package, ())
             self._copies[package] = any(
                 manifest.project == package for folder in folders for manifest in self.manifests(folder)
             )
         return self._copies[package]
+
+    @cached_property
+    def _vendored(self) -> dict[str, list[str]]:
+        """What stands at the root of the project and where copies are kept, by normalised name."""
+        tops = [self.root, *(os.path.join(self.root, name) for name in self.names(self.root) if name in _VENDORED)]
+        found: dict[str, list[str]] = {}
+        for top in tops:
+            for name in self.names(top):
+                found.setdefault(normalised(name), []).append(os.path.join(top, name))
+        return found
 
     # -- what commands install --------------------------------------------------------------------------------------
 

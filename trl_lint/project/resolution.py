@@ -102,12 +102,28 @@ def possible(environment: Environment, package: Package) -> tuple[Version, ...]:
     return left[: left.index(found) + 1] if found in left else left
 
 
-def _beside(name: str, releases: tuple[Version, ...], other: Wish, pins: Sequence[Pin]) -> tuple[Version, ...]:
+_Releases = tuple[Version, ...]
+_BESIDE: dict[tuple[object, ...], tuple[_Releases, _Releases | None, _Releases]] = {}
+
+
+def _beside(name: str, releases: _Releases, other: Wish, pins: Sequence[Pin]) -> _Releases:
     """The releases of a package that may be installed with some release of another one."""
-    others = other.releases or ()
-    asked = _groups(other.name, others, name, other.extras) if not (other.is_alone or other.is_limit) else {"": others}
     is_alone = bool(pins) and all(pin.is_alone for pin in pins)
     extras = frozenset(extra for pin in pins for extra in pin.extras)
+    # Most folders of a project have the same pins. The releases are compared, which is faster than to hash them.
+    key = (name, is_alone, extras, len(releases), other._replace(releases=None))
+    known = _BESIDE.get(key)
+    if known is None or known[0] != releases or known[1] != other.releases:
+        if len(_BESIDE) >= _MOST_KEPT:
+            _BESIDE.clear()
+        found = _installed_beside(name, releases, other, is_alone, extras)
+        known = _BESIDE[key] = releases, other.releases, found
+    return known[2]
+
+
+def _installed_beside(name: str, releases: _Releases, other: Wish, is_alone: bool, extras: frozenset[str]) -> _Releases:
+    others = other.releases or ()
+    asked = _groups(other.name, others, name, other.extras) if not (other.is_alone or other.is_limit) else {"": others}
     mine = _groups(name, releases, other.name, extras) if not is_alone else {"": releases}
     if set(asked) == {""} and set(mine) == {""}:
         return releases

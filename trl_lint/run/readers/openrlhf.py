@@ -45,6 +45,7 @@ def read_run(launch: Launch, project: Project) -> OpenRLHFRun | None:
     return found if isinstance(found, OpenRLHFRun) else None
 
 
+@per_project
 def run_or_reason(launch: Launch, project: Project) -> OpenRLHFRun | Reason | None:
     """As `read_run`, with the reason why the flags of a launch of OpenRLHF are not known."""
     path = launch.script_path
