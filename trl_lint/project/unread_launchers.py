@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 
+from trl_lint import tracked
 from trl_lint.finding import Location, Notice
 from trl_lint.knowledge.needles import needles
 from trl_lint.regexes import regex
@@ -28,11 +29,14 @@ def unread_launchers(paths: Iterable[str], files: Files) -> Iterator[Notice]:
     """A notice for each of these files that names a launcher; the first ones, where there are very many."""
     from trl_lint import budget
     from trl_lint.project import is_larger
+    from trl_lint.project.links import is_own_file
 
     for number, path in enumerate(paths):
         if number == _MOST_FILES:
             budget.note(path, f"of the files that nobody reads, those behind the first {_MOST_FILES} were not searched")
             return
+        if tracked.is_link(path) and not is_own_file(path, path):
+            continue
         with suppress(OSError, SourceError):
             if not is_larger(path, _MOST_BYTES):
                 notice = notice_of(path, files.read(path))
