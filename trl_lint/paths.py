@@ -151,4 +151,4 @@ def without_root(text: str, root: str) -> str:
 
 def is_below(path: str, folder: str) -> bool:
     """Whether an absolute path is a folder or something in it, as far as their names tell."""
-    return path == folder or path.startswith(os.path.join(folder, ""))
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)

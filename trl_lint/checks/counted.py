@@ -23,6 +23,7 @@ from trl_lint.coverage import (
     seen,
 )
 from trl_lint.finding import Location
+from trl_lint.memos import per_project
 from trl_lint.paths import DOCUMENTS, is_test_file, without_root
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
@@ -69,6 +70,7 @@ def seen_in_run(run: Run, rules: Sequence[Rule]) -> Iterator[Seen]:
         yield from () if found is None else (found,)
 
 
+@per_project
 def entry_of(launch: Launch, project: Project) -> str:
     """What is started: `trl grpo`, a module, the path of a script."""
     if launch.subcommand:
@@ -116,6 +118,7 @@ def _why_not(launch: Launch, project: Project) -> Answer:
     return NOT_KNOWN if launch.module or launch.subcommand else CUT
 
 
+@per_project
 def _reads_options(path: str, project: Project) -> bool:
     with suppress(OSError, SourceError):
         return project.files.fits(path, _READS)

@@ -77,7 +77,7 @@ def _scripts(words: Sequence[Word], peeled: Peeled) -> Iterator[int]:
             option = words[index].text if words[index].text is not None else words[index].raw
             if option in row.script and index + 1 < end:
                 yield index + 1
-            elif option is not None and option.partition("=")[0] in row.script and "=" in option:
+            elif option is not None and "=" in option and option.partition("=")[0] in row.script:
                 yield index
     if peeled.is_text:
         yield peeled.program

@@ -43,6 +43,7 @@ class Folders:
         self._paths = paths
         self._installs: Installs | None = None
         self._manifests: dict[str, list[Manifest]] = {}
+        self._upwards: dict[str, list[str]] = {}
         self._tiers: dict[str, list[Tier]] = {}
         self._names: dict[str, list[str]] = {}
         self._documents: dict[str, list[Manifest]] = {}
@@ -66,12 +67,15 @@ class Folders:
         if self._installs is not None:
             self._installs.read_with(read)
 
-    def upwards(self, folder: str) -> Iterator[str]:
+    def upwards(self, folder: str) -> Sequence[str]:
         """The folder and those above it, up to the root of the project."""
-        yield folder
-        while folder != self.root and folder.startswith(self.root.rstrip(os.sep) + os.sep):
-            folder = os.path.dirname(folder)
-            yield folder
+        found = self._upwards.get(folder)
+        if found is None:
+            found = self._upwards[folder] = [folder]
+            while folder != self.root and folder.startswith(self.root.rstrip(os.sep) + os.sep):
+                folder = os.path.dirname(folder)
+                found.append(folder)
+        return found
 
     def names(self, folder: str) -> list[str]:
         found = self._names.get(folder)

@@ -28,7 +28,8 @@ PYTHON_WITH_VALUE = names("-W -X --check-hash-based-pycs")
 
 
 def basename(word: Word) -> str:
-    return os.path.basename(word.text) if word.text else ""
+    text = word.text or ""
+    return os.path.basename(text) if "/" in text or os.sep in text else text
 
 
 def option_name(text: str) -> str:

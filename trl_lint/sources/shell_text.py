@@ -69,6 +69,8 @@ class ShellText:
 
     def span(self, node: Node) -> tuple[int, int]:
         """Where a node of the tree stands in this text."""
+        if self.offsets.is_plain:
+            return node.start_byte, node.end_byte
         return self.span_of(node.start_byte, node.end_byte)
 
     def span_of(self, start: int, end: int) -> tuple[int, int]:
