@@ -318,7 +318,7 @@ def test_requirements_that_powershell_wrote(encoding: str, project: Path, capsys
     path = project / "requirements.txt"
     path.write_bytes("\ufefftrl==0.15.2\r\nvllm==0.3.0\r\n".encode(encoding))
     assert ("requirements.txt", "TRL202", 2) in check(capsys).findings
-    main(["--isolated", "--fix", "requirements.txt"])
+    main(["--isolated", "--fix", "--unsafe-fixes", "requirements.txt"])
     assert path.read_bytes() == "\ufefftrl==0.15.2\r\nvllm==0.7.2\r\n".encode(encoding)
 
 

@@ -60,7 +60,7 @@ def _show_coverage(args: argparse.Namespace) -> int:
         write_table(report, sys.stdout)
     problems = [problem for result in results for problem in result.problems]
     for path, message in problems:
-        print(f"trl-lint: {report.path(path)}: {message}", file=sys.stderr)
+        say(f"trl-lint: {report.path(path)}: {message}")
     return 2 if problems else 0
 
 
