@@ -55,7 +55,7 @@ def test_it_is_read_anew_when_something_changes(project: Path, change):
     assert (after != before) is not any((project / name).exists() for name in ("README.md", "notes.txt"))
 
 
-def test_what_lies_outside_of_the_project_is_watched_too(project: Path):
+def test_what_lies_outside_of_the_repository_is_not_read(project: Path):
     inner = project / "inner"
     (inner / ".git").mkdir(parents=True)
     (inner / "requirements.txt").write_text("-r ../common.txt\n")
@@ -66,7 +66,7 @@ def test_what_lies_outside_of_the_project_is_watched_too(project: Path):
         age(project)
         seen.append(codes(inner / "train.py"))
         context.context_for(str(inner / "train.py"))._next_look = 0.0
-    assert seen == [["TRL302"], []]
+    assert seen == [[], []]  # by trl 0.13.0 the import would fail
 
 
 def releases(path: Path) -> set[str]:

@@ -38,7 +38,7 @@ def unread_launchers(paths: Iterable[str], files: Files) -> Iterator[Notice]:
         if tracked.is_link(path) and not is_own_file(path, path):
             continue
         with suppress(OSError, SourceError):
-            if not is_larger(path, _MOST_BYTES):
+            if is_own_file(path, path) and not is_larger(path, _MOST_BYTES):
                 notice = notice_of(path, files.read(path))
                 if notice is not None:
                     yield notice
