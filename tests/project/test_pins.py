@@ -465,3 +465,18 @@ def test_the_lock_of_pipenv_decides_what_its_pipfile_leaves_open(tmp_path, monke
     (tmp_path / "train.py").write_text("import trl\n")
     main(["environment"])
     assert "trl  0.15.2  lock\n         Pipfile.lock:1:14: trl 0.15.2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("source", ["virtual", "editable"])
+def test_the_project_of_a_lock_brings_nothing_that_the_lock_has_not(tmp_path, monkeypatch, capsys, source):
+    from trl_lint.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    entry = '[[package]]\nname = "{}"\nversion = "{}"\nsource = {{ {} = "{}" }}\n'
+    lock = entry.format("mine", "0.1.0", source, ".") + entry.format("trl", "0.15.2", "registry", "https://pypi.org")
+    (tmp_path / "uv.lock").write_text(f"version = 1\n{lock}")
+    (tmp_path / "train.py").write_text("import transformers\nimport trl\n")
+    main(["."])
+    said = capsys.readouterr()
+    assert "may bring any release" not in said.out + said.err

@@ -24,6 +24,8 @@ _ELSEWHERE = regex(
     r"|^(?:vcs|directory|archive) = |^\[packages?\.(?:vcs|directory|archive)\]",
     re.MULTILINE,
 )
+# The project that the lock is of: what it requires stands in the lock.
+_ITSELF = regex(r"^source = \{ (?:editable|virtual) = \"\.\" \}", re.MULTILINE)
 # The head of an entry: everything of interest stands before its file list and its dependency tables.
 _HEAD_CHARACTERS = 600
 
@@ -47,7 +49,7 @@ def _read_entry(source: Source, text: str, start: int, end: int, kind: str) -> P
     head_end = min(end, start + _HEAD_CHARACTERS)
     name = _NAME.search(text, start, head_end)
     version = _VERSION.search(text, start, head_end)
-    if name is None or version is None:
+    if name is None or version is None or _ITSELF.search(text, start, head_end) is not None:
         return None
     # Poetry writes the source of a package at the end of its entry; uv and pylock at its beginning.
     elsewhere = _ELSEWHERE.search(text, start, end if kind == "poetry-lock" else head_end)
