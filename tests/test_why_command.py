@@ -93,6 +93,13 @@ def test_the_first_unknown_is_named_with_what_makes_it_known(why):
     assert ": told\n" in out
 
 
+def test_a_fault_that_is_withheld_is_not_called_right(why):
+    guarded = "try:\n    from trl import PPOTrainerGone, ORPOTrainer\nexcept ImportError:\n    ORPOTrainer = None\n"
+    _, out, _ = why({"train.py": guarded, "requirements.txt": "trl==1.16.0\n"}, "TRL302", "train.py")
+    assert ": not told" in out
+    assert "withholds it" in out or "wrong (" not in out
+
+
 def test_an_unknown_number_of_processes_is_named(why):
     run = "accelerate launch $OPTIONS train.py --output_dir x --per_device_train_batch_size 3 --num_generations 4\n"
     files = {"train.py": SCRIPT, "run.sh": run, "requirements.txt": "trl==0.16.0\ntransformers==4.50.0\n"}

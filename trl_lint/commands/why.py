@@ -202,6 +202,12 @@ def _why_not(page: Page, rules: list[Rule], looks: tuple[Look, ...], line: int) 
         unknown = look.first_unknown
         if unknown is not None:
             return f"{unknown.subject}: {unknown.answer}", unknown.remedy
+    answers = [answer for look in looks for answer in look.answers]
+    if any(answer.kind == "releases" and answer.answer.startswith("wrong") for answer in answers):
+        return (
+            "a release in use has the fault, and something around the place withholds it (a `try`, a test of a version, "
+            f"a copy in the project): trl-lint rule {page.code}"
+        ), ""
     return "all that was asked is known, and nothing is wrong with it", ""
 
 
