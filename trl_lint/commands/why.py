@@ -205,8 +205,8 @@ def _why_not(page: Page, rules: list[Rule], looks: tuple[Look, ...], line: int) 
     answers = [answer for look in looks for answer in look.answers]
     if any(answer.kind == "releases" and answer.answer.startswith("wrong") for answer in answers):
         return (
-            "a release in use has the fault, and something around the place withholds it (a `try`, a test of a version, "
-            f"a copy in the project): trl-lint rule {page.code}"
+            "a release in use has the fault, and something around the place withholds it (a `try`, a test of a "
+            f"version, a copy in the project): trl-lint rule {page.code}"
         ), ""
     return "all that was asked is known, and nothing is wrong with it", ""
 
