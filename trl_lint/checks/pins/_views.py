@@ -106,13 +106,22 @@ class View:
             if found is not None:
                 return found
         package = self.environment.package(name)
-        if package.source == "told":  # elsewhere, and not beside these pins
-            package = assumed(name, ())
+        if package.source == "told" or (package.source == "lock" and self._contradicts(package.pins)):
+            package = assumed(name, ())  # it is named elsewhere, and not beside these pins
         if self.tier is not None and package.source != "target":
             found = self.tier.resolve(name)
             # What a README or script installs is one way among several: only its own commands belong together.
             return found or (Package(name) if self._is_document else package)
         return package
+
+    def _contradicts(self, locked: tuple[Pin, ...]) -> bool:
+        """Whether the lock that these pins stand in holds a release that the manifest does not take: it is another
+        installation then, such as the one that a list of packages was written down of."""
+        path = locked[0].location.path if locked else self.manifest.path
+        lock = self.project.manifest_in(path) if path != self.manifest.path else None
+        held = {pin.package: pin.specifier.removeprefix("==") for pin in (lock.pins if lock is not None else ())}
+        asked = (pin for pin in self.manifest.pins if pin.kind == "requirement" and not pin.marker and pin.specifier)
+        return any(held.get(pin.package) and not holds(pin.specifier, held[pin.package]) for pin in asked)
 
     def with_specifier(self, pin: Pin, specifier: str) -> View | None:
         """The same view with another specifier in one pin; None where the pin is not what decides the release."""
