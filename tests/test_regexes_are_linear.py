@@ -208,7 +208,7 @@ NOT_READ = {
     "trl_lint/python/triage.py: re.search(pattern, self._data)": "the patterns of rules, which are among the others",
     "trl_lint/regexes.py: re.compile(*self._given)": "what `regex` was given",
     "trl_lint/sources/files.py: re.search(pattern.encode": "what `fits` is given, which is among the others",
-    "trl_lint/checks/_runs.py: project.files.fits(script, starts)": "the names of modules",
+    "trl_lint/checks/_runs.py: project.files.fits(path, pattern)": "the names of modules",
     "trl_lint/checks/launch/_concern.py: project.files.fits(path, _imports_of_models())": "names, one after another",
     "trl_lint/project/foreign.py: project.files.fits(path, _names_one())": "names, one after another",
     "trl_lint/project/starters.py: project.files.fits(": "the names of a script, its folder and its variables",

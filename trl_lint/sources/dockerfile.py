@@ -29,7 +29,7 @@ _JSON_STRING = r'"(?:[^"\\\n]|\\.)*"'
 _EXEC_FORM = regex(rf"\s*\[\s*(?:{_JSON_STRING}\s*(?:,\s*{_JSON_STRING}\s*)*)?\]\s*")
 _STRING = regex(r'"(?:[^"\\\n]|\\(?:.|(?=\n)|\Z))*(?:"|(?=\n)|\Z)')
 _MOST_STAGES = 30  # whose variables others may go on with; of those of later ones nothing is known, and nothing lost
-_VARIABLE = regex(r"\$(?P<brace>\{)?(?P<name>[A-Za-z_]\w{0,100})(?(brace)\})")
+_VARIABLE = regex(r"\$(?:\{(?P<inside>[A-Za-z_]\w{0,100})\}|(?P<name>[A-Za-z_]\w{0,100}))")
 _OLD_ENV = regex(r"\s*([A-Za-z_]\w*)[ \t]+([^=\s].*)", re.DOTALL)
 _SHELLS = ("bash", "sh", "zsh", "dash")
 
@@ -157,7 +157,7 @@ def _state_after(stage: State | None) -> State:
 
 def _filled_in(word: str, known: dict[str, str]) -> str:
     """A word with the variables that ENV has set; `$` stays where one is not known."""
-    return _VARIABLE.sub(lambda match: known.get(match["name"], match[0]), word)
+    return _VARIABLE.sub(lambda match: known.get(match["inside"] or match["name"], match[0]), word)
 
 
 def _is_file(path: str) -> bool:

@@ -31,7 +31,8 @@ def find_support_use(provider: str, name: str, view: View) -> tuple[Location, ..
     if len(concerned) < len(files) and _find_use(support, packages, files, view) is not None:
         return None
     scripts = [path for path in files if path.endswith(_RUN)]
-    if scripts and not any(find_word(_PARSERS, path, view.project) for path in scripts):
+    may_be_set = (find_word((*_PARSERS, *support.switches), path, view.project) for path in files)
+    if scripts and not any(may_be_set):
         return None
     missing = " or ".join(f"`{switch}`" for switch in support.switches)
     return f"no file here sets {missing}, so it may not matter"
