@@ -69,9 +69,14 @@ PROJECTS = {
 # How a command says it, and with what name.
 SAID = {
     "trl": " --{name} {value}", "swift": " --{name} {value}", "openrlhf": " --{name} {value}",
-    "axolotl": " --{name} {value}", "llamafactory": " {name}={value}", "verl": " {name}={value}",
+    "axolotl": " --{flag} {value}", "llamafactory": " {name}={value}", "verl": " {name}={value}",
 }  # fmt: skip
 CLIPPING = {name: family.settings.clipping for name in PROJECTS if (family := family_of(name)) and family.settings}
+
+
+def said(framework: str, name: str, value: str) -> str:
+    """A setting in the words of a command; the options of axolotl have dashes."""
+    return SAID[framework].format(name=name, flag=name.replace("_", "-"), value=value)
 
 
 def project_of(folder: Path, framework: str, method: str = "", more: str = "", lines: str = "") -> Path:
@@ -175,7 +180,7 @@ def test_what_nothing_sets_is_the_default_of_the_release(tmp_path: Path, framewo
 def test_what_the_command_says_goes_over_its_config(tmp_path: Path, framework: str):
     name = CLIPPING[framework][-1]
     lines = f"{name}: 0.5\n" if PROJECTS[framework][1] else ""
-    more = SAID[framework].format(name=name, value="0.25")
+    more = said(framework, name, "0.25")
     found = config_in(project_of(tmp_path, framework, more=more, lines=lines)).setting("clipping")
     assert isinstance(found, Setting)
     assert (found.number, found.origin) == (0.25, "flag")
@@ -209,7 +214,7 @@ ON = ["1", "0.1", "1.0", "2"]
 @pytest.mark.parametrize("framework", PROJECTS)
 def test_clipping_that_a_command_switches_off_is_told(tmp_path: Path, framework: str, value: str):
     name = CLIPPING[framework][-1]
-    found = told(project_of(tmp_path, framework, more=SAID[framework].format(name=name, value=value)), "TRL601")
+    found = told(project_of(tmp_path, framework, more=said(framework, name, value)), "TRL601")
     if framework == "verl":  # a norm of 0 is no switch there
         assert [(path, "nothing is learned" in message) for path, _, message in found] == (
             [("run.sh", True)] if float(value) == 0 else []
@@ -222,20 +227,20 @@ def test_clipping_that_a_command_switches_off_is_told(tmp_path: Path, framework:
 @pytest.mark.parametrize("value", ON)
 @pytest.mark.parametrize("framework", PROJECTS)
 def test_clipping_that_is_on_is_fine(tmp_path: Path, framework: str, value: str):
-    more = SAID[framework].format(name=CLIPPING[framework][-1], value=value)
+    more = said(framework, CLIPPING[framework][-1], value)
     assert told(project_of(tmp_path, framework, more=more), "TRL601") == []
 
 
 @pytest.mark.parametrize("framework", [name for name, project in PROJECTS.items() if project[4]])
 def test_training_of_another_kind_may_do_without_clipping(tmp_path: Path, framework: str):
-    more = SAID[framework].format(name=CLIPPING[framework][-1], value="0")
+    more = said(framework, CLIPPING[framework][-1], "0")
     assert told(project_of(tmp_path, framework, method=PROJECTS[framework][4], more=more), "TRL601") == []
 
 
 @pytest.mark.parametrize("framework", ["axolotl", "llamafactory"])
 def test_a_command_that_switches_clipping_on_again_is_fine(tmp_path: Path, framework: str):
     name = CLIPPING[framework][-1]
-    more = SAID[framework].format(name=name, value="1.0")
+    more = said(framework, name, "1.0")
     assert told(project_of(tmp_path, framework, more=more, lines=f"{name}: 0\n"), "TRL601") == []
 
 
