@@ -17,6 +17,7 @@ from trl_lint.settings import Settings
 _FIXTURES = Path(__file__).parent.parent / "fixtures"
 # Those about commands and configs, whose words are paths.
 _FOLDERS = sorted(folder for folder in _FIXTURES.iterdir() if folder.name.startswith(("TRL4", "TRL5")))
+_LARGE = ("TRL401", "TRL402", "TRL403")  # hundreds of projects each
 _HERE = [
     '"$(cd "$(dirname "$0")" && pwd)"',
     "$(dirname $0)",
@@ -46,7 +47,13 @@ def test_no_message_holds_the_folder_of_the_checkout(tmp_path: Path, here: str, 
     assert not any(str(tmp_path) in message for message in messages)
 
 
-@pytest.mark.parametrize("folder", _FOLDERS, ids=lambda folder: folder.name)
+@pytest.mark.parametrize(
+    "folder",
+    [
+        pytest.param(folder, marks=[pytest.mark.slow] if folder.name in _LARGE else [], id=folder.name)
+        for folder in _FOLDERS
+    ],
+)
 def test_fixtures_say_the_same_in_two_folders(sh: Shell, monkeypatch: pytest.MonkeyPatch, folder: Path):
     reports = []
     for name in ("one", "another/place/below"):
