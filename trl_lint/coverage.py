@@ -33,6 +33,11 @@ Reason = Literal[
     "not a kind of config that is known",
     "keys of this kind are not checked",
     "broken",
+    "a part of the command is not known",
+    "it is no plain value where it is set",
+    "its default is not recorded",
+    "what the framework calls it is not known",
+    "no command here starts this script",
 ]
 
 NOT_KNOWN: Reason = "entry point is not known"
@@ -51,6 +56,12 @@ NO_READER: Reason = "nobody is known who reads it"
 NO_KIND: Reason = "not a kind of config that is known"
 NO_KEYS: Reason = "keys of this kind are not checked"
 BROKEN: Reason = "broken"
+# Of one option of a command that is understood (`Unknown` in `project/effective.py`).
+HIDDEN: Reason = "a part of the command is not known"
+NOT_PLAIN: Reason = "it is no plain value where it is set"
+NO_DEFAULT: Reason = "its default is not recorded"
+UNMAPPED: Reason = "what the framework calls it is not known"
+NOT_STARTED: Reason = "no command here starts this script"
 
 MADE_UP = "trl_lint_made_this_up"  # no release of anything has such an option
 
@@ -77,6 +88,11 @@ _CLAUSES: dict[Reason, str] = {
     NO_KIND: "which are of no kind that is known",
     NO_KEYS: "of a kind whose keys are not checked",
     BROKEN: "which cannot be read",
+    HIDDEN: "of which a part is not known",
+    NOT_PLAIN: "whose values are not plain",
+    NO_DEFAULT: "whose defaults are not recorded",
+    UNMAPPED: "whose options are not known",
+    NOT_STARTED: "which no command here starts",
 }
 _LEFT: dict[What, str] = {"command": "options", "config": "keys", "object": "keywords"}
 

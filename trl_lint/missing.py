@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import Final
 
 
 class Missing(enum.Enum):
@@ -18,5 +19,5 @@ class Missing(enum.Enum):
         return False
 
 
-ABSENT = Missing.ABSENT
-UNKNOWN = Missing.UNKNOWN
+ABSENT: Final = Missing.ABSENT
+UNKNOWN: Final = Missing.UNKNOWN

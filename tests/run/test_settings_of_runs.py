@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from trl_lint.coverage import CUT, HIDDEN
 from trl_lint.engine import check
 from trl_lint.knowledge.api import config_keys, facts
 from trl_lint.knowledge.command_keys import defaults_of
 from trl_lint.knowledge.families import Settings as FamilySettings
 from trl_lint.knowledge.families import families, family_of
 from trl_lint.knowledge.histories import releases
-from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.missing import ABSENT, Missing
 from trl_lint.project import Project
-from trl_lint.project.effective import Setting
+from trl_lint.project.effective import Setting, Unknown
 from trl_lint.run.config import Config, config_of
 from trl_lint.settings import Settings
 
@@ -195,7 +196,9 @@ def test_a_word_that_nobody_knows_hides_what_lies_below_it(tmp_path: Path, frame
     name = CLIPPING[framework][-1]
     lines = f"{name}: 0.5\n" if PROJECTS[framework][1] else ""
     found = config_in(project_of(tmp_path, framework, more=" $MORE", lines=lines)).setting("clipping")
-    assert found is UNKNOWN
+    assert isinstance(found, Unknown)
+    assert found.reason in (HIDDEN, CUT)
+    assert found.place is not None
 
 
 @pytest.mark.parametrize("framework", ["llamafactory", "verl"])

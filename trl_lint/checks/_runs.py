@@ -162,7 +162,7 @@ def after_flags(
 def after_commands(severity: Severity, names: tuple[str, ...], document: Document, project: Project) -> Severity | None:
     """As `after_flags`, of a recipe and the commands that name it, each of which its framework reads in its own way."""
     from trl_lint.knowledge.families import arguments_of
-    from trl_lint.project.effective import Setting
+    from trl_lint.project.effective import Setting, Unknown
     from trl_lint.run.config import config_of
 
     def has_flag(launch: Launch, name: str) -> bool | None:
@@ -170,7 +170,7 @@ def after_commands(severity: Severity, names: tuple[str, ...], document: Documen
         if arguments_of(run.framework) is None:
             return script_flag(launch, name)
         found = config_of(run).given(name)
-        return None if found is UNKNOWN else isinstance(found, Setting) and found.origin == "flag"
+        return None if isinstance(found, Unknown) else isinstance(found, Setting) and found.origin == "flag"
 
     return after_flags(severity, names, recipe_launches(document, project), has_flag)
 

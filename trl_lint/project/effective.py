@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from trl_lint.coverage import Reason
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.python.values import literal_of
 from trl_lint.records import NamedTuple
@@ -63,6 +64,20 @@ class Setting(NamedTuple):
         if isinstance(self.value, bool):
             return self.value
         return as_bool(self.value) if isinstance(self.value, str) else None
+
+
+class Unknown(NamedTuple):
+    """That nobody can tell what an option is: why, and the place that hides it, None where there is none."""
+
+    reason: Reason
+    place: Location | None = None
+
+    def __bool__(self) -> bool:
+        return False
+
+
+# What is said of an option: a value with its place, that nobody can tell, or that certainly nothing sets it.
+Said = Setting | Unknown | Literal[Missing.ABSENT]
 
 
 def as_number(text: str) -> float | int | None:

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from trl_lint import asked, tracked
+from trl_lint.coverage import CONFIGURATION, HIDDEN, NO_FILE, NO_SCRIPT, NOT_STARTED, PARSER, Reason
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.paths import DOCUMENTS
@@ -36,6 +37,11 @@ if TYPE_CHECKING:
 
 LinkKind = Literal["script", "accelerate", "recipe", "deepspeed", "reward"]
 Status = Literal["exact", "candidates", "builtin", "missing", "unknown"]
+# What would make known what is not known for a reason.
+_REMEDIES: dict[Reason, str] = {
+    NOT_STARTED: "name the command that starts it",
+    HIDDEN: "write the options out, without variables that are set elsewhere",
+}
 
 
 class Link(NamedTuple):
@@ -265,23 +271,22 @@ class Run:
             )
         if found is ABSENT:
             return asked.Answer("unset", name, "not set: its default counts")
-        return asked.Answer("value", name, *self._why_unknown(name))
+        reason, place = self.why_unknown(name)
+        return asked.Answer("value", name, f"not known: {reason}", place, False, _REMEDIES.get(reason, ""))
 
-    def _why_unknown(self, name: str) -> tuple[str, Location | None, bool, str]:
-        """The text, the place and the remedy where nothing is known of a field."""
+    def why_unknown(self, name: str) -> tuple[Reason, Location | None]:
+        """Why nothing is known of a field, and the place that hides it."""
         here = self.launch.location
         if not self.is_launched:
-            return "not known: no command here starts this script", None, False, "name the command that starts it"
+            return NOT_STARTED, None
         if self.parser is None:
-            what = "the script was not found" if self.script is None else "no parser of arguments is read in the script"
-            return f"not known: {what}", here, False, ""
+            return PARSER if self.script is not None or self.launch.script_path else NO_SCRIPT, here
         if self.launch.flag(f"--{name}") is UNKNOWN:
-            remedy = "write the options out, without variables that are set elsewhere"
-            return "not known: a part of the command is not known", here, False, remedy
+            return HIDDEN, here
         link = self.link("recipe")
         if link is not None and self.recipe is None:
-            return f"not known: {link.text} could not be read as its recipe", link.location, False, ""
-        return "not known", here, False, ""
+            return NO_FILE if link.status == "missing" else CONFIGURATION, link.location
+        return HIDDEN, here
 
     def _read_field(self, name: str) -> Setting | Missing:
         script = self.script if self.parser is None or self.parser.location is not None else None

@@ -110,6 +110,7 @@ def _links(run: Run, cwd: str) -> list[dict[str, Any]]:
 def _values(run: Run, place: Any, everything: bool = False) -> list[dict[str, Any]]:
     return [
         {"name": line.name, "value": line.value, "default": line.default, **place(line.location)}
+        | ({"reason": line.reason} if line.reason else {})
         for line in values_of(run, everything)
     ]
 
@@ -166,7 +167,7 @@ def write_text(runs: Iterable[dict[str, Any]], stream: TextIO, palette: Palette)
 def _write_values(values: Sequence[dict[str, Any]], indent: str, stream: TextIO, palette: Palette) -> None:
     width = max((len(visible(value["name"])) for value in values), default=0)
     for value in values:
-        shown = "?" if value["value"] is None else shortened(value["value"])
+        shown = f"? ({value['reason']})" if value["value"] is None else shortened(value["value"])
         usual = f" (default {shortened(value['default'])})" if value["default"] is not None else ""
         where = palette.cyan(visible(_where(value)) or "the default")
         stream.write(f"{indent}{visible(value['name']):<{width}} = {visible(shown)}{visible(usual)}  {where}\n")

@@ -120,7 +120,7 @@ class _Writer:
             codes = [self._link(one) for one in sorted(self.at.get((value["path"], value["line"]), ()))]
             own = value["path"] == run["path"]
             place = "" if value["path"] is None else f"line {value['line']}" if own else _where(value)
-            shown = "<i>not known</i>" if value["value"] is None else told(value["value"])
+            shown = f"<i>{told(value['reason'])}</i>" if value["value"] is None else told(value["value"])
             rows.append(
                 f"<tr><th>{told(value['name'])}<td><code>{shown}</code><td>{told(value['default'] or '')}"
                 f'<td class="where">{told(place)}<td>{" ".join(codes)}'

@@ -1,59 +1,84 @@
 """What the options of a run come to, whichever parser reads them: one `Config` for every framework.
 
-`given` is what the project says: the topmost layer that sets a name decides, and one that cannot be read makes the name
-unknown instead of being skipped. `value` is that, or else the default of the newest release in use. `setting` asks by
-what an option means, and `rules/families` says what each framework calls it.
+Two questions. `given` is what the project says, as the parser leaves it: of its layers, the one on top comes first, and
+the first that may set a name decides; one that cannot be read hides what lies below it, and nothing above. `final` is
+what the program works with: that, or the default of the release in use. `setting` asks by what an option means, and
+`rules/families` says what each framework calls it.
 """
 
 from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
+from trl_lint.coverage import CONFIGURATION, HIDDEN, NO_DEFAULT, NO_FILE, NO_RELEASE, NOT_KNOWN, UNMAPPED, Reason
 from trl_lint.finding import Location
 from trl_lint.knowledge.families import Arguments, Family, arguments_of, family_of
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project import Project
-from trl_lint.project.effective import Setting, of_default, of_document, of_flag
+from trl_lint.project.effective import Said, Setting, Unknown, of_default, of_document, of_flag
 from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.nodes import Mapping
 from trl_lint.sources.shell import Word
 
-Read = Callable[[str], "Setting | Missing"]
+Read = Callable[[str], Said]
 
 _FLAG = regex(r"--(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>.*))?", re.DOTALL)
 
 
-class Config(NamedTuple):
-    """The options of a run.
+def _no_names() -> Iterable[str]:
+    return ()
 
-    `given`, `default`: what the project says of a name, ABSENT where nothing sets it, and what the release in use says;
-    each UNKNOWN where nobody can tell. `names`: those that something in the project sets, as far as that can be read.
-    """
 
-    framework: str
-    given: Read
-    default: Read
-    names: Callable[[], Iterator[str]]
+class Layer(NamedTuple):
+    """One of the things that set options: `read` a name, ABSENT where it certainly sets none; the `names` it sets."""
 
-    def value(self, name: str) -> Setting | Missing:
-        """What an option is in the run: what is given, else the default."""
+    read: Read
+    names: Callable[[], Iterable[str]] = _no_names
+
+
+class Config:
+    """The options of a run. `layers`: what may set them, the one on top first. `default`: what the release says."""
+
+    def __init__(self, framework: str, layers: tuple[Layer, ...], default: Read) -> None:
+        self.framework = framework
+        self.layers = layers
+        self.default = default
+
+    def given(self, name: str) -> Said:
+        """What the project sets an option to; ABSENT where its default counts."""
+        for layer in self.layers:
+            said = layer.read(name)
+            if said is not ABSENT:
+                return said
+        return ABSENT
+
+    def final(self, name: str) -> Said:
+        """What an option is while the program runs: what is given, else the default."""
         said = self.given(name)
         return said if said is not ABSENT else self.default(name)
 
-    def setting(self, what: str) -> Setting | Missing:
+    def names(self) -> Iterator[str]:
+        """The options that something in the project sets, as far as that can be read, each once."""
+        return iter(dict.fromkeys(name for layer in self.layers for name in layer.names()))
+
+    def setting(self, what: str) -> Said:
         """An option by what it means, a field of `families.Settings`; ABSENT where the framework has none."""
         name = self.option(what)
-        return self.value(name) if name else ABSENT if self._family is not None else UNKNOWN
+        return self.final(name) if name else self._no_option()
 
-    def given_setting(self, what: str) -> Setting | Missing:
+    def given_setting(self, what: str) -> Said:
         """As `setting`, without the default of the release."""
         name = self.option(what)
-        return self.given(name) if name else ABSENT if self._family is not None else UNKNOWN
+        return self.given(name) if name else self._no_option()
+
+    def _no_option(self) -> Said:
+        return ABSENT if self._family is not None else Unknown(UNMAPPED)
 
     def option(self, what: str) -> str:
         """What the framework calls a setting: of several names that which something sets, else that of the release."""
@@ -94,8 +119,18 @@ def _made(run: Run) -> Config:
     return _of_classes(run)
 
 
-def _nothing(framework: str) -> Config:
-    return Config(framework, lambda name: UNKNOWN, lambda name: UNKNOWN, lambda: iter(()))
+def _nothing(framework: str, reason: Reason, place: Location | None) -> Config:
+    unknown = Unknown(reason, place)
+    return Config(framework, (Layer(lambda name: unknown),), lambda name: unknown)
+
+
+def _why(said: Setting | Missing, reason: Reason, place: Location | None = None) -> Said:
+    """What a reader says of a name, with the reason where that is nothing."""
+    return Unknown(reason, place) if said is UNKNOWN else said
+
+
+def _default(text: str | None) -> Said:
+    return _why(of_default(text), NO_DEFAULT)
 
 
 # -- dataclasses of transformers and TRL ------------------------------------------------------------------------------
@@ -103,22 +138,25 @@ def _nothing(framework: str) -> Config:
 
 def _of_classes(run: Run) -> Config:
     if run.parser is None and (run.script is None or run.script.call is None):
-        return _nothing(run.framework)
+        return _nothing(run.framework, *run.why_unknown(""))
     reference = weakref.ref(run)
 
-    def given(name: str) -> Setting | Missing:
+    def given(name: str) -> Said:
         found = reference()
-        return found.field(name) if found is not None else UNKNOWN
+        if found is None:
+            return Unknown(NOT_KNOWN)
+        said = found.field(name)
+        return Unknown(*found.why_unknown(name)) if said is UNKNOWN else said
 
-    def default(name: str) -> Setting | Missing:
+    def default(name: str) -> Said:
         found = reference()
-        return _default_of_classes(found, name) if found is not None else UNKNOWN
+        return _default_of_classes(found, name) if found is not None else Unknown(NOT_KNOWN)
 
     def names() -> Iterator[str]:
         found = reference()
         return _names_given(found) if found is not None else iter(())
 
-    return Config(run.framework, given, default, names)
+    return Config(run.framework, (Layer(given, names),), default)
 
 
 def _names_given(run: Run) -> Iterator[str]:
@@ -136,19 +174,19 @@ def _names_given(run: Run) -> Iterator[str]:
         yield from (name for name in script.changed if run.default(name, usual) is not ABSENT)
 
 
-def _default_of_classes(run: Run, name: str) -> Setting | Missing:
+def _default_of_classes(run: Run, name: str) -> Said:
     """The default of a field, of the training arguments or of another class of the parser that has it."""
     versions = run.choices.newest(("trl", "transformers"))
     found = run.default(name, versions)
     if found is not ABSENT or run.parser is None:
-        return found
+        return _why(found, NO_DEFAULT)
     from trl_lint.knowledge.api import resolve, signature
 
     for dotted in run.parser.fields.bases:
         target = resolve(dotted, versions)
         known = signature(target, versions) if isinstance(target, str) else None
         if known is not None and name in known.parameters:
-            return of_default(known.parameters[name].default)
+            return _default(known.parameters[name].default)
     return ABSENT
 
 
@@ -163,49 +201,57 @@ def _of_command(run: Run, arguments: Arguments) -> Config:
     words = words_of(run.launch, run.project)
     over_file = arguments.over_file
     recipe = run.recipe if over_file else None
-    if words is None or (over_file and recipe is None and run.link("recipe") is not None):
-        return _nothing(run.framework)
+    link = run.link("recipe") if over_file else None
+    if words is None or (link is not None and recipe is None):
+        missing = link is not None and link.status == "missing"
+        place = link.location if link is not None else run.launch.location
+        return _nothing(run.framework, NO_FILE if missing else CONFIGURATION, place)
     launch = run.launch
+    here = launch.location
 
-    def given(name: str) -> Setting | Missing:
-        if recipe is None:
-            return words.setting(name)
-        said = of_flag(launch, name) if over_file == "flags" else _assigned(launch.args, name, launch.source.location)
-        return said if said is not ABSENT else of_document(recipe, name)
+    def of_flags(name: str) -> Said:
+        return _why(words.setting(name) if recipe is None else of_flag(launch, name), HIDDEN, here)
+
+    def flags() -> Iterator[str]:
+        texts = (word.text or "" for word in words.words)
+        yield from (text.partition("=")[0][2:].replace("-", "_") for text in texts if text.startswith("--"))
+
+    def of_assignments(name: str) -> Said:
+        return _assigned(launch.args, name, launch.source.location)
+
+    def assignments() -> Iterator[str]:
+        yield from (word.text.partition("=")[0] for word in launch.args if "=" in (word.text or "") and word.text)
+
+    layers = [Layer(of_flags, flags)]
+    if recipe is not None:
+        if over_file == "assignments":
+            layers = [Layer(of_assignments, assignments)]
+        root = recipe.mapping
+        in_file = partial(_leaves, root) if root is not None else _no_names
+        layers.append(Layer(lambda name: _why(of_document(recipe, name), CONFIGURATION, here), in_file))
 
     package = arguments.package
     command = arguments.keys_for(launch.subcommand or "train")
     newest = run.choices[package].newest if package in run.choices else ""
 
-    def default(name: str) -> Setting | Missing:
+    def default(name: str) -> Said:
         if not newest:
-            return UNKNOWN
+            return Unknown(NO_RELEASE, here)
         known = defaults_of(package, command, newest)
-        return of_default(known[name]) if name in known else ABSENT
+        return _default(known[name]) if name in known else ABSENT
 
-    def names() -> Iterator[str]:
-        if recipe is not None and recipe.mapping is not None:
-            yield from _leaves(recipe.mapping)
-        for word in words.words:
-            text = word.text or ""
-            name = text.partition("=")[0]
-            if recipe is not None and over_file == "assignments" and "=" in text:
-                yield name
-            elif text.startswith("--") and (recipe is None or over_file == "flags"):
-                yield name[2:].replace("-", "_")
-
-    return Config(run.framework, given, default, names)
+    return Config(run.framework, tuple(layers), default)
 
 
-def _assigned(words: tuple[Word, ...], name: str, location: Callable[[int, int], Location]) -> Setting | Missing:
-    """What `key=value` says of a name, the last one of several; UNKNOWN where a word may be one."""
-    found: Setting | Missing = ABSENT
+def _assigned(words: tuple[Word, ...], name: str, location: Callable[[int, int], Location]) -> Said:
+    """What `key=value` says of a name: the last one counts, and a word that nobody knows hides those before it."""
+    found: Said = ABSENT
     for word in words:
-        if word.text is None:
-            return UNKNOWN
-        key, equal, value = word.text.partition("=")
-        if equal and key == name:
-            found = Setting(value, "flag", location(word.start, word.end))
+        key, equal, value = (word.raw.lstrip("\"'") if word.text is None else word.text).partition("=")
+        if word.text is None and not (equal and key.replace(".", "_").isidentifier()):
+            found = Unknown(HIDDEN, location(word.start, word.end))
+        elif equal and key == name:
+            found = Setting(UNKNOWN if word.text is None else value, "flag", location(word.start, word.end))
     return found
 
 
@@ -224,32 +270,34 @@ def _leaves(root: Mapping, above: str = "") -> Iterator[str]:
 
 def _of_flags(run: Run) -> Config:
     """OpenRLHF: what its parser makes of the command line."""
-    from trl_lint.run.readers.openrlhf import arguments_in, flags_of, read_run
+    from trl_lint.run.readers.openrlhf import OpenRLHFRun, arguments_in, flags_of, run_or_reason
 
-    found = read_run(run.launch, run.project)
-    if found is None or (found.own is None and "openrlhf" not in found.choices):
-        return _nothing(run.framework)
+    found, here = run_or_reason(run.launch, run.project), run.launch.location
+    if not isinstance(found, OpenRLHFRun):
+        return _nothing(run.framework, found or NOT_KNOWN, here)
+    if found.own is None and "openrlhf" not in found.choices:
+        return _nothing(run.framework, NO_RELEASE, here)
     newest = found.choices["openrlhf"].newest if "openrlhf" in found.choices else ""
     arguments, flags = arguments_in(found, newest), flags_of(found, newest)
     if arguments is None or flags is None:
-        return _nothing(run.framework)
+        return _nothing(run.framework, NO_RELEASE, here)
     source = run.launch.source
 
-    def given(name: str) -> Setting | Missing:
+    def given(name: str) -> Said:
         flag = f"--{name}"
         word = arguments.words.get(flag)
         if word is not None:
             value = arguments.values.get(flag, UNKNOWN)
             return Setting(value, "flag", source.location(word.start, word.end))
-        return UNKNOWN if arguments.hidden else ABSENT
+        return Unknown(HIDDEN, here) if arguments.hidden else ABSENT
 
-    def default(name: str) -> Setting | Missing:
+    def default(name: str) -> Said:
         known = flags.get(f"--{name}")
         if known is None:
             return ABSENT
-        return known.default if isinstance(known.default, Missing) else Setting(known.default, "default", None)
+        return Unknown(NO_DEFAULT) if isinstance(known.default, Missing) else Setting(known.default, "default", None)
 
-    return Config(run.framework, given, default, lambda: (flag[2:] for flag in arguments.words))
+    return Config(run.framework, (Layer(given, lambda: (flag[2:] for flag in arguments.words)),), default)
 
 
 # -- Hydra -------------------------------------------------------------------------------------------------------------
@@ -258,27 +306,31 @@ def _of_flags(run: Run) -> Config:
 def _of_verl(run: Run) -> Config:
     """verl: the overrides over the composed config of the release, or of the project itself."""
     from trl_lint.run.readers.hydra import find
-    from trl_lint.run.readers.verl import place_of, read_run
+    from trl_lint.run.readers.verl import VerlRun, place_of, run_or_reason
 
-    found = read_run(run.launch, run.project)
-    if found is None or (found.own is None and "verl" not in found.choices):
-        return _nothing(run.framework)
+    found, here = run_or_reason(run.launch, run.project), run.launch.location
+    if not isinstance(found, VerlRun):
+        return _nothing(run.framework, found or NOT_KNOWN, here)
+    if found.own is None and "verl" not in found.choices:
+        return _nothing(run.framework, NO_RELEASE, here)
     tree = found.composed(found.choices["verl"].newest if "verl" in found.choices else "")
     if tree is None:
-        return _nothing(run.framework)
+        return _nothing(run.framework, CONFIGURATION, here)
     places = {override.key: place_of(override, run.launch) for override in found.line.overrides}
-    is_whole = all(override.is_certain for override in found.line.overrides)
+    unsure = next((override for override in found.line.overrides if not override.is_certain), None)
 
-    def read(name: str) -> Setting | Missing:
+    def read(name: str) -> Said:
         value = find(tree, name)
-        if isinstance(value, (dict, list)):
-            return UNKNOWN
-        return value if isinstance(value, Missing) else Setting(value, "default", None)
+        if isinstance(value, Missing):
+            return _why(value, NO_DEFAULT, places.get(name))
+        return Unknown(CONFIGURATION) if isinstance(value, (dict, list)) else Setting(value, "default", None)
 
-    def given(name: str) -> Setting | Missing:
+    def given(name: str) -> Said:
         if name not in places:
-            return ABSENT if is_whole else UNKNOWN
+            return ABSENT if unsure is None else Unknown(HIDDEN, place_of(unsure, run.launch))
         said = read(name)
-        return said._replace(origin="flag", location=places[name]) if isinstance(said, Setting) else UNKNOWN
+        if isinstance(said, Setting):
+            return said._replace(origin="flag", location=places[name])
+        return Unknown(HIDDEN, places[name])
 
-    return Config(run.framework, given, read, lambda: iter(places))
+    return Config(run.framework, (Layer(given, lambda: places),), read)

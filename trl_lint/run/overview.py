@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from trl_lint.coverage import NOT_PLAIN
 from trl_lint.finding import Location
-from trl_lint.missing import ABSENT, UNKNOWN, Missing
-from trl_lint.project.effective import Setting, of_document
+from trl_lint.missing import ABSENT, Missing
+from trl_lint.project.effective import Setting, Unknown, of_document
 from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.config import Config, config_of
 
 PACKAGES = ("trl", "transformers", "accelerate", "deepspeed", "peft", "vllm", "openrlhf", "verl", "torch")
 _OVERRIDE = regex(r"(?P<name>[+~]{0,2}[A-Za-z_][\w.@/]*)=(?P<value>.*)", re.DOTALL)
@@ -18,7 +20,7 @@ _FLAG = regex(r"--(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>.*))?", re.DOTALL)
 
 
 class Line(NamedTuple):
-    """One value of a run: `value` None where it is not known, `default` None where that is not known.
+    """One value of a run: `value` None where it is not known, for a `reason`; `default` None where that is not known.
 
     One that is left to its default has no place.
     """
@@ -27,6 +29,7 @@ class Line(NamedTuple):
     value: str | None
     default: str | None
     location: Location | None
+    reason: str = ""
 
 
 def is_shown(run: Run) -> bool:
@@ -38,44 +41,28 @@ def is_shown(run: Run) -> bool:
 def values_of(run: Run, everything: bool = False) -> list[Line]:
     """The values somebody wrote, in the order of their names; those that repeat the default are left out.
 
-    With `everything`, those as well, and every field that nobody sets, without a place.
+    With `everything`, those as well, and every field that nobody sets, without a place. Where nobody knows what reads
+    the words of a command, the words are shown as they are.
     """
-    if run.parser is None and (run.script is None or run.script.call is None):
-        return sorted(_options(run) or _words(run), key=lambda line: line.name)
-    from trl_lint.run.config import config_of
-
+    config = config_of(run)
     versions = run.choices.newest(("trl", "transformers"))
-    config = config_of(run)
-    found = []
     signature = run.signature(versions) if everything else None
-    for name in sorted({*config.names(), *(signature.parameters if signature is not None else ())}):
-        said = run.field(name)
-        if everything and said is ABSENT and isinstance(usual := run.default(name, versions), Setting):
-            found.append(Line(name, _text(usual), _text(usual), None))
-        if not isinstance(said, Setting) or said.location is None or said.origin == "default":
-            continue
-        usual = run.default(name, versions)
-        default = _text(usual) if isinstance(usual, Setting) else None
-        value = _text(said)
-        if everything or value is None or value != default:
-            found.append(Line(name, value, default, said.location))
-    return found
+    names = {*config.names(), *(signature.parameters if signature is not None else ())}
+    found = [line for name in names if (line := _line(name, config, everything)) is not None]
+    return sorted(found or _words(run), key=lambda line: line.name)
 
 
-def _options(run: Run) -> list[Line]:
-    """The options that a command and its config set, where it is known what reads them; none where it is not."""
-    from trl_lint.run.config import config_of
-
-    config = config_of(run)
-    found = []
-    for name in dict.fromkeys(config.names()):
-        said, usual = config.given(name), config.default(name)
-        default = _text(usual) if isinstance(usual, Setting) and run.framework != "verl" else None
-        if isinstance(said, Setting):
-            found.append(Line(name, _text(said), default, said.location))
-        elif said is UNKNOWN:
-            found.append(Line(name, None, default, run.launch.location))
-    return found
+def _line(name: str, config: Config, everything: bool) -> Line | None:
+    said, usual = config.given(name), config.default(name)
+    default = _text(usual) if isinstance(usual, Setting) else None
+    if said is ABSENT or (isinstance(said, Setting) and said.origin == "default"):
+        return Line(name, default, default, None) if everything and default is not None else None
+    if isinstance(said, Unknown):
+        return Line(name, None, default, said.place, said.reason)
+    value = _text(said)
+    if value is not None and value == default and not everything:
+        return None
+    return Line(name, value, default, said.location, "" if value is not None else NOT_PLAIN)
 
 
 def _words(run: Run) -> Iterator[Line]:

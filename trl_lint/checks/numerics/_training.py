@@ -136,7 +136,7 @@ def kind_of_run(run: Run) -> TrainingKind:
     method = method or next((kind.method for kind in kinds if kind.method is not None and kind.method.key), None)
     if method is None:
         return kind_of_launch(run.launch, run.project)
-    said = config_of(run).value(method.key)
+    said = config_of(run).final(method.key)
     value = said.value if isinstance(said, Setting) else None
     if value in method.rl:
         return "rl"

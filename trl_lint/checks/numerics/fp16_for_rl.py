@@ -18,7 +18,7 @@ from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Severity
 from trl_lint.knowledge.families import family_of
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
-from trl_lint.project.effective import Setting, of_flag
+from trl_lint.project.effective import Said, Setting, Unknown, of_flag
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.islands import rewrite, with_keyword, without_keyword
 from trl_lint.python.module import PythonModule
@@ -155,7 +155,7 @@ class Fp16ForRl(Rule):
                 severity: Severity = "warning" if launch.is_documentation else "error"
                 yield self.finding(fp16.location, BOTH, severity=severity)
             return
-        if kind != "rl" or bf16 is UNKNOWN or (isinstance(bf16, Setting) and bf16.truth is None):
+        if kind != "rl" or isinstance(bf16, Unknown) or (isinstance(bf16, Setting) and bf16.truth is None):
             return
         half = read_text(launch, "--dtype", "--torch_dtype") in _FLOAT16
         adapted = bool_flag(launch, "--use_peft", "--load_in_4bit", "--load_in_8bit") is not False
@@ -171,13 +171,14 @@ class Fp16ForRl(Rule):
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def given_to(run: Run, what: str) -> Setting | Missing:
+def given_to(run: Run, what: str) -> Said:
     """What a command sets a precision to; of a program whose options are not known, what a flag of TRL's name says."""
     config = config_of(run)
     found = config.given_setting(what)
-    if found is not UNKNOWN or run.framework not in ("other", "trl", "transformers"):
+    if not isinstance(found, Unknown) or run.framework not in ("other", "trl", "transformers"):
         return found
-    return of_flag(run.launch, what)
+    said = of_flag(run.launch, what)
+    return found if said is UNKNOWN else said
 
 
 def refuses_both(framework: str) -> bool:
