@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from trl_lint.memos import per_module, per_project
+from trl_lint.missing import ABSENT
 from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from trl_lint.project.environment import Environment
     from trl_lint.project.packages import Package
     from trl_lint.python.module import PythonModule
+    from trl_lint.python.trials import Trial
 
 T = TypeVar("T")
 
@@ -166,9 +168,15 @@ def choices_at(module: PythonModule, node: ast.AST, project: Project, package: s
 def environment_at(module: PythonModule, node: ast.AST, project: Project, package: str) -> Environment | None:
     """The environment of a place of a module; None if it is never reached with any release that the pins allow.
 
-    None, too, where code asks for releases of `package` that are not known: then nothing is certain of it.
+    None, too, where code asks for releases of `package` that are not known: then nothing is certain of it; and where
+    an import that was tried before has to have gone well, and does not with the newest releases.
     """
     around = project.environment(module.path)
+    if module.of(ast.Try):
+        from trl_lint.python.version_guards import trials_before
+
+        if any(_fails(trial, around) for trial in trials_before(module, node)):
+            return None
     demands = demands_at(module, node, project)
     if not demands:
         return around
@@ -189,6 +197,18 @@ def environment_at(module: PythonModule, node: ast.AST, project: Project, packag
 def _narrowed_environments(project: Project) -> dict[tuple[str, ...], Environment | None]:
     """By path and demands, the environments that code has narrowed."""
     return {}
+
+
+def _fails(trial: Trial, environment: Environment) -> bool:
+    """Whether something that is tried is missing in the newest releases that may be in use."""
+    from trl_lint.knowledge.api import resolve
+
+    for dotted in trial.imported:
+        package = dotted.partition(".")[0]
+        newest = environment.choices.newest([package]) if package in PACKAGES and package != dotted else {}
+        if newest and resolve(dotted, newest) is ABSENT:
+            return True
+    return False
 
 
 def demands_at(module: PythonModule, node: ast.AST, project: Project) -> tuple[Demand, ...]:

@@ -143,7 +143,8 @@ class PythonModule(Places):
         for annotated in self.of(ast.AnnAssign):
             self._bind(annotated.target, annotated.value)
         for definition in (*self.functions, *self.classes):
-            names.add_binding(definition.name)
+            if not (names.is_imported(definition.name) and self._is_stub(definition)):
+                names.add_binding(definition.name)
         for parameter in self.of(ast.arg):
             names.add_binding(parameter.arg)
         loops: list[ast.For | ast.AsyncFor | ast.comprehension | ast.AugAssign] = [
@@ -151,6 +152,10 @@ class PythonModule(Places):
         ]  # fmt: skip
         for loop in loops:
             self._bind_loop(loop.target)
+
+    def _is_stub(self, definition: FunctionNode | ast.ClassDef) -> bool:
+        """Whether a definition stands where an import failed, and does nothing but refuse."""
+        return isinstance(self.parents.get(definition), ast.ExceptHandler) and _refuses(definition)
 
     def _bind(self, target: ast.expr, value: ast.expr | None) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):
@@ -270,6 +275,16 @@ def tree_of(source: Source) -> ast.Module:
     """The tree of a source, parsed unless somebody has done so already. Raises SourceError."""
     known = source.file.tree
     return known if known is not None and source.text is source.file.text else parse(source.text)
+
+
+def _refuses(definition: FunctionNode | ast.ClassDef) -> bool:
+    """Whether all that stands in a class or a function is `pass`, `...`, a text, a `raise`, or such a method."""
+    return all(
+        isinstance(one, (ast.Pass, ast.Raise))
+        or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+        or (isinstance(definition, ast.ClassDef) and isinstance(one, FUNCTIONS) and _refuses(one))
+        for one in definition.body
+    )
 
 
 def _place(node: ast.expr | ast.stmt) -> tuple[int, int, int, int]:

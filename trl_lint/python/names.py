@@ -43,8 +43,12 @@ class Names:
             self._imports.setdefault(alias.asname or alias.name, set()).add(f"{base}.{alias.name}")
 
     def add_assignment(self, target: ast.expr, value: ast.expr | None) -> None:
-        """Record `name = dotted.name` as an alias; any other value makes the name a local one."""
-        if not isinstance(target, ast.Name):
+        """Record `name = dotted.name` as an alias; any other value makes the name a local one.
+
+        `None`, `Any` and the like are no second meaning of an imported name: they stand where the import failed, and
+        nothing can be done with them. The imports are to be recorded before.
+        """
+        if not isinstance(target, ast.Name) or (target.id in self._imports and _stands_for_nothing(value)):
             return
         self._known.clear()
         if isinstance(value, (ast.Name, ast.Attribute)):
@@ -125,6 +129,15 @@ def _split(node: ast.expr) -> tuple[str, str]:
     if not isinstance(node, ast.Name):
         return "", ""
     return node.id, "".join("." + attribute for attribute in reversed(attributes))
+
+
+def _stands_for_nothing(value: ast.expr | None) -> bool:
+    """Whether a value is none that a call could reach: `None`, `False`, `...`, `object`, `Any`."""
+    if isinstance(value, ast.Constant):
+        return value.value is None or value.value is False or value.value is ...
+    if isinstance(value, ast.Attribute):
+        return value.attr == "Any" and isinstance(value.value, ast.Name)
+    return isinstance(value, ast.Name) and value.id in ("Any", "object")
 
 
 def is_from(origin: str, dotted: str) -> bool:

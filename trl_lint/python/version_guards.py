@@ -3,20 +3,26 @@
 `try: from trl import X / except ImportError: …`, `if Version(trl.__version__) >= …:`, `if is_vllm_available():`,
 `if TYPE_CHECKING:`, `with suppress(ImportError):`, `@pytest.mark.skipif(…)`, and what follows `if old: return`. A whole
 file is prepared where the `__init__.py` beside it chooses between that file and another by the release.
+
+`if HAS_TRL:` behind `try: import trl` is no such test for who asks in which releases the place is reached: in all that
+have what was tried (`trials.py`).
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from trl_lint import tracked
 from trl_lint.memos import per_module
 from trl_lint.python.guards import EXPECTING, Assumption, bindings, is_expecting, key_of
 from trl_lint.python.module import PythonModule
-from trl_lint.python.version_tests import is_requirement
+from trl_lint.python.trials import Trial, catches, is_of_failed_trial, passed_trials, trials
+from trl_lint.python.version_tests import ends_with_an_error, is_requirement
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError
 from trl_lint.sources.text import SourceFile
@@ -37,21 +43,18 @@ _COMPARES = regex(
     r"(?:trl|transformers|accelerate|peft|deepspeed|vllm|verl)_?(?:v?\d|new|old|legacy|has|supports)",
     re.IGNORECASE,
 )
-_CATCHING = frozenset(
-    {"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "Exception", "BaseException", "RuntimeError"}
-)
 _LEAVING_CALLS = frozenset({"exit", "_exit", "skip"})
 
 
 def is_guarded(module: PythonModule, node: ast.AST, is_narrowed: bool = False) -> bool:
     """Whether a place only runs with some releases, or is prepared to fail with others.
 
-    `is_narrowed`: whoever asks judges the place by the releases that the requirements before it leave
-    (`project.stack.choices_at`), so that these are no guards.
+    `is_narrowed`: whoever asks judges the place by the releases that the requirements and the tried imports before it
+    leave (`project.stack.choices_at`), so that these are no guards.
     """
     child = node
     for parent in module.ancestors(node):
-        if _decides(module, parent, child) or _follows_a_check(module, parent, child, is_narrowed):
+        if _decides(module, parent, child, is_narrowed) or _follows_a_check(module, parent, child, is_narrowed):
             return True
         child = parent
     return is_chosen(module)
@@ -91,7 +94,7 @@ def _tried(module: PythonModule) -> frozenset[str]:
     """The names that tell whether an import went well: those imported by trial, and what the handlers bind."""
     found = set[str]()
     for trial in module.of(ast.Try):
-        if not any(_catches(handler) for handler in trial.handlers):
+        if not any(map(catches, trial.handlers)):
             continue
         imports = [node for node in trial.body if isinstance(node, (ast.Import, ast.ImportFrom))]
         if imports:
@@ -139,15 +142,39 @@ def _names(node: ast.ImportFrom, folder: str, stem: str) -> bool:
     return (node.module or "").endswith(f"{os.path.basename(folder)}.{stem}")
 
 
-def _decides(module: PythonModule, parent: ast.AST, child: ast.AST) -> bool:
+def trials_before(module: PythonModule, node: ast.AST) -> Iterator[Trial]:
+    """The tried imports that went well wherever a place is reached, by the tests around it and before it.
+
+    Where the program stops with an error otherwise, that is no way of other releases.
+    """
+    if not trials(module):
+        return
+    child = node
+    for parent in module.ancestors(node):
+        for test, outcome in _tests_of(parent, child):
+            yield from _passed(module, test, outcome) or ()
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(parent, name, None)
+            if isinstance(block, list) and child in block:
+                ways_out = (one for one in block[: block.index(child)] if isinstance(one, ast.If) and _goes_on(one))
+                for test, outcome in chain.from_iterable(map(_tests_of_check, ways_out)):
+                    yield from _passed(module, test, outcome) or ()
+        child = parent
+
+
+def _goes_on(statement: ast.If) -> bool:
+    """Whether the program goes on elsewhere where a statement leaves its block."""
+    return not ends_with_an_error(statement.body)
+
+
+def _decides(module: PythonModule, parent: ast.AST, child: ast.AST, is_narrowed: bool) -> bool:
     if isinstance(parent, ast.Try):
-        # The handler is the way of the other releases, and so is the `else` behind a tried import.
-        return any(_catches(handler) for handler in parent.handlers) and child not in parent.finalbody
-    if isinstance(parent, (ast.If, ast.IfExp, ast.While)):
-        return child is not parent.test and is_about_releases(module, parent.test)
-    if isinstance(parent, ast.BoolOp):
-        before = parent.values[: parent.values.index(child)] if child in parent.values else []
-        return any(is_about_releases(module, value) for value in before)
+        # The handler is the way of the other releases, and so is the `else` behind a tried import. One that only says
+        # the same in other words is no way.
+        ways = [handler for handler in parent.handlers if catches(handler) and not _fails_as_well(handler)]
+        return (bool(ways) or child in parent.handlers) and child not in parent.finalbody
+    if any(_is_guard(module, test, outcome, is_narrowed) for test, outcome in _tests_of(parent, child)):
+        return True
     if isinstance(parent, (ast.With, ast.AsyncWith)):
         return child in parent.body and is_expecting(module, parent)
     if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -158,9 +185,34 @@ def _decides(module: PythonModule, parent: ast.AST, child: ast.AST) -> bool:
     return False
 
 
-def _catches(handler: ast.ExceptHandler) -> bool:
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(kind is None or key_of(kind).rpartition(".")[2] in _CATCHING for kind in kinds)
+def _fails_as_well(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler stops with an error itself, and not with one of the project's that says where to go on."""
+    last = handler.body[-1]
+    if not isinstance(last, ast.Raise):
+        return ends_with_an_error(handler.body)
+    raised = last.exc.func if isinstance(last.exc, ast.Call) else last.exc
+    name = key_of(raised)
+    return raised is None or name == handler.name or isinstance(getattr(builtins, name or "_", None), type)
+
+
+def _tests_of(parent: ast.AST, child: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
+    """The tests by which a statement or an expression decides about what stands in it, each with the outcome for it."""
+    if isinstance(parent, (ast.If, ast.IfExp, ast.While)) and child is not parent.test:
+        yield parent.test, child is parent.body or (isinstance(parent.body, list) and child in parent.body)
+    elif isinstance(parent, ast.BoolOp) and child in parent.values:
+        for value in parent.values[: parent.values.index(child)]:
+            yield value, isinstance(parent.op, ast.And)
+
+
+def _is_guard(module: PythonModule, test: ast.expr, outcome: bool, is_narrowed: bool) -> bool:
+    """Whether a test that has this outcome says for which releases something is."""
+    if is_of_failed_trial(module, test, outcome):
+        return True
+    return is_about_releases(module, test) and not (is_narrowed and _passed(module, test, outcome) is not None)
+
+
+def _passed(module: PythonModule, test: ast.expr, outcome: bool) -> list[Trial] | None:
+    return passed_trials(module, test, outcome, lambda part: is_about_releases(module, part))
 
 
 def _follows_a_check(module: PythonModule, parent: ast.AST, child: ast.AST, is_narrowed: bool) -> bool:
@@ -184,11 +236,17 @@ def _first_check(module: PythonModule, parent: ast.AST, name: str, is_narrowed: 
 
 
 def _is_check(module: PythonModule, statement: ast.stmt, is_narrowed: bool) -> bool:
-    if isinstance(statement, ast.If):
-        is_check = _leaves(statement.body) and is_about_releases(module, statement.test)
-    else:
-        is_check = isinstance(statement, ast.Assert) and is_about_releases(module, statement.test)
+    tests = _tests_of_check(statement)
+    is_check = any(_is_guard(module, test, outcome, is_narrowed) for test, outcome in tests)
     return is_check and not (is_narrowed and is_requirement(module, statement))
+
+
+def _tests_of_check(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
+    """The test of a statement that leaves its block or fails, with the outcome with which it does not."""
+    if isinstance(statement, ast.If) and _leaves(statement.body):
+        yield statement.test, False
+    elif isinstance(statement, ast.Assert):
+        yield statement.test, True
 
 
 def _leaves(block: list[ast.stmt]) -> bool:
