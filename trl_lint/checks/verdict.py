@@ -76,14 +76,17 @@ def judge(
     level: Level | Severity | Rule,
     named: str,
     may_be_new: bool = True,
+    is_without: Callable[[dict[str, str]], bool] = lambda versions: False,
 ) -> Verdict | None:
     """Ask whether something is there in every release the pins allow; None where it is, or where nobody knows.
 
     `points`: the positions at which the answer may change, by package. `named`: the package whose releases are named
     where all releases of all packages lack it. `may_be_new`: the main branch may have what no release has had.
+    `is_without`: whether releases for which nobody answers lack the whole object, and that with it.
     """
     concerned = {name: choices[name] for name in points if name in choices}
-    return _noted(_judged(concerned, points, ask, level, named, may_be_new), *concerned.values())
+    found = _judged(concerned, points, ask, level, named, may_be_new, is_without)
+    return _noted(found, *concerned.values())
 
 
 def _judged(
@@ -93,6 +96,7 @@ def _judged(
     level: Level | Severity | Rule,
     named: str,
     may_be_new: bool,
+    is_without: Callable[[dict[str, str]], bool],
 ) -> Verdict | None:
     found = absences({name: chosen.releases for name, chosen in concerned.items()}, points, ask)
     if not found:
@@ -111,7 +115,12 @@ def _judged(
         return None  # what no release has had may be new
     evidence = _evidence(chosen, main.releases)
     tip = any(one.is_tip for one in concerned.values())
-    return _verdict(chosen, main.releases, evidence._replace(everywhere=everywhere, tip=tip), level)
+    evidence = evidence._replace(everywhere=everywhere, tip=tip)
+    # Where no release there ever was has it, it does not matter that the pins leave it open which one is in use.
+    is_open = evidence.assumed or not everywhere
+    if is_open and not evidence.only_old and all(one.complete for one in concerned.values()):
+        evidence = evidence._replace(always=_never_was(points, ask, concerned, is_without))
+    return _verdict(chosen, main.releases, evidence, level)
 
 
 def _noted(verdict: Verdict | None, *chosen: Choice) -> Verdict | None:
@@ -202,6 +211,8 @@ def _verdict(chosen: Choice, bad: Sequence[str], evidence: Evidence, level: Leve
     if evidence.only_old and not (level.of_code and has_floor(chosen.package.specifier)):
         return None
     why = basis_of(chosen)
+    if evidence.always:
+        why, bad = f"true of every known release up to {chosen.package.name} {chosen.newest}", chosen.releases
     return Verdict(
         level.graded(evidence),
         scope(chosen.package.name, bad, chosen.releases, why),
@@ -210,7 +221,7 @@ def _verdict(chosen: Choice, bad: Sequence[str], evidence: Evidence, level: Leve
         bad[-1],
         evidence.only_old,
         why,
-        None if evidence.everywhere else open_pin(chosen, bad),
+        None if evidence.everywhere or evidence.always else open_pin(chosen, bad),
     )
 
 
@@ -231,6 +242,22 @@ def _was_there(package: str, points: ChangePoints, ask: Lookup, concerned: Mappi
     newest = {name: chosen.newest for name, chosen in concerned.items()}
     known = intervals(package, releases(package), points.get(package, frozenset()))
     return any(ask({**newest, package: interval[-1]}) is True for interval in reversed(known))
+
+
+def _never_was(
+    points: ChangePoints,
+    ask: Lookup,
+    concerned: Mapping[str, Choice],
+    is_without: Callable[[dict[str, str]], bool],
+) -> bool:
+    """Whether no recorded release of any package had it, beside the newest releases of the others in use."""
+    newest = {name: chosen.newest for name, chosen in concerned.items()}
+    asked_of = (
+        {**newest, package: interval[-1]}
+        for package in concerned
+        for interval in intervals(package, releases(package), points.get(package, frozenset()))
+    )
+    return all(ask(at) is False or (ask(at) is None and is_without(at)) for at in asked_of)
 
 
 def _narrowest(found: Sequence[Absence]) -> Absence:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from trl_lint.checks.drift._calls import signature_of
+from trl_lint.checks.drift._calls import is_absent, signature_of
 from trl_lint.checks.drift._classes import Callee, imported
 from trl_lint.checks.drift._past import elsewhere, successors
 from trl_lint.checks.drift._wording import next_release, sentence
@@ -125,7 +125,8 @@ def is_unbound(call: ast.Call, callee: Callee, versions: dict[str, str], module:
 def _judge(callee: Callee, fits: Lookup, known: Choices, rule: Rule) -> Verdict | None:
     points = points_of_signature(callee.dotted)
     past = elsewhere(callee.dotted, points, known.newest(points), fits)
-    return judge(known, points, fits, rule, past.package if past is not None else callee.package)
+    named = past.package if past is not None else callee.package
+    return judge(known, points, fits, rule, named, is_without=partial(is_absent, callee.dotted))
 
 
 def _most(callee: Callee, versions: dict[str, str]) -> int:

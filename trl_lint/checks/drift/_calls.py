@@ -11,7 +11,7 @@ from trl_lint.checks.drift._objects import builds_objects, may_hold_object, obje
 from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.signatures import Parameter, Signature
 from trl_lint.memos import per_module
-from trl_lint.missing import Missing
+from trl_lint.missing import ABSENT, Missing
 from trl_lint.project import Project
 from trl_lint.project.stack import PACKAGES, Choices, choices_at
 from trl_lint.python.guards import key_of
@@ -149,6 +149,11 @@ def accepts(dotted: str, keyword: str, versions: dict[str, str]) -> bool | None:
     if found is None:
         return None
     return True if keyword in found.parameters else (None if found.open else False)
+
+
+def is_absent(dotted: str, versions: dict[str, str]) -> bool:
+    """Whether there certainly is no such thing with these versions."""
+    return resolve(dotted, versions) is ABSENT
 
 
 def parameter(dotted: str, keyword: str, versions: dict[str, str]) -> Parameter | None:

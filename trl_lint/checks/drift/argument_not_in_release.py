@@ -13,6 +13,7 @@ from trl_lint.checks.drift._calls import (
     accepts,
     all_arguments,
     calls_of_others,
+    is_absent,
     judged_calls,
     may_hand_on,
     signature_of,
@@ -203,7 +204,8 @@ class ArgumentNotInRelease(Rule):
             return None
         past = None if there else read_past(dotted, name, newest)
         named = past.elsewhere.package if past is not None else dotted.partition(".")[0]
-        verdict = judge(known, points, partial(accepts, dotted, name), level, named)
+        ask = partial(accepts, dotted, name)
+        verdict = judge(known, points, ask, level, named, is_without=partial(is_absent, dotted))
         return None if verdict is None else Lack(verdict, past, newest)
 
 
