@@ -72,7 +72,9 @@ SAID = {
     "trl": " --{name} {value}", "swift": " --{name} {value}", "openrlhf": " --{name} {value}",
     "axolotl": " --{flag} {value}", "llamafactory": " {name}={value}", "verl": " {name}={value}",
 }  # fmt: skip
-CLIPPING = {name: family.settings.clipping for name in PROJECTS if (family := family_of(name)) and family.settings}
+CLIPPING = {
+    name: family.settings.clipping.names for name in PROJECTS if (family := family_of(name)) and family.settings
+}
 
 
 def said(framework: str, name: str, value: str) -> str:
@@ -113,11 +115,25 @@ def test_every_framework_that_trains_answers_for_every_setting():
     assert not FamilySettings._field_defaults
 
 
+def test_a_number_says_what_it_counts():
+    counted = ("micro_batch", "whole_batch", "group", "tensor_parallel", "engine_length", "prompt_length",
+               "completion_length", "processes", "nodes")  # fmt: skip
+    for family in families():
+        for what in counted if family.settings is not None else ():
+            held = getattr(family.settings, what)
+            assert bool(held.unit) is bool(held.names), (family.name, what)
+
+
 def names_of(framework: str) -> frozenset[str]:
     """The options that some release of a framework has, by the histories."""
     found: set[str] = set()
     if framework == "trl":
-        for dotted, package in (("GRPOConfig", "trl"), ("ModelConfig", "trl"), ("TrainingArguments", "transformers")):
+        for dotted, package in (
+            ("GRPOConfig", "trl"),
+            ("SFTConfig", "trl"),
+            ("ModelConfig", "trl"),
+            ("TrainingArguments", "transformers"),
+        ):
             for version in releases(package):
                 found.update(_parameters(package, dotted, version))
     elif framework == "openrlhf":
@@ -152,7 +168,7 @@ def test_every_name_is_an_option_of_some_release(framework: str):
     family = family_of(framework)
     assert family is not None and family.settings is not None
     known = names_of(framework)
-    named = {name for names in family.settings for name in names if "." not in name or framework != "axolotl"}
+    named = {name for held in family.settings for name in (*held.names, *held.unless) if not held.releases}
     assert named <= known, named - known
 
 

@@ -146,29 +146,65 @@ class Method(NamedTuple):
     preference_keys: frozenset[str] = frozenset()
 
 
-class Settings(NamedTuple):
-    """Under which names a framework's runs hold what rules ask for, whichever file, flag or call sets them.
+class Held(NamedTuple):
+    """Under which names the runs of a framework hold one setting, and what its values mean there.
 
-    The first name that a release has counts; none where the framework has no such option, which has to be said.
-
-    `model`: a name or path. `micro_batch`: samples of one process in one step; `accumulation`: steps between two
-    updates. `clipping`: the norm to which gradients are clipped. `fp16`, `bf16`: truth. `group`: answers to one prompt.
-    `quantised`: switches weights of few bits on. `adapter`: switches an adapter on.
+    Of several `names` that counts which a release has, by its history; `none` says that no release has such an option,
+    `unknown` that nobody looked, each with where that stands. `unit` is what a number counts, `per` where; `worker`
+    is whose value it is. `on`: the only values that switch it on; `off`: those that do not, beside false and none.
+    `unless`: options with which the value does not count. `zero`: what 0 does, where it is no number like others.
+    `releases`: those that read it, where a block of theirs is one key in the history; it is not set by default then.
     """
 
-    model: tuple[str, ...]
-    micro_batch: tuple[str, ...]
-    accumulation: tuple[str, ...]
-    clipping: tuple[str, ...]
-    fp16: tuple[str, ...]
-    bf16: tuple[str, ...]
-    group: tuple[str, ...]
-    quantised: tuple[str, ...]
-    adapter: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    none: str = ""
+    unknown: str = ""
+    unit: Literal["", "sample", "prompt", "sequence", "token", "rank", "gpu", "machine", "engine"] = ""
+    per: Literal["", "gpu", "machine", "prompt", "run"] = ""
+    worker: Literal["policy", "engine", "server"] = "policy"
+    on: tuple[Value, ...] = ()
+    off: tuple[Value, ...] = ()
+    unless: tuple[str, ...] = ()
+    zero: Literal["", "off", "no-gradient", "derived"] = ""
+    releases: str = ""
+
+    def fault(self) -> str:
+        """What is wrong with a row, "" if nothing is."""
+        said = [name for name in ("names", "none", "unknown") if getattr(self, name)]
+        return "" if len(said) == 1 else "one of `names`, `none` and `unknown` is expected"
 
 
-# What a program does with the norm 0: it clips nothing, or scales every gradient to nothing.
-Zero = Literal["off", "no-gradient"]
+class Settings(NamedTuple):
+    """What rules ask of a run, whichever file, flag or call sets it; a family answers for every one of them.
+
+    `model`: a name or path. `micro_batch`: samples of one process in one step; `accumulation`: steps between two
+    updates; `whole_batch`: what all of them train on between two updates. `clipping`: the norm to which gradients are
+    clipped. `fp16`, `bf16`: truth; `precision`: a dtype by its name. `group`: answers to one prompt. `quantised`,
+    `adapter`: what switches weights of few bits and an adapter on. `engine`: what switches an inference engine on;
+    `engine_mode`: where it runs; `tensor_parallel`: the GPUs that share one; `engine_length`: its longest text.
+    `prompt_length`, `completion_length`: the longest of each. `template`: of the chat. `processes`, `nodes`: how many.
+    """
+
+    model: Held
+    micro_batch: Held
+    accumulation: Held
+    whole_batch: Held
+    clipping: Held
+    fp16: Held
+    bf16: Held
+    precision: Held
+    group: Held
+    quantised: Held
+    adapter: Held
+    engine: Held
+    engine_mode: Held
+    tensor_parallel: Held
+    engine_length: Held
+    prompt_length: Held
+    completion_length: Held
+    template: Held
+    processes: Held
+    nodes: Held
 
 
 class Holds(NamedTuple):
@@ -338,7 +374,6 @@ class Family(NamedTuple):
     `places_models`  its packages that place models on the GPUs themselves, as they are imported
     `arguments`      where it is recorded which keys its commands take
     `settings`       under which names its runs hold what rules ask for; its recipes hold it under the same
-    `zero_clipping`  what it does with the norm 0
     `method`         what its flags say of the kind of training, where no recipe has them
     """
 
@@ -351,7 +386,6 @@ class Family(NamedTuple):
     document: tuple[DocumentKind, ...] = ()
     arguments: Arguments | None = None
     settings: Settings | None = None
-    zero_clipping: Zero = "off"
     method: Method | None = None
 
     def fault(self) -> str:
@@ -475,13 +509,13 @@ def _with_settings(kind: DocumentKind, settings: Settings | None) -> DocumentKin
     """A kind of document that holds what the runs of its family hold, if they read it."""
     if settings is None or not kind.recipe:
         return kind
-    first = {name: (*names, "")[0] for name, names in settings._asdict().items()}
+    first = {name: (*held.names, "")[0] for name, held in settings._asdict().items()}
     holds = kind.holds._replace(
         model=first["model"],
         batch_size=first["micro_batch"],
         accumulation=first["accumulation"],
         clipping=first["clipping"],
         fp16=first["fp16"],
-        bf16=settings.bf16,
+        bf16=settings.bf16.names,
     )
     return kind._replace(holds=holds)

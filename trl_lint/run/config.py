@@ -15,7 +15,8 @@ from functools import partial
 
 from trl_lint.coverage import CONFIGURATION, HIDDEN, NO_DEFAULT, NO_FILE, NO_RELEASE, NOT_KNOWN, UNMAPPED, Reason
 from trl_lint.finding import Location
-from trl_lint.knowledge.families import Arguments, Family, arguments_of, family_of
+from trl_lint.knowledge.families import Arguments, Held, arguments_of, family_of
+from trl_lint.knowledge.ranges import holds
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project import Project
@@ -27,6 +28,7 @@ from trl_lint.sources.nodes import Mapping
 from trl_lint.sources.shell import Word
 
 Read = Callable[[str], Said]
+ReadIn = Callable[[str, str], Said]
 
 _FLAG = regex(r"--(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>.*))?", re.DOTALL)
 
@@ -43,12 +45,15 @@ class Layer(NamedTuple):
 
 
 class Config:
-    """The options of a run. `layers`: what may set them, the one on top first. `default`: what the release says."""
+    """The options of a run. `layers`: what may set them, the one on top first. `default`: what the release says.
 
-    def __init__(self, framework: str, layers: tuple[Layer, ...], default: Read) -> None:
+    Where a method takes a release of the framework, "" is the newest one in use.
+    """
+
+    def __init__(self, framework: str, layers: tuple[Layer, ...], default: ReadIn) -> None:
         self.framework = framework
         self.layers = layers
-        self.default = default
+        self._default = default
 
     def given(self, name: str) -> Said:
         """What the project sets an option to; ABSENT where its default counts."""
@@ -58,40 +63,72 @@ class Config:
                 return said
         return ABSENT
 
-    def final(self, name: str) -> Said:
+    def default(self, name: str, release: str = "") -> Said:
+        """What a release makes of an option that nothing sets; ABSENT where it has none."""
+        return self._default(name, release)
+
+    def final(self, name: str, release: str = "") -> Said:
         """What an option is while the program runs: what is given, else the default."""
         said = self.given(name)
-        return said if said is not ABSENT else self.default(name)
+        return said if said is not ABSENT else self.default(name, release)
 
     def names(self) -> Iterator[str]:
         """The options that something in the project sets, as far as that can be read, each once."""
         return iter(dict.fromkeys(name for layer in self.layers for name in layer.names()))
 
-    def setting(self, what: str) -> Said:
-        """An option by what it means, a field of `families.Settings`; ABSENT where the framework has none."""
-        name = self.option(what)
-        return self.final(name) if name else self._no_option()
+    def held(self, what: str) -> Held | None:
+        """What is known of a setting, a field of `families.Settings`; None for a program that is not known."""
+        family = family_of(self.framework)
+        settings = family.settings if family is not None else None
+        found: Held | None = getattr(settings, what) if settings is not None else None
+        return found
+
+    def setting(self, what: str, release: str = "") -> Said:
+        """An option by what it means; ABSENT where the framework, or the release, has none."""
+        held = self.held(what)
+        if held is None or held.unknown:
+            return Unknown(UNMAPPED)
+        name = self.option(what, release)
+        if not name:
+            return ABSENT
+        usual = Setting(None, "default", None) if held.releases else self.default(name, release)
+        if held.releases and release and not holds(held.releases, release):
+            usual = ABSENT
+        return usual if usual is ABSENT or (said := self.given(name)) is ABSENT else said
 
     def given_setting(self, what: str) -> Said:
         """As `setting`, without the default of the release."""
+        held = self.held(what)
+        if held is None or held.unknown:
+            return Unknown(UNMAPPED)
         name = self.option(what)
-        return self.given(name) if name else self._no_option()
+        return self.given(name) if name else ABSENT
 
-    def _no_option(self) -> Said:
-        return ABSENT if self._family is not None else Unknown(UNMAPPED)
-
-    def option(self, what: str) -> str:
+    def option(self, what: str, release: str = "") -> str:
         """What the framework calls a setting: of several names that which something sets, else that of the release."""
-        settings = self._family.settings if self._family is not None else None
-        names: tuple[str, ...] = getattr(settings, what) if settings is not None else ()
+        held = self.held(what)
+        names = held.names if held is not None else ()
         if len(names) < 2:
             return names[0] if names else ""
-        given = next((name for name in names if self.given(name) is not ABSENT), "")
-        return given or next((name for name in names if self.default(name) is not ABSENT), names[0])
+        given = next((name for name in names if isinstance(self.given(name), Setting)), "")
+        return given or next((name for name in names if self.default(name, release) is not ABSENT), names[0])
 
-    @property
-    def _family(self) -> Family | None:
-        return family_of(self.framework)
+    def is_on(self, what: str, release: str = "") -> bool | None:
+        """Whether a setting is switched on, by the row of its family; None where nobody can tell."""
+        held, found = self.held(what), self.setting(what, release)
+        if held is None or isinstance(found, Unknown):
+            return None
+        if not isinstance(found, Setting):
+            return False
+        if isinstance(found.value, Missing) or any(self.given(name) is not ABSENT for name in held.unless):
+            return None
+        if found.value is None or found.value in ("null", "None"):
+            return False
+        if held.on:
+            return found.value in held.on
+        if held.off:
+            return (found.number if found.number is not None else found.value) not in held.off
+        return found.truth if found.truth is not None else True
 
 
 def config_of(run: Run) -> Config:
@@ -121,7 +158,7 @@ def _made(run: Run) -> Config:
 
 def _nothing(framework: str, reason: Reason, place: Location | None) -> Config:
     unknown = Unknown(reason, place)
-    return Config(framework, (Layer(lambda name: unknown),), lambda name: unknown)
+    return Config(framework, (Layer(lambda name: unknown),), lambda name, release: unknown)
 
 
 def _why(said: Setting | Missing, reason: Reason, place: Location | None = None) -> Said:
@@ -148,9 +185,9 @@ def _of_classes(run: Run) -> Config:
         said = found.field(name)
         return Unknown(*found.why_unknown(name)) if said is UNKNOWN else said
 
-    def default(name: str) -> Said:
+    def default(name: str, release: str) -> Said:
         found = reference()
-        return _default_of_classes(found, name) if found is not None else Unknown(NOT_KNOWN)
+        return _default_of_classes(found, name, release) if found is not None else Unknown(NOT_KNOWN)
 
     def names() -> Iterator[str]:
         found = reference()
@@ -174,9 +211,9 @@ def _names_given(run: Run) -> Iterator[str]:
         yield from (name for name in script.changed if run.default(name, usual) is not ABSENT)
 
 
-def _default_of_classes(run: Run, name: str) -> Said:
+def _default_of_classes(run: Run, name: str, trl: str) -> Said:
     """The default of a field, of the training arguments or of another class of the parser that has it."""
-    versions = run.choices.newest(("trl", "transformers"))
+    versions = {**run.choices.newest(("trl", "transformers")), **({"trl": trl} if trl else {})}
     found = run.default(name, versions)
     if found is not ABSENT or run.parser is None:
         return _why(found, NO_DEFAULT)
@@ -234,10 +271,12 @@ def _of_command(run: Run, arguments: Arguments) -> Config:
     command = arguments.keys_for(launch.subcommand or "train")
     newest = run.choices[package].newest if package in run.choices else ""
 
-    def default(name: str) -> Said:
-        if not newest:
+    def default(name: str, release: str) -> Said:
+        if not (release or newest):
             return Unknown(NO_RELEASE, here)
-        known = defaults_of(package, command, newest)
+        known = defaults_of(package, command, release or newest)
+        if name not in known and name.partition(".")[0] in known:
+            return Unknown(NO_DEFAULT)  # a part of a block
         return _default(known[name]) if name in known else ABSENT
 
     return Config(run.framework, tuple(layers), default)
@@ -278,8 +317,8 @@ def _of_flags(run: Run) -> Config:
     if found.own is None and "openrlhf" not in found.choices:
         return _nothing(run.framework, NO_RELEASE, here)
     newest = found.choices["openrlhf"].newest if "openrlhf" in found.choices else ""
-    arguments, flags = arguments_in(found, newest), flags_of(found, newest)
-    if arguments is None or flags is None:
+    arguments = arguments_in(found, newest)
+    if arguments is None or flags_of(found, newest) is None:
         return _nothing(run.framework, NO_RELEASE, here)
     source = run.launch.source
 
@@ -291,8 +330,8 @@ def _of_flags(run: Run) -> Config:
             return Setting(value, "flag", source.location(word.start, word.end))
         return Unknown(HIDDEN, here) if arguments.hidden else ABSENT
 
-    def default(name: str) -> Said:
-        known = flags.get(f"--{name}")
+    def default(name: str, release: str) -> Said:
+        known = (flags_of(found, release or newest) or {}).get(f"--{name}")
         if known is None:
             return ABSENT
         return Unknown(NO_DEFAULT) if isinstance(known.default, Missing) else Setting(known.default, "default", None)
@@ -313,14 +352,19 @@ def _of_verl(run: Run) -> Config:
         return _nothing(run.framework, found or NOT_KNOWN, here)
     if found.own is None and "verl" not in found.choices:
         return _nothing(run.framework, NO_RELEASE, here)
-    tree = found.composed(found.choices["verl"].newest if "verl" in found.choices else "")
-    if tree is None:
+    newest = found.choices["verl"].newest if "verl" in found.choices else ""
+    trees = {newest: found.composed(newest)}
+    if trees[newest] is None:
         return _nothing(run.framework, CONFIGURATION, here)
     places = {override.key: place_of(override, run.launch) for override in found.line.overrides}
     unsure = next((override for override in found.line.overrides if not override.is_certain), None)
 
-    def read(name: str) -> Said:
-        value = find(tree, name)
+    def read(name: str, release: str) -> Said:
+        release = release or newest
+        if release not in trees:
+            trees[release] = found.composed(release)
+        tree = trees[release]
+        value = find(tree, name) if tree is not None else UNKNOWN
         if isinstance(value, Missing):
             return _why(value, NO_DEFAULT, places.get(name))
         return Unknown(CONFIGURATION) if isinstance(value, (dict, list)) else Setting(value, "default", None)
@@ -328,7 +372,7 @@ def _of_verl(run: Run) -> Config:
     def given(name: str) -> Said:
         if name not in places:
             return ABSENT if unsure is None else Unknown(HIDDEN, place_of(unsure, run.launch))
-        said = read(name)
+        said = read(name, newest)
         if isinstance(said, Setting):
             return said._replace(origin="flag", location=places[name])
         return Unknown(HIDDEN, places[name])

@@ -214,7 +214,6 @@ class GradientClippingOff(Rule):
 
     def _check_command(self, run: Run) -> Iterator[Finding]:
         """The norm that a command gives, by whatever name its framework has for it."""
-        from trl_lint.knowledge.families import family_of
         from trl_lint.run.config import config_of
 
         config = config_of(run)
@@ -223,10 +222,10 @@ class GradientClippingOff(Rule):
             return  # a file and a script are judged by themselves
         if given.number is None or not is_off(given.number) or kind_of_run(run) == "other":
             return
-        family = family_of(run.framework)
+        held = config.held("clipping")
         shown = run.project.files.get(given.location.path).text[given.location.start : given.location.end]
         words = shown if shown.startswith("--") or "=" in shown else f"--{config.option('clipping')} {shown}"
-        stops = family is not None and family.zero_clipping == "no-gradient"
+        stops = held is not None and held.zero == "no-gradient"
         if stops and given.number < 0:
             return
         yield self.finding(given.location, (word_nothing if stops else word_off)(words), severity="warning")
