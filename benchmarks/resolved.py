@@ -5,6 +5,8 @@ and what pip installs for each (a dry run) on the day of the recorded knowledge.
 asked for every package of it that pip installs. "open" are those that the list does not pin to one release. What is
 wrong and was said as a pin of one release is counted apart: there may be none.
 
+A set with "commands" has several `pip install` in a row, each with what the ones before it left; they become a script.
+
 `--ask PIP` asks pip again, `--day` on another day: an index of our own stands between pip and PyPI, and leaves out what
 was uploaded since. Nothing is built or installed. A list that pip finds nothing for stays, without an answer.
 """
@@ -14,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -134,11 +137,60 @@ def ask(pip: str, index: str, one: dict[str, Any]) -> dict[str, str] | None:
     return {name: installed[name] for name in sorted(installed) if name in known}
 
 
+def _ask(pip: str, index: str, one: dict[str, Any]) -> dict[str, str] | None:
+    python = f"python{one['python']}"
+    return ask_in_a_row(pip, python, index, one) if "commands" in one else ask(pip, index, one)
+
+
+def ask_in_a_row(pip: str, python: str, index: str, one: dict[str, Any]) -> dict[str, str] | None:
+    """The releases that several commands leave; `python` makes an environment, in which nothing but metadata is put."""
+    known = set(known_packages())
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
+        inside = [os.path.join(folder, "bin", "python"), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+        site = Path(subprocess.run(inside, capture_output=True, text=True, check=True).stdout.strip())
+        for words in one["commands"]:
+            command = [
+                pip, "--python", inside[0], "install", "--dry-run", "--quiet", "--report", "-",
+                "--only-binary", ":all:", "--index-url", index, *words,
+            ]  # fmt: skip
+            environment = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=_SECONDS, check=False,
+                env={**environment, "PIP_CONFIG_FILE": os.devnull},
+            )  # fmt: skip
+            if done.returncode:
+                return None
+            for each in json.loads(done.stdout)["install"]:
+                _put(site, each["metadata"])
+        left = (path.name.removesuffix(".dist-info").rpartition("-") for path in site.glob("*.dist-info"))
+        return {name: version for name, _, version in sorted(left) if name in known}
+
+
+def _put(site: Path, metadata: dict[str, Any]) -> None:
+    """What pip looks at of a package that is installed."""
+    name = normalised(metadata["name"])
+    for before in site.glob(f"{name}-*.dist-info"):
+        if before.name.removesuffix(".dist-info").rpartition("-")[0] == name:
+            for file in before.iterdir():
+                file.unlink()
+            before.rmdir()
+    place = site / f"{name}-{metadata['version']}.dist-info"
+    place.mkdir()
+    extras = [f"Provides-Extra: {extra}" for extra in metadata.get("provides_extra", ())]
+    required = [f"Requires-Dist: {each}" for each in metadata.get("requires_dist", ())]
+    lines = ["Metadata-Version: 2.1", f"Name: {metadata['name']}", f"Version: {metadata['version']}"]
+    (place / "METADATA").write_text("\n".join([*lines, *extras, *required]) + "\n", "utf-8")
+    (place / "INSTALLER").write_text("pip\n", "utf-8")
+    (place / "RECORD").write_text("", "utf-8")
+
+
 def said(one: dict[str, Any]) -> dict[str, tuple[str, bool]]:
     """What the tool takes each package that pip installs for, and whether it says that this is pinned."""
     with tempfile.TemporaryDirectory() as root:
-        text = "".join(f"{requirement}\n" for requirement in one["requirements"])
-        Path(root, "requirements.txt").write_text(text, "utf-8")
+        text = "".join(f"{requirement}\n" for requirement in one.get("requirements", ()))
+        rows = "".join(f"pip install {shlex.join(words)}\n" for words in one.get("commands", ()))
+        Path(root, "setup.sh" if rows else "requirements.txt").write_text(text or rows, "utf-8")
         python = f'[project]\nname = "app"\nversion = "1"\nrequires-python = "=={one["python"]}.*"\n'
         Path(root, "pyproject.toml").write_text(python, "utf-8")
         project = Project(root, Files(), Settings(root))
@@ -162,7 +214,8 @@ def wrong(recorded: list[dict[str, Any]], counts: Counter[tuple[str, str]]) -> I
     for number, one in enumerate(recorded, 1):
         if one["installed"] is None:
             continue
-        pinned = {normalised(each.partition("==")[0].partition("[")[0]) for each in one["requirements"] if "==" in each}
+        words = [*one.get("requirements", ()), *(word for command in one.get("commands", ()) for word in command)]
+        pinned = {normalised(each.partition("==")[0].partition("[")[0]) for each in words if "==" in each}
         for name, (release, is_sure) in said(one).items():
             wanted = one["installed"][name]
             is_right = parse_version(release) == parse_version(wanted)
@@ -176,7 +229,7 @@ def wrong(recorded: list[dict[str, Any]], counts: Counter[tuple[str, str]]) -> I
             counts["sure", "right"] += is_sure and is_right
             if not is_right:
                 sure = ", said as sure" if is_sure else ""
-                yield f"{number} {' '.join(one['requirements'])}: {name} {wanted}, not {release or 'unknown'}{sure}"
+                yield f"{number} {' '.join(words)}: {name} {wanted}, not {release or 'unknown'}{sure}"
 
 
 def main() -> int:
@@ -191,10 +244,10 @@ def main() -> int:
         version = subprocess.run([options.ask, "--version"], capture_output=True, text=True, check=True).stdout
         results["pip"] = version.split()[1]
         with index_of(results["day"]) as index, ThreadPool(2) as pool:
-            asked = pool.imap(partial(ask, options.ask, index), results["sets"])
+            asked = pool.imap(partial(_ask, options.ask, index), results["sets"])
             for number, (one, installed) in enumerate(zip(results["sets"], asked, strict=True), 1):
                 one["installed"] = installed
-                print(number, " ".join(one["requirements"]), installed, flush=True)
+                print(number, one.get("requirements") or one["commands"], installed, flush=True)
                 FILE.write_text(written(results), "utf-8")
     counts: Counter[tuple[str, str]] = Counter()
     lines = list(wrong(results["sets"], counts))

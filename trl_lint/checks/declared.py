@@ -54,7 +54,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.distribution.several_models_in_one_prepare': (1815215891, ('trl_lint.regexes',), {'code': 'TRL108', 'triggers': ('.prepare',), 'needles': (b'Accelerator',)}),
     'trl_lint.checks.distribution.tensor_without_device': (4201139972, ('trl_lint.python.dataflow.torch_facts',), {'code': 'TRL103', 'triggers': ('torch.BoolTensor', 'torch.FloatTensor', 'torch.IntTensor', 'torch.LongTensor', 'torch.arange', 'torch.as_tensor', 'torch.empty', 'torch.eye', 'torch.full', 'torch.linspace', 'torch.ones', 'torch.rand', 'torch.randint', 'torch.randn', 'torch.randperm', 'torch.tensor', 'torch.tril_indices', 'torch.triu_indices', 'torch.zeros'), 'needles': (b'torch',), 'skips_tests': True, 'imports': ('torch',), 'is_slow': True}),
     'trl_lint.checks.distribution.wrap_class_not_in_model': (597828889, ('trl_lint.finding',), {'code': 'TRL121', 'runs': True, 'launched': True}),
-    'trl_lint.checks.drift.argument_not_in_release': (1429128954, ('trl_lint.checks.drift._past', 'trl_lint.checks.verdict', 'trl_lint.project.stack'), {'code': 'TRL301', 'imports': ('trl', 'transformers', 'accelerate', 'peft', 'deepspeed', 'vllm', 'openrlhf', 'verl', 'torchtune', 'datasets'), 'fences': True, 'documents': ('other',), 'holding': ('script_fields',), 'launches': True, 'counts': True}),
+    'trl_lint.checks.drift.argument_not_in_release': (3041983425, ('trl_lint.checks.drift._past', 'trl_lint.checks.verdict', 'trl_lint.project.stack'), {'code': 'TRL301', 'imports': ('trl', 'transformers', 'accelerate', 'peft', 'deepspeed', 'vllm', 'openrlhf', 'verl', 'torchtune', 'datasets'), 'fences': True, 'documents': ('other',), 'holding': ('script_fields',), 'launches': True, 'counts': True}),
     'trl_lint.checks.drift.chat_template_gives_dict': (3560184981, (), {'code': 'TRL308', 'triggers': ('.apply_chat_template',)}),
     'trl_lint.checks.drift.default_changed': (1173604414, ('trl_lint.regexes',), {'code': 'TRL304', 'imports': ('trl', 'transformers'), 'holding': ('script_fields',), 'launches': True}),
     'trl_lint.checks.drift.deprecated_in_release': (860043981, ('trl_lint.project.stack',), {'code': 'TRL303', 'imports': ('trl', 'transformers', 'accelerate', 'peft', 'deepspeed', 'vllm', 'openrlhf', 'verl', 'torchtune', 'datasets'), 'fences': True, 'documents': ('other',), 'holding': ('script_fields',), 'launches': True}),
@@ -85,9 +85,9 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.numerics.low_precision_log_softmax': (1767255292, ('trl_lint.regexes',), {'code': 'TRL604', 'triggers': ('.log_softmax', 'torch.nn.functional.log_softmax', 'torch.log_softmax', '.exp', 'torch.exp'), 'needles': (b'log_softmax(', b'.exp('), 'words': (b'bfloat16', b'float16', b'half'), 'skips_tests': True}),
     'trl_lint.checks.numerics.unclamped_mask_mean': (3875712624, (), {'code': 'TRL603', 'triggers': ('.sum',), 'needles': (b'mask.sum(', b'masks.sum('), 'patterns': (b'/[\\s\\\\(]{0,200}(?:#[^\\n]{0,100}\\n[\\s\\\\(]{0,50}){0,2}(?:[\\w\\x80-\\xff][\\w.\\s\\\\\\x80-\\xff]{0,100})?masks?\\.sum\\(',), 'skips_tests': True}),
     'trl_lint.checks.pins.known_bad_release': (1445571692, (), {'code': 'TRL201', 'manifests': True}),
-    'trl_lint.checks.pins.outside_supported_range': (1443545405, (), {'code': 'TRL202', 'manifests': True}),
+    'trl_lint.checks.pins.outside_supported_range': (1143724404, (), {'code': 'TRL202', 'manifests': True}),
     'trl_lint.checks.pins.requirement_cut_off': (2219033790, (), {'code': 'TRL205', 'manifests': True, 'workflows': True}),
-    'trl_lint.checks.pins.unpinned_package': (1417802098, ('trl_lint.regexes',), {'code': 'TRL203', 'manifests': True}),
+    'trl_lint.checks.pins.unpinned_package': (969463099, ('trl_lint.regexes',), {'code': 'TRL203', 'manifests': True}),
     'trl_lint.checks.pins.unsatisfiable_pins': (22078283, (), {'code': 'TRL204', 'manifests': True}),
 }
 

@@ -330,6 +330,8 @@ def _basis(package: Package, oldest: str, newest: str, fewer: bool = False) -> s
     name = package.name
     if package.source == "assumed":
         why = f"your pin takes any {name}" if package.pins else f"nothing pins {name}"
+        if package.specifier:
+            why = f"a later command replaces your pin {name}{package.specifier}"
         beside = [f"{pin.package}{pin.specifier}" for pin in package.because]
         return f"{why}; {newest} is {f'what pip takes beside {listed(beside)}' if beside else 'assumed'}"
     if package.source == "target":

@@ -147,7 +147,8 @@ def _lines(facts: Facts, width: int, report: Report) -> Iterator[str]:
         beside = (f"{pin.package}{pin.specifier} ({report.place(pin.location)})" for pin in facts.because)
         line += f": what pip takes beside {visible(listed(list(beside)))}"
     elif facts.source == "assumed":
-        line += ": its pin allows any release" if facts.pins else ": the code imports it, nothing pins it"
+        why = "a later command replaces its pin" if facts.specifier else "its pin allows any release"
+        line += f": {why}" if facts.pins else ": the code imports it, nothing pins it"
     yield line
     places: dict[Location, str] = {pin.location: _written(pin) for pin in facts.pins}
     for place, text in list(places.items())[:_MOST_PLACES]:
@@ -161,8 +162,8 @@ def _written(pin: Pin) -> str:
     return (
         f"{text} ({pin.kind} {pin.group})"
         if pin.group
-        else f"{text} (constraint)"
-        if pin.kind == "constraint"
+        else f"{text} ({pin.kind})"
+        if pin.kind in ("constraint", "override")
         else text
     )
 

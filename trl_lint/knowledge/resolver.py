@@ -27,7 +27,8 @@ class Wish(NamedTuple):
     """What is asked of one package: the releases that do, oldest first (None: any), and its extras.
 
     `is_limit`: nothing installs it, it may only be no other release. `is_alone`: it brings nothing along
-    (`--no-deps`), and nobody looks at what it requires. `specifier` tells pins of one release and open ones apart.
+    (`--no-deps`), and nobody looks at what it requires. `decides`: it takes the place of whatever others require of the
+    package (an override of uv). `specifier` tells pins of one release and open ones apart.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Wish(NamedTuple):
     extras: frozenset[str] = frozenset()
     is_limit: bool = False
     is_alone: bool = False
+    decides: bool = False
 
 
 class Resolution(NamedTuple):
@@ -84,6 +86,7 @@ class _Search:
         self.order = {name: number for number, name in enumerate(wishes)}
         self.python = python
         self.present = present
+        self.decided = frozenset(name for name, wish in wishes.items() if wish.decides)
         self.steps = 0
         self.fitting: dict[tuple[str, frozenset[str]], _Lazy] = {}
 
@@ -153,7 +156,10 @@ class _Search:
         wish = self.wishes.get(name)
         if wish is not None and wish.is_alone:
             return ()
-        return required_of(name, version, self._asked(name, needs), self.python)
+        required = required_of(name, version, self._asked(name, needs), self.python)
+        if required is None or not self.decided:
+            return required
+        return tuple(need._replace(specifier="") if need.source in self.decided else need for need in required)
 
     def _with(
         self, name: str, version: Version, required: tuple[Need, ...], taken: _Taken, needs: _Needs

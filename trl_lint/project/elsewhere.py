@@ -8,7 +8,7 @@ head of generated code, and what is pinned for other code of the tree. The neare
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from trl_lint.project.packages import Package, package_of
 from trl_lint.project.pins import IMAGE_KINDS, Manifest, Pin
@@ -19,8 +19,8 @@ from trl_lint.sources.requirements import is_exact
 class Elsewhere:
     """The statements of a tree by the folder that they are for.
 
-    The questions are those of `Folders`: the folders above one, whether one has code or a project of its own, and what
-    the links of a manifest bring.
+    The questions are those of `Folders`: the folders above one, whether one has code or a project of its own, what
+    the links of a manifest bring, and what a document installs for which folder ("" for all around it).
     """
 
     def __init__(
@@ -29,10 +29,12 @@ class Elsewhere:
         upwards: Callable[[str], Iterable[str]],
         is_of_its_own: Callable[[str], bool],
         brought: Callable[[Manifest], list[Pin]],
+        by_folder: Callable[[Manifest], Mapping[str, Manifest]],
     ) -> None:
         self._upwards = upwards
         self._is_of_its_own = is_of_its_own
         self._brought = brought
+        self._by_folder = by_folder
         self._images: dict[str, list[list[Pin]]] = {}
         self._told: dict[str, dict[str, list[Pin]]] = {}  # by folder and package
         self._pinned: dict[str, dict[str, list[Pin]]] = {}
@@ -49,7 +51,9 @@ class Elsewhere:
             table.setdefault(pin.package, []).append(pin)
         brought = self._brought(manifest) if manifest.kind in IMAGE_KINDS else []
         if manifest.kind in IMAGE_KINDS and not self._is_of_its_own(here):
-            self._images.setdefault(self._place_of(here), []).append([*manifest.pins, *brought])
+            for folder, part in self._by_folder(manifest).items():
+                pins = [*part.pins, *self._brought(part)]
+                self._images.setdefault(folder or self._place_of(here), []).append(pins)
         for pin in (*manifest.pins, *brought):
             if is_exact(pin.specifier) and not pin.is_optional and pin.kind not in ("inert", "constraint"):
                 for upper in self._upwards(here):

@@ -15,6 +15,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
+from packaging.version import Version
+
 from trl_lint import asked, budget
 from trl_lint.budget import READER_SECONDS, OverBudgetError
 from trl_lint.knowledge.ranges import holds
@@ -73,10 +75,21 @@ class Environment:
                 from trl_lint.project.resolution import deciding, taken
 
                 found = assumed(name, found.pins, partial(taken, self, name), partial(deciding, self, name))
+            elif found.source == "pin":
+                found = self._unless_replaced(found)
             self._packages[name] = found
         if asked.log is not None:
             asked.note(_answer(found))
         return found
+
+    def _unless_replaced(self, found: Package) -> Package:
+        """A pinned package, or the release that a later command replaces it with, which no pin names."""
+        if any(pin.step is None for pin in found.pins):
+            return found
+        left = self.left_by_commands.get(found.name)
+        if left is None or left in (found.allowed or ()):
+            return found
+        return assumed(found.name, found.pins, lambda: left, specifier=found.specifier)
 
     def stated(self, name: str) -> Package:
         """What the pins of a package say about it, those of other packages left aside."""
@@ -92,16 +105,26 @@ class Environment:
         from trl_lint.project.resolution import read_wishes
 
         known = frozenset(known_packages())
-        named = (pin.package for tier in self._tiers() for pin in tier.pins)
+        named = (pin.package for pin in self.pins())
         return read_wishes(self, (name for name in dict.fromkeys((*self._targets, *named)) if name in known))
+
+    @cached_property
+    def left_by_commands(self) -> Mapping[str, Version]:
+        """The releases that the commands of the one document that installs everything leave, in the end; else none."""
+        from trl_lint.project.resolution import left_by_commands
+
+        return left_by_commands(self)
+
+    def pins(self) -> Iterator[Pin]:
+        """All pins that may hold here, the nearest first."""
+        return (pin for tier in self._tiers() for pin in tier.pins)
 
     @cached_property
     def python(self) -> str:
         """The minor version of Python that is taken to run here, "" where nothing tells."""
         from trl_lint.project.resolution import python_of
 
-        manifests = (found for upper in self._folders.upwards(self._folder) for found in self._folders.manifests(upper))
-        return python_of(next((found.python for found in manifests if found.python), ""))
+        return python_of(self._folders.python(self._folder))
 
     @property
     def place(self) -> str:
@@ -274,4 +297,7 @@ def own_pins(path: str, project: Project) -> list[Tier]:
         from trl_lint.project.manifests.install_commands import with_pins
 
         tiers.append([pin for launch in project.launches_of(path, b"--with") for pin in with_pins(launch)])
-    return [Tier(tier) for tier in tiers if tier]
+    if not tiers:
+        return []
+    python = (manifest.python if manifest is not None else "") or project.folders.python(os.path.dirname(path))
+    return [Tier(tier, python) for tier in tiers if tier]

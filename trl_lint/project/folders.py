@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from trl_lint import tracked
-from trl_lint.project.pins import IMAGE_KINDS, PROJECT_FILES, Manifest, Pin, Step, kind_of
+from trl_lint.project.pins import IMAGE_KINDS, PROJECT_FILES, Manifest, Pin, Step, kind_around, kind_of
 from trl_lint.project.tiers import Tier
 from trl_lint.sources.requirements import is_exact, normalised
 
@@ -123,12 +123,21 @@ class Folders:
                 main = manifest.kind != "requirements" or os.path.basename(manifest.path).lower() == "requirements.txt"
                 # What a file lists and the projects that it installs hold together, as the pins of one command do.
                 step = Step(manifest.path, 0) if manifest.links else None
+                followed = {link.location for link in manifest.links if self._links.target(link, manifest.path)}
                 for pin in manifest.pins:
                     if pin.package != manifest.project:
+                        if pin.location in followed and pin.url:
+                            pin = pin._replace(url=f"file://{pin.url}")  # what it requires is read
                         (core if main and not pin.is_optional else side).append(pin._replace(step=step))
                 (core if main else side).extend(self.brought(manifest, step))
-            found = self._tiers[folder] = [Tier(self.lock(folder)), Tier(core), Tier(side)]
+            python = self.python(folder)
+            found = self._tiers[folder] = [Tier(self.lock(folder), python), Tier(core, python), Tier(side, python)]
         return found
+
+    def python(self, folder: str) -> str:
+        """What the nearest manifest that says so asks of the Python (PEP 440), "" if none does."""
+        manifests = (found for upper in self.upwards(folder) for found in self.manifests(upper))
+        return next((found.python for found in manifests if found.python), "")
 
     def lock(self, folder: str) -> list[Pin]:
         return [pin for manifest in self.manifests(folder) if manifest.is_lock for pin in manifest.pins]
@@ -264,7 +273,7 @@ class Folders:
                 inner.append(os.path.join(".github", "workflows"))
             places = [folder, *(os.path.join(folder, name) for name in inner)]
             paths = [os.path.join(place, name) for place in places for name in self.names(place)]
-            read = (self._read(path) for path in paths if kind_of(path) in _COMMAND_KINDS)
+            read = (self._read(path) for path in paths if kind_around(path) in _COMMAND_KINDS)
             found = self._documents[folder] = [manifest for manifest in read if manifest is not None]
         return found
 
@@ -280,13 +289,14 @@ class Folders:
         if self._elsewhere is None:
             from trl_lint.project.elsewhere import Elsewhere
 
-            self._elsewhere = Elsewhere(self._all_manifests(), self.upwards, self.is_of_its_own, self.brought)
+            manifests = self._all_manifests()
+            self._elsewhere = Elsewhere(manifests, self.upwards, self.is_of_its_own, self.brought, self._by_folder)
         return self._elsewhere
 
     def _all_manifests(self) -> Iterator[Manifest]:
         """Every manifest of the project, but for those of one script or notebook and of other people's projects."""
         for path in self._paths():
-            kind = kind_of(path)
+            kind = kind_around(path)
             parts = os.path.dirname(path)[len(self.root) :].lower().split(os.sep)
             if kind and kind not in SCRIPT_KINDS and kind != "workflow" and _VENDORED_NAMES.isdisjoint(parts):
                 manifest = self._read(path)

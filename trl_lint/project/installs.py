@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from trl_lint import tracked
 from trl_lint.project.links import is_own_file
-from trl_lint.project.pins import PROJECT_FILES, Link, Manifest, Pin, Step
+from trl_lint.project.pins import PROJECT_FILES, Kind, Link, Manifest, Pin, Step
 from trl_lint.project.repositories import package_at
 from trl_lint.project.tiers import Tier
 from trl_lint.records import NamedTuple
@@ -21,6 +21,7 @@ from trl_lint.sources.requirements import normalised, package_of_url
 
 # Projects that install each other in a chain longer than this do not exist.
 _MOST_DEPTH = 10
+_LIMITING: dict[str, Kind] = {"constraints": "constraint", "overrides": "override"}
 _SOURCE_FOLDERS = ("", "src", "python", "lib")
 # What archives and people put behind and in front of the name of a repository when it becomes a folder.
 _BEHIND_NAME = regex(r"-(?:main|master|v?\d[\w.]*)\Z")
@@ -153,11 +154,11 @@ class _Visit:
         elif link.kind == "project":
             self._add_project(target, link, step, depth)
         else:
-            self._add_file(target, step, frozenset(), depth, link.kind == "constraints")
+            self._add_file(target, step, frozenset(), depth, link.kind)
 
     def _add_foreign(self, link: Link, step: Step | None, url: str) -> None:
         """What is on no disk that we see: a package of a name that may be known, and of no known release."""
-        if link.kind == "constraints":
+        if link.kind in ("constraints", "overrides"):
             return
         name = package_at(url) if url else ""
         if not url and link.kind == "project":
@@ -170,9 +171,9 @@ class _Visit:
         for name in PROJECT_FILES:
             path = os.path.join(folder, name)
             if tracked.is_file(path):
-                self._add_file(path, step, link.extras, depth, False)
+                self._add_file(path, step, link.extras, depth, link.kind)
 
-    def _add_file(self, path: str, step: Step | None, extras: frozenset[str], depth: int, constrains: bool) -> None:
+    def _add_file(self, path: str, step: Step | None, extras: frozenset[str], depth: int, kind: str) -> None:
         if (path, extras) in self._read or depth > _MOST_DEPTH or (path in self.files and not extras):
             return
         self.files[path] = None
@@ -183,21 +184,19 @@ class _Visit:
         self.files.update(dict.fromkeys(pin.location.path for pin in manifest.pins))
         if step is None or not step.alone:
             for pin in manifest.pins:
-                self._add_pin(pin, manifest, step, extras, constrains)
+                self._add_pin(pin, manifest, step, extras, kind)
         for link in manifest.links:
             self.follow(link, path, step, depth + 1)
 
-    def _add_pin(
-        self, pin: Pin, manifest: Manifest, step: Step | None, extras: frozenset[str], constrains: bool
-    ) -> None:
+    def _add_pin(self, pin: Pin, manifest: Manifest, step: Step | None, extras: frozenset[str], kind: str) -> None:
         if pin.kind == "inert" or pin.package == manifest.project:
             return
         if pin.is_optional:
             if normalised(pin.group) not in extras:
                 return
             pin = pin._replace(group="", kind="url" if pin.kind == "url" else "requirement")
-        if constrains and pin.kind == "requirement":
-            pin = pin._replace(kind="constraint")
+        if kind in _LIMITING and pin.kind == "requirement":
+            pin = pin._replace(kind=_LIMITING[kind])
         self.pins.append(pin._replace(step=step))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
+
+from packaging.version import Version
 
 from trl_lint.knowledge.releases import parse_specifier
 from trl_lint.knowledge.resolver import Wish
@@ -38,6 +40,10 @@ class Narrowed(Environment):
     def wishes(self) -> tuple[Wish, ...]:
         names = dict.fromkeys((*(wish.name for wish in self._around_it.wishes), *self._asked))
         return read_wishes(self, names)
+
+    @cached_property
+    def left_by_commands(self) -> Mapping[str, Version]:
+        return {}  # code asks for other releases than these
 
     @cached_property
     def python(self) -> str:

@@ -164,14 +164,18 @@ def assumed(
     pins: tuple[Pin, ...],
     take: Callable[[], Version | None] | None = None,
     because: Callable[[], tuple[Pin, ...]] | None = None,
+    specifier: str = "",
 ) -> Package:
-    """A package nothing limits: what `take` finds that an installer takes, else the newest known release."""
+    """A package nothing limits: what `take` finds that an installer takes, else the newest known release.
+
+    `specifier`: that of its pins, where a later command takes another release.
+    """
     from trl_lint.knowledge.releases import newest
 
     version = newest(name)
     if version is None:
         return Package(name, pins)
-    return Package(name, pins, (version,), "assumed", take=take, because=because)
+    return Package(name, pins, (version,), "assumed", specifier, take=take, because=because)
 
 
 def allowed_by(name: str, specifier: str) -> tuple[Version, ...] | None:

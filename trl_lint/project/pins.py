@@ -14,12 +14,12 @@ from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
 PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
-IMAGE_KINDS = frozenset(("dockerfile", "definition", "devcontainer"))
+IMAGE_KINDS = frozenset(("dockerfile", "definition", "devcontainer", "job"))
 LOCKS = ("uv-lock", "poetry-lock", "pylock", "script-lock", "pipfile-lock")
 
 _PINNED = " is pinned here"
 
-Kind = Literal["requirement", "constraint", "lock", "extra", "group", "inert", "url", "command"]
+Kind = Literal["requirement", "constraint", "override", "lock", "extra", "group", "inert", "url", "command"]
 
 
 class Step(NamedTuple):
@@ -31,6 +31,7 @@ class Step(NamedTuple):
     branch       the branches it stands in, outermost first: a number for each decision, and which way
     block        the block of a README it stands in, from 0: two blocks are two ways to install
     alone        `--no-deps`: what the packages require is neither installed nor looked at
+    renews       what of the packages that are there it takes anew: those that it names (`-U`), or all that it needs
     folder       the folder of the project that it changes into before, and is for; "" for all around the document
     """
 
@@ -40,6 +41,7 @@ class Step(NamedTuple):
     branch: tuple[tuple[int, int], ...] = ()
     block: int = 0
     alone: bool = False
+    renews: Literal["", "named", "all"] = ""
     folder: str = ""
 
     def may_join(self, other: Step) -> bool:
@@ -55,7 +57,8 @@ class Pin(NamedTuple):
 
     `package` is normalised as in PEP 503 and `specifier` is PEP 440 ("" allows any release), whatever the file's own
     notation is. `kind` says how binding it is: an "extra" or "group" only for those who ask for it (`group` names it),
-    an "inert" one stands in a table nothing uses, a "url" installs something whose version nobody can tell.
+    an "inert" one stands in a table nothing uses, a "url" installs something whose version nobody can tell. A
+    "constraint" installs nothing; an "override" neither, and takes the place of all that anybody else asks of it.
     `specifier_location` is what a fix may replace by another specifier (an empty stretch where one may be inserted);
     None where no text edit is right: lock files, the words of a shell that would read `>` as a redirection.
     `step` is the command that installs it, None where no command is known to. `dated` is the day (ISO 8601) that a
@@ -102,7 +105,7 @@ class Link(NamedTuple):
 
     name: str
     directory: str | None
-    kind: Literal["project", "requirements", "constraints"]
+    kind: Literal["project", "requirements", "constraints", "overrides"]
     location: Location
     extras: frozenset[str] = frozenset()
     step: Step | None = None
@@ -230,9 +233,19 @@ def kind_of(path: str) -> str:
     return ""
 
 
+def kind_around(path: str) -> str:
+    """The kind of a manifest that counts for the code around it; a "job" may install what it runs."""
+    return kind_of(path) or ("job" if path.lower().endswith((".yaml", ".yml")) else "")
+
+
+def kind_where_named(path: str) -> str:
+    """The kind of a manifest that another file names: `pip install -r deps.txt` takes any name for requirements."""
+    return kind_around(path) or ("requirements" if path.lower().endswith((".txt", ".in", ".pip", ".list")) else "")
+
+
 def reads_others(path: str) -> bool:
     """Whether the pins of a file of this name may stand in others: in what it includes, in the code it packs."""
-    return kind_of(path) in ("requirements", "constraints", "setup.py", "pyproject", "setup.cfg")
+    return kind_where_named(path) in ("requirements", "constraints", "setup.py", "pyproject", "setup.cfg")
 
 
 def is_manifest(path: str) -> bool:

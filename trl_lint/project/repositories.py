@@ -6,6 +6,7 @@ holds one of its series. A commit may be anything, but for one with a date, whic
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from typing import Literal
@@ -39,6 +40,8 @@ _SERIES = regex(r"(?:releases?[/-])?v?(?P<series>\d+(?:\.\d+)+)(?P<behind>[-.](?
 _BEHIND_RELEASE = regex(r"v?(?P<version>\d+\.\d+\.\d+)-[A-Za-z][\w.-]*")
 
 _INDEX = "index+"
+_UPPER_END = regex(r"<|==|~=")
+_PREVIEW = regex(r"nightly|preview|test|dev|\Apre", re.IGNORECASE)
 
 Origin = Literal["tip", "release", "unknown"]
 
@@ -61,9 +64,11 @@ def at_revision(url: str, revision: str) -> str:
 def at_index(pin: Pin, index: str) -> Pin:
     """A pin of what comes from an index: of another one than PyPI and its mirrors, nobody knows what it holds.
 
-    An exact pin is the same release wherever it comes from.
+    An exact pin is the same release wherever it comes from, and one with an upper end holds it to releases that are
+    known, unless the index has what is built before them.
     """
-    is_known = not index or "pypi" in index.lower() or is_exact(pin.specifier) or pin.url
+    is_held = is_exact(pin.specifier) or (_UPPER_END.search(pin.specifier) and not _PREVIEW.search(index))
+    is_known = not index or "pypi" in index.lower() or is_held or pin.url
     return pin if is_known else pin._replace(kind="url", url=f"{_INDEX}{index}")
 
 

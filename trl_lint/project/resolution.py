@@ -12,10 +12,13 @@ from packaging.version import Version
 
 from trl_lint import budget
 from trl_lint.knowledge.ranges import holds
+from trl_lint.knowledge.releases import known_packages
 from trl_lint.knowledge.resolver import Resolution, Wish, resolve
 from trl_lint.project.environment import Environment
 from trl_lint.project.packages import Package
-from trl_lint.project.pins import Pin
+from trl_lint.project.pins import Pin, Step
+from trl_lint.project.sequences import run_of
+from trl_lint.project.tiers import resolve as resolve_pins
 
 _MOST_KEPT = 512
 _MOST_PYTHON = 16
@@ -23,10 +26,9 @@ _MOST_PYTHON = 16
 
 def taken(environment: Environment, name: str) -> Version | None:
     """The release of a package that an installer takes beside all that the environment asks for; None if unknown."""
+    if environment.left_by_commands:
+        return environment.left_by_commands.get(name)
     wishes = environment.wishes
-    steps = _steps(environment, wishes)
-    if len(steps) > 1:
-        return _after_all(steps, environment).get(name)
     found = _resolved(wishes, environment)
     if found.taken is not None and name in found.taken:
         return found.taken[name]
@@ -41,30 +43,43 @@ def taken(environment: Environment, name: str) -> Version | None:
     return found.taken.get(name) if found.taken is not None else None
 
 
-def _steps(environment: Environment, wishes: tuple[Wish, ...]) -> list[tuple[Wish, ...]]:
-    """What is wished for by the commands that install it, one after the other; all at once where they may not be one
-    run of one document."""
-    by_number: dict[int, list[Wish]] = {}
-    places = set()
-    for wish in wishes:
-        for pin in environment.stated(wish.name).pins:
-            if pin.step is None or pin.step.branch or pin.step.alone:
-                return [wishes]
-            places.add((pin.step.path, pin.step.environment, pin.step.block))
-        numbers = [pin.step.number for pin in environment.stated(wish.name).pins if pin.step is not None]
-        if len(numbers) != 1:
-            return [wishes]
-        by_number.setdefault(numbers[0], []).append(wish)
-    return [tuple(by_number[number]) for number in sorted(by_number)] if len(places) == 1 else [wishes]
+def left_by_commands(environment: Environment) -> dict[str, Version]:
+    """What is installed after several commands: each keeps what is there where it can, and else replaces it.
 
-
-def _after_all(steps: list[tuple[Wish, ...]], environment: Environment) -> dict[str, Version]:
-    """What is installed after several commands: each keeps what is there where it can, and else replaces it."""
+    Empty where the commands may not be one run of one document.
+    """
     present: dict[str, Version] = {}
-    for step in steps:
-        found = _resolved(step, environment, present)
-        present = dict(found.taken) if found.taken is not None else present
+    for step, pins in _steps(environment):
+        wishes = tuple(wish for name in dict.fromkeys(pin.package for pin in pins) if (wish := _wished(name, pins)))
+        named = {wish.name for wish in wishes} if step.renews == "named" else present if step.renews else ()
+        kept = {name: version for name, version in present.items() if name not in named}
+        found = _resolved(wishes, environment, kept)
+        present = {**present, **(found.taken or {})}
     return present
+
+
+def _wished(name: str, pins: Iterable[Pin]) -> Wish | None:
+    package = resolve_pins(
+        name, [pin._replace(step=None) if not pin.is_alone else pin for pin in pins if pin.package == name]
+    )
+    return wish_for(package) if package is not None else None
+
+
+def _steps(environment: Environment) -> list[tuple[Step, list[Pin]]]:
+    """The pins of known packages by the commands of the one document that installs everything; none if that is another
+    way to install, or one command.
+    """
+    stated = [pin for wish in environment.wishes for pin in environment.stated(wish.name).pins]
+    runs = {None if pin.step is None or pin.step.branch else run_of(pin) for pin in stated}
+    if len(runs) != 1 or None in runs:
+        return []
+    known = frozenset(known_packages())
+    by_number: dict[int, list[Pin]] = {}
+    for pin in environment.pins():
+        if pin.package in known and pin.step is not None and run_of(pin) in runs and pin.kind != "inert":
+            by_number.setdefault(pin.step.number, []).append(pin)
+    found = [(pins[0].step, pins) for _, pins in sorted(by_number.items())]
+    return [(step, pins) for step, pins in found if step is not None] if len(found) > 1 else []
 
 
 def deciding(environment: Environment, name: str) -> tuple[Pin, ...]:
@@ -109,6 +124,8 @@ _BESIDE: dict[tuple[object, ...], tuple[_Releases, _Releases | None, _Releases]]
 def _beside(name: str, releases: _Releases, other: Wish, pins: Sequence[Pin]) -> _Releases:
     """The releases of a package that may be installed with some release of another one."""
     is_alone = bool(pins) and all(pin.is_alone for pin in pins)
+    if any(pin.kind == "override" for pin in pins):
+        other = other._replace(is_limit=True)  # whatever it requires of this one
     extras = frozenset(extra for pin in pins for extra in pin.extras)
     # Most folders of a project have the same pins. The releases are compared, which is faster than to hash them.
     key = (name, is_alone, extras, len(releases), other._replace(releases=None))
@@ -124,7 +141,7 @@ def _beside(name: str, releases: _Releases, other: Wish, pins: Sequence[Pin]) ->
 def _installed_beside(name: str, releases: _Releases, other: Wish, is_alone: bool, extras: frozenset[str]) -> _Releases:
     others = other.releases or ()
     asked = _groups(other.name, others, name, other.extras) if not (other.is_alone or other.is_limit) else {"": others}
-    mine = _groups(name, releases, other.name, extras) if not is_alone else {"": releases}
+    mine = _groups(name, releases, other.name, extras) if not (is_alone or other.decides) else {"": releases}
     if set(asked) == {""} and set(mine) == {""}:
         return releases
     found: set[Version] = set()
@@ -155,20 +172,23 @@ def _groups(
 
 def read_wishes(environment: Environment, names: Iterable[str]) -> tuple[Wish, ...]:
     """What the pins of an environment ask of some packages, as far as it is known."""
-    found = []
-    for name in names:
-        package = environment.stated(name)
-        if package.is_own or package.is_tip or not (package.pins or package.source == "target"):
-            continue
-        if package.source != "assumed" and package.allowed is None:
-            continue
-        pins = package.pins
-        extras = frozenset(extra for pin in pins for extra in pin.extras)
-        is_limit = bool(pins) and all(pin.is_optional or pin.kind == "constraint" for pin in pins)
-        is_alone = bool(pins) and all(pin.is_alone for pin in pins)
-        releases = None if package.source == "assumed" else package.allowed
-        found.append(Wish(name, package.specifier, releases, extras, is_limit, is_alone))
-    return tuple(found)
+    wishes = (wish_for(environment.stated(name)) for name in names)
+    return tuple(wish for wish in wishes if wish is not None)
+
+
+def wish_for(package: Package) -> Wish | None:
+    """What is asked of a package by its pins, as far as it is known."""
+    if package.is_own or package.is_tip or not (package.pins or package.source == "target"):
+        return None
+    if package.source != "assumed" and package.allowed is None:
+        return None
+    pins = package.pins
+    extras = frozenset(extra for pin in pins for extra in pin.extras)
+    is_limit = bool(pins) and all(pin.is_optional or pin.kind in ("constraint", "override") for pin in pins)
+    is_alone = bool(pins) and all(pin.is_alone for pin in pins)
+    decides = any(pin.kind == "override" for pin in pins)
+    releases = None if package.source == "assumed" else package.allowed
+    return Wish(package.name, package.specifier, releases, extras, is_limit, is_alone, decides)
 
 
 def python_of(requires: str) -> str:

@@ -31,13 +31,65 @@ def left_by_commands(name: str, pins: Iterable[Pin], exact: Installations) -> li
     return found
 
 
+def standing(pins: Sequence[Pin]) -> list[Pin]:
+    """The pins of a package without those of commands that a later command of the same run is sure to make void.
+
+    That one takes the package anew (`-U`), or from an address. A release replaces what came from an address, and a bare
+    name leaves it.
+    """
+    if len(pins) < 2 or not any(pin.step is not None and (pin.url or pin.step.renews) for pin in pins):
+        return list(pins)
+    anew: dict[_Branch, int] = {}
+    released: dict[_Branch, int] = {}
+    fetched: dict[_Branch, int] = {}
+    for pin in pins:
+        if pin.step is not None and pin.kind not in ("constraint", "inert"):
+            key, number = _branch(pin), pin.step.number
+            if pin.step.renews or pin.url:
+                anew[key] = max(number, anew.get(key, number))
+            if is_exact(pin.specifier):
+                released[key] = max(number, released.get(key, number))
+            if pin.url:
+                fetched[key] = min(number, fetched.get(key, number))
+    left = []
+    for pin in pins:
+        if pin.step is not None:
+            number, renews = pin.step.number, pin.step.renews
+            path, environment, block, branch = _branch(pin)
+            before = [(path, environment, block, branch[:length]) for length in range(len(branch) + 1)]
+            is_bare = not (pin.specifier or pin.url or renews)
+            if any(anew.get(key, -1) > number for key in before) and pin.kind != "constraint":
+                continue
+            if pin.url and any(released.get(key, -1) > number for key in before):
+                continue
+            if is_bare and any(fetched.get(key, number) < number for key in before):
+                continue
+        left.append(pin)
+    return left or list(pins)
+
+
+# A document, the environment, of a README the block, and the branches that a command stands in.
+_Branch = tuple[str, str, int, tuple[tuple[int, int], ...]]
+
+
+def run_of(pin: Pin) -> tuple[str, str, int]:
+    """What makes commands follow each other: the document, the environment, and of a README the block.
+
+    The blocks of a README show several ways to install; the commands of a script follow each other.
+    """
+    step = _step(pin)
+    return step.path, step.environment, step.block if kind_of(step.path) == "readme" else -1
+
+
+def _branch(pin: Pin) -> _Branch:
+    return *run_of(pin), _step(pin).branch
+
+
 def _installations(pins: Iterable[Pin]) -> Installations:
     found: Installations = {}
     for pin in pins:
         if pin.step is not None:
-            # The blocks of a README show several ways to install; the commands of a script follow each other.
-            block = pin.step.block if kind_of(pin.step.path) == "readme" else -1
-            found.setdefault((pin.step.path, pin.step.environment, block), []).append(pin)
+            found.setdefault(run_of(pin), []).append(pin)
     return found
 
 

@@ -9,12 +9,16 @@ from trl_lint.project.pins import Installations, Pin
 
 
 class Tier:
-    """Pins of equal rank, by package; each package is resolved once for all files that share them."""
+    """Pins of equal rank, by package; each package is resolved once for all files that share them.
 
-    __slots__ = ("_by_package", "_exact", "_known", "_unknown", "pins")
+    `python`: what the project says about the Python it runs on (PEP 440).
+    """
 
-    def __init__(self, pins: Sequence[Pin]) -> None:
+    __slots__ = ("_by_package", "_exact", "_known", "_unknown", "pins", "python")
+
+    def __init__(self, pins: Sequence[Pin], python: str = "") -> None:
         self.pins = pins
+        self.python = python
         self._known: dict[str, Package | None] = {}
         self._by_package: dict[str, list[Pin]] | None = None
         self._exact: Installations | None = None
@@ -23,7 +27,7 @@ class Tier:
     def resolve(self, name: str) -> Package | None:
         """What the pins say about a package, None if they say nothing."""
         if name not in self._known:
-            mine = self.of(name)
+            mine = _usable(self.of(name), self.python)
             if self._exact is None and any(pin.step is not None and pin.specifier for pin in mine):
                 from trl_lint.project.sequences import upgrading
 
@@ -60,10 +64,27 @@ def resolve(name: str, pins: Iterable[Pin]) -> Package | None:
     return Tier(list(pins)).resolve(name)
 
 
+def _usable(pins: list[Pin], python: str) -> list[Pin]:
+    """The pins without those under markers that hold on no Linux with a Python of the project; all if that is all.
+
+    What only another system installs is no training machine.
+    """
+    if len(pins) < 2 or not any(pin.marker for pin in pins):
+        return pins
+    from trl_lint.knowledge.requirements import marker_holds
+
+    return [pin for pin in pins if marker_holds(pin.marker, python, ("linux",)) is not False] or pins
+
+
 def _resolve(name: str, pins: list[Pin], exact: Installations) -> Package | None:
     mine = [pin for pin in pins if pin.kind != "inert"]
     if not mine:
         return None
+    if any(pin.step is not None for pin in mine):
+        from trl_lint.project.sequences import standing
+
+        mine = standing(mine)
+    mine = [pin for pin in mine if pin.kind == "override"] or mine
     constraints = [pin for pin in mine if pin.kind == "constraint"]
     wanted = [pin for pin in mine if pin.kind != "constraint"] or constraints
     addresses = [pin for pin in wanted if pin.kind == "url"]

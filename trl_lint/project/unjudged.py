@@ -100,7 +100,7 @@ def _not_judged(package: Package) -> str:
 
 def _shown(url: str) -> str:
     if is_index(url):
-        return "another index than PyPI"
+        return "another index than PyPI, or one with releases that are not final"
     return "a repository" if url.startswith("git+") else "a file or an address"
 
 

@@ -32,6 +32,8 @@ _INCLUDE = regex(r"(?:-r|--requirement|-c|--constraint)(?:\s*=\s*|\s+|(?<=-[rc])
 _EDITABLE = regex(r"(?:-e|--editable)(?:\s*=\s*|\s+)(?=\S)")
 _PER_REQUIREMENT_OPTION = regex(r"(?<=\s)--?(?:hash|config-settings?|global-option|install-option|C)\b.*$", re.DOTALL)
 _INDEX_OPTIONS = ("-i", "--index-url", "--default-index")
+# Only what other options name is looked at, or what is built before a release, too.
+_ELSEWHERE_ALONE = ("--no-index", "--pre", "--prerelease=allow")
 _MORE_INDEXES = ("--extra-index-url", "--index", "-f", "--find-links")
 _SIGNS_OF_A_PLACE = ("/", ":", ".whl", ".tar.gz", ".zip", ".tar.bz2")
 _PLACEHOLDER = regex(r"\$\{|\{\{|\$\(|<[A-Za-z_]+>")
@@ -301,11 +303,15 @@ def _read_option(stripped: str, start: int, found: RequirementsText) -> None:
 
 
 def index_of(words: Iterable[str]) -> str:
-    """The index that options name instead of PyPI, or beside it for nightly builds; "" if none."""
+    """The index that options name instead of PyPI, or beside it for nightly builds; "" if none.
+
+    Where none is asked, or releases that are not final do as well, the name of the option stands for it.
+    """
     option, index = "", ""
     for word in words:
         name, equals, value = word.partition("=")
         given = value if equals else word if option else ""
+        index = word.strip("-") if word in _ELSEWHERE_ALONE else index
         if (option or name) in _INDEX_OPTIONS or ((option or name) in _MORE_INDEXES and "nightly" in given):
             index = given or index
         option = "" if option or equals else name if name in (*_INDEX_OPTIONS, *_MORE_INDEXES) else ""

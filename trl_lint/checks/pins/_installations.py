@@ -79,12 +79,11 @@ def failures_with(pin: Pin, tried: View, before: View) -> dict[Scope, list[Failu
 def _find(view: View, only: frozenset[Scope] | None) -> dict[Scope, list[Failure]]:
     if view.manifest.kind not in _RESOLVED:
         return {}
-    ignored = overridden(view)
     text = view.project.files.get(view.manifest.path).text
     has_other_index = any(word in text for word in _OTHER_INDEX)
     found = {}
     for scope, pins in installations(view.manifest, _included(text, view), only):
-        wishes = {name: wish for name, wish in read_wishes(pins, view).items() if name not in ignored}
+        wishes = {name: wish for name, wish in read_wishes(pins, view).items() if name not in view.overridden}
         found[scope] = list(_failures_of(wishes, view.manifest, has_other_index))
     return found
 
@@ -191,12 +190,3 @@ def _wish(name: str, pins: list[Pin]) -> Wish:
         return unknown if version is None else unknown._replace(releases=(version,), is_open=False)
     found = allowed(name, specifier) if specifier else installable(name)
     return unknown._replace(releases=found, is_open=is_open(name, specifier))
-
-
-def overridden(view: View) -> frozenset[str]:
-    """The packages whose requirements the project replaces by its own (`override-dependencies` of uv)."""
-    if view.manifest.kind != "pyproject":
-        return frozenset()
-    from trl_lint.project.manifests.pyproject import overrides
-
-    return overrides(view.project.files.get(view.manifest.path))

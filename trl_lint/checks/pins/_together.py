@@ -8,6 +8,7 @@ from collections.abc import Collection
 from packaging.version import Version
 
 from trl_lint.knowledge.releases import parse_version
+from trl_lint.knowledge.requirements import marker_holds
 from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.folders import SCRIPT_KINDS
@@ -118,13 +119,18 @@ def _fit(first: _Alike, second: _Alike) -> bool:
     """Whether extras, markers and commands let two packages be there together."""
     one, other = first.pin, second.pin
     groups = not one.group or not other.group or one.group == other.group
-    markers = not one.marker or not other.marker or one.marker == other.marker
+    markers = not one.marker or not other.marker or _meet(one.marker, other.marker)
     if not groups or not markers or one.step is None or other.step is None or one.step.path != other.step.path:
         return groups and markers
     if one.step.environment != other.step.environment:
         return False
     # A command in a branch meets those before and behind the branch, and those further inside.
     return _go_on(first.branches, second.branches) or _go_on(second.branches, first.branches)
+
+
+def _meet(first: str, second: str) -> bool:
+    """Whether two markers hold on some machine together."""
+    return first == second or marker_holds(f"({first}) and ({second})", systems=("linux",)) is not False
 
 
 def _go_on(branches: set[tuple[tuple[int, int], ...]], others: set[tuple[tuple[int, int], ...]]) -> bool:

@@ -77,6 +77,8 @@ class View:
             self.tier = Tier([*manifest.pins, *project.folders.brought(manifest)])
         self.names = {pin.package for pin in manifest.pins}
         self.paths = {pin.location.path for pin in manifest.pins}
+        # Of these the project replaces all requirements by its own.
+        self.overridden = frozenset(pin.package for pin in manifest.pins if pin.kind == "override")
         self._extras: dict[str, tuple[Package, frozenset[str]]] = {}
         self._providers: tuple[str, ...] | None = None
         self._mentioned: dict[str, tuple[str, ...]] = {}
@@ -187,6 +189,7 @@ class View:
             for pin in self.manifest.pins
             if pin.package == name
             and pin.kind != "url"
+            and (pin.kind == "override" or name not in self.overridden)
             and (
                 pin.location.path == self.manifest.path
                 or pin.kind == "constraint"

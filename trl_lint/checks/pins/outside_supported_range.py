@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from trl_lint.checks.pins._advisories import has_advisory
 from trl_lint.checks.pins._conflicts import Conflict, conflict_id, read_conflict
-from trl_lint.checks.pins._installations import failures, overridden
+from trl_lint.checks.pins._installations import failures
 from trl_lint.checks.pins._remedies import edit_specifier
 from trl_lint.checks.pins._support import find_support_use
 from trl_lint.checks.pins._views import View, said_again, shown, views_of
@@ -34,7 +34,7 @@ class OutsideSupportedRange(Rule):
 
     def _check(self, view: View) -> Iterator[Finding]:
         yield from self._check_replaced(view)
-        for name in sorted(view.names - overridden(view)):
+        for name in sorted(view.names - view.overridden):
             for provider in view.dependents(name) if view.is_mentioned(name) else ():
                 conflict = read_conflict(provider, name, view)
                 if conflict is None or has_advisory(provider, name, view):

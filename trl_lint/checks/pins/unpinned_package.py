@@ -81,7 +81,7 @@ def judge_pin(pin: Pin, manifest: Manifest, project: Project) -> Severity | None
 
     A warning only for what an application is installed from; a stated minimum shows that somebody thought about it.
     """
-    if pin.kind in ("inert", "url", "constraint", "group", "extra") or _UPPER_BOUND.search(pin.specifier):
+    if pin.kind in ("inert", "url", "constraint", "override", "group", "extra") or _UPPER_BOUND.search(pin.specifier):
         return None
     if manifest.kind in ("requirements", "conda"):
         if pin.specifier or is_library(manifest.path, project) or not is_main(manifest):

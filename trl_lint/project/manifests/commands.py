@@ -35,7 +35,6 @@ _Installed = TypeVar("_Installed", Pin, Link)
 
 
 def read(file: SourceFile, kind: str) -> Manifest | None:
-    document = _Document(file.path, kind)
     copies: dict[str, str] = {}
     if kind == "dockerfile":
         from trl_lint.sources.dockerfile import copies_of
@@ -47,6 +46,7 @@ def read(file: SourceFile, kind: str) -> Manifest | None:
         if not is_definition(file.text):
             return None
         copies = files_of(Source(file, "definition"))
+    document = _Document(file.path, kind, copies)
     for part in _parts(file, kind):
         document.read(part)
     pins, links = document.scoped()
@@ -96,13 +96,17 @@ def _parts(file: SourceFile, kind: str) -> Iterator[_Part]:
 
         source = Source(file, "json")
         yield _Part(source, create_commands(source))
-    elif kind == "workflow":
+    elif kind in ("workflow", "job"):
+        from trl_lint.project.carried import with_carried
         from trl_lint.project.wrapped import held_in
 
         source, held = held_in(file)
         jobs: dict[str, list[Command]] = {}
         for each in held:
-            jobs.setdefault(each.names[0], []).extend(each.commands)
+            # What a file of CI installs is what tests run with. Each service or task has a machine of its own.
+            if kind == "workflow" or each.kind.elsewhere:
+                names = each.names[:1] if kind == "workflow" else each.names
+                jobs.setdefault("/".join(names), []).extend(with_carried(each.commands, source.text))
         yield from (_Part(source, commands, job) for job, commands in jobs.items())
     else:
         yield from _shell_parts(file, kind)
@@ -149,9 +153,10 @@ def _may_matter(source: Source) -> bool:
 class _Document:
     """What the commands of one document install so far, and what they changed for those that follow."""
 
-    def __init__(self, path: str, kind: str) -> None:
+    def __init__(self, path: str, kind: str, copies: dict[str, str]) -> None:
         self.path = path
         self.kind = kind
+        self._copies = copies
         self.pins: list[Pin] = []
         self.links: list[Link] = []
         self.cut_off: list[CutOff] = []
@@ -180,7 +185,7 @@ class _Document:
         step = Step(self.path, self._number, environment, (*part.branch, *command.branch), self._block)
         pins, links = read_installation(command, directory, part.source, step)
         if _starts_program(command):
-            self._started.append((environment, self._number, directory))
+            self._started.append((environment, self._number, self._in_project(directory)))
         if pins or links:
             if command.redirects:
                 from trl_lint.project.manifests.redirections import cut_off
@@ -204,10 +209,18 @@ class _Document:
         return self.kind == "workflow" or (found is not None and found.is_here)
 
     def _for_folder(self, installed: _Installed, directory: str | None) -> _Installed:
-        # Folders of an image are others than those of the project.
-        if not directory or directory.startswith(("/", "..")) or installed.step is None or self.kind in _IMAGES:
+        folder = self._in_project(directory)
+        if not folder or folder.startswith(("/", "..")) or folder == "." or installed.step is None:
             return installed
-        return installed._replace(step=installed.step._replace(folder=directory))
+        return installed._replace(step=installed.step._replace(folder=folder))
+
+    def _in_project(self, directory: str | None) -> str | None:
+        """A folder of an image as the one of the project that was copied there."""
+        if self.kind not in _IMAGES:
+            return directory
+        from trl_lint.sources.dockerfile import on_the_host
+
+        return on_the_host(".", directory, self._copies)
 
     def scoped(self) -> tuple[list[Pin], list[Link]]:
         """What is installed; nothing is for a folder alone where a later command of the same run starts what is not."""

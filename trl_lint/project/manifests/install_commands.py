@@ -41,10 +41,14 @@ _WITH_VALUE = regex(
     re.VERBOSE,
 )
 _EDITABLE = ("-e", "--editable")
-_FILE_OPTION = regex(r"(?:-r|-c|--requirements?|--constraints?)(?==|\Z)|-[rc](?=[^=-])")
+_FILE_OPTION = regex(r"(?:-r|-c|--requirements?|--constraints?|--overrides?)(?==|\Z)|-[rc](?=[^=-])")
+_FILE_KINDS: dict[str, Literal["requirements", "constraints", "overrides"]] = {"c": "constraints", "o": "overrides"}
 _EXTRAS = ("--extra", "-E", "--extras", "--group", "-G")
 _REVISIONS = ("--rev", "--tag", "--branch")
 _ALONE = ("--no-deps", "--no-dependencies")
+_ANEW = ("--force-reinstall", "--ignore-installed", "--reinstall", "-I", "--upgrade-strategy=eager")
+_UPGRADE = regex(r"-[a-zA-Z]{0,4}U[a-zA-Z]{0,4}")
+_INDEX_VARIABLES = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_NO_INDEX", "PIP_PRE")
 # What installs the project in the working directory, with the words behind it.
 # The managers of projects, with their options for the folder of one.
 _MANAGERS = {
@@ -114,6 +118,7 @@ def read_installation(
     directory = _directory_of(command.words, directory)
     if any(word.text in _ALONE for word in words):
         step = step._replace(alone=True)
+    step = step._replace(renews=_renewing(command.words))
     pins: list[Pin] = []
     links: list[Link] = []
     if found.is_here:
@@ -126,8 +131,25 @@ def read_installation(
     revision = next((text for text in _values(words, _REVISIONS)), "")  # of `uv add`
     if revision:
         pins = [pin._replace(url=at_revision(pin.url, revision)) if pin.url else pin for pin in pins]
-    index = index_of(word.text or "" for word in words)
+    index = index_of(word.text or "" for word in words) or _index_of_shell(command)
     return [at_index(pin, index) for pin in pins] if index else pins, links
+
+
+def _index_of_shell(command: Command) -> str:
+    """The index that variables name instead of PyPI, "" if none."""
+    given = dict(command.assignments)
+    words = (given.get(name) or command.env.get(name) for name in _INDEX_VARIABLES)
+    return next((word.text for word in words if word is not None and word.text), "")
+
+
+def _renewing(words: tuple[Word, ...]) -> Literal["", "named", "all"]:
+    """What an install command takes anew, though it is there: uv takes all that it needs, pip what it names."""
+    texts = [word.text or "" for word in words]
+    if any(text in _ANEW for text in texts) or "eager" in _values(words, ("--upgrade-strategy",)):
+        return "all"
+    if not any(text == "--upgrade" or _UPGRADE.fullmatch(text) for text in texts):
+        return ""
+    return "all" if "uv" in texts else "named"
 
 
 def _values(words: tuple[Word, ...], options: tuple[str, ...]) -> Iterator[str]:
@@ -173,8 +195,7 @@ def _read_argument(
     location = source.location(word.start, word.end)
     if option and option not in _EDITABLE:
         if "://" not in text:
-            limits = option.lstrip("-").startswith("c")
-            kind: Literal["constraints", "requirements"] = "constraints" if limits else "requirements"
+            kind = _FILE_KINDS.get(option.lstrip("-")[0], "requirements")
             links.append(Link(text, directory, kind, location, frozenset(), step))
         return
     editable = option in _EDITABLE

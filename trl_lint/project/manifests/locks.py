@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from trl_lint.project.pins import Kind, Manifest, Pin
+from trl_lint.project.pins import Manifest, Pin
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.requirements import normalised
@@ -24,6 +24,7 @@ _ELSEWHERE = regex(
     r"|^(?:vcs|directory|archive) = |^\[packages?\.(?:vcs|directory|archive)\]",
     re.MULTILINE,
 )
+_GIT = regex(r"(?:\bgit|^url|\burl) = \"(?:git\+)?(https://[^\"?#]+)", re.MULTILINE)
 # The project that the lock is of: what it requires stands in the lock.
 _ITSELF = regex(r"^source = \{ (?:editable|virtual) = \"\.\" \}", re.MULTILINE)
 # The head of an entry: everything of interest stands before its file list and its dependency tables.
@@ -52,13 +53,17 @@ def _read_entry(source: Source, text: str, start: int, end: int, kind: str) -> P
     if name is None or version is None or _ITSELF.search(text, start, head_end) is not None:
         return None
     # Poetry writes the source of a package at the end of its entry; uv and pylock at its beginning.
-    elsewhere = _ELSEWHERE.search(text, start, end if kind == "poetry-lock" else head_end)
-    pin_kind: Kind = "url" if elsewhere else "lock"
-    return Pin(
-        package=normalised(name[1]),
-        specifier="" if elsewhere else f"=={version[1]}",
-        location=source.location(name.start(), version.end()),
-        kind=pin_kind,
-        text=f"{name[1]} {version[1]}",
-        url="elsewhere" if elsewhere else "",
-    )
+    head_end = end if kind == "poetry-lock" else head_end
+    place = source.location(name.start(), version.end())
+    package, shown, exact = normalised(name[1]), f"{name[1]} {version[1]}", f"=={version[1]}"
+    elsewhere = _ELSEWHERE.search(text, start, head_end)
+    if elsewhere is None:
+        return Pin(package, exact, place, "lock", text=shown)
+    # A commit of the package's own repository is what its version tells. Whatever it requires stands in the lock.
+    git = _GIT.search(text, elsewhere.start(), head_end)
+    if git is not None:
+        from trl_lint.project.repositories import own_revision
+
+        if own_revision(Pin(package, "", place, "url", url=f"git+{git[1]}")) is not None:
+            return Pin(package, exact, place, "lock", text=shown)
+    return Pin(package, "", place, "url", text=shown, url=git[1] if git is not None else "file://elsewhere")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from trl_lint.project.manifests.collected import Collected
-from trl_lint.project.manifests.pyproject import add_list, mark_sources
+from trl_lint.project.manifests.pyproject import add_list
+from trl_lint.project.manifests.uv_sources import mark_sources
 from trl_lint.project.pins import Manifest
 from trl_lint.regexes import regex
 from trl_lint.sources import LineIndex, Source, SourceError, SourceFile
@@ -72,7 +73,9 @@ def read(file: SourceFile) -> Manifest | None:
         raise SourceError(f"script block: {error.message}", source.file_offset(error.offset)) from None
     collected = Collected(source)
     add_list(find(root, "dependencies"), collected, "requirement")
-    pins = mark_sources(collected, find(root, "tool.uv.sources"))
+    add_list(find(root, "tool.uv.constraint-dependencies"), collected, "constraint")
+    add_list(find(root, "tool.uv.override-dependencies"), collected, "override")
+    pins = mark_sources(collected.pins, root)
     if not pins and not collected.problems:
         return None
     python = value_of(find(root, "requires-python"))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 from trl_lint import budget
 from trl_lint.project.manifests.collected import Collected
 from trl_lint.project.manifests.own_version import find_version, version_in_file
-from trl_lint.project.manifests.poetry import address_of, pin_from_poetry
-from trl_lint.project.pins import Kind, Link, Manifest, Pin
+from trl_lint.project.manifests.poetry import pin_from_poetry
+from trl_lint.project.manifests.uv_sources import entries, links_of, mark_sources
+from trl_lint.project.pins import Kind, Manifest
 from trl_lint.sources import Files, Source, SourceFile
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, find, value_of
 from trl_lint.sources.requirements import normalised
@@ -17,7 +17,6 @@ from trl_lint.sources.toml import read_toml
 
 # How many requirements of included groups are read once more for those that include them.
 _MOST_INCLUDED = 2000
-_ELSEWHERE = ("git", "path", "url", "workspace")
 
 
 def read(file: SourceFile, files: Files) -> Manifest | None:
@@ -26,35 +25,28 @@ def read(file: SourceFile, files: Files) -> Manifest | None:
     collected = Collected(source)
     collect_lists(root, collected)
     _collect_poetry(root, collected)
-    sources = find(root, "tool.uv.sources")
-    pins = mark_sources(collected, sources)
+    pins = mark_sources(collected.pins, root)
     project, version = _project(root, os.path.dirname(file.path), files)
     python = value_of(find(root, "project.requires-python"))
     if not pins and not collected.problems and not project:
         return None
     problems = tuple(collected.problems)
     requires = python if isinstance(python, str) else None
-    links = tuple(_links(sources, find(root, "tool.poetry.dependencies"), pins))
+    links = tuple(links_of(root, pins, file.path, files))
     return Manifest(file.path, "pyproject", tuple(pins), requires, problems, project, version, links)
-
-
-def overrides(file: SourceFile) -> frozenset[str]:
-    """The packages that uv installs as the project says, whatever else requires of them."""
-    listed = Collected(Source(file, "toml"))
-    add_list(find(read_toml(listed.source), "tool.uv.override-dependencies"), listed, "requirement")
-    return frozenset(pin.package for pin in listed.pins)
 
 
 def collect_lists(root: Mapping, collected: Collected) -> None:
     """Everything that is written as a list of PEP 508 strings."""
     add_list(find(root, "project.dependencies"), collected, "requirement")
-    for name, node in _entries(find(root, "project.optional-dependencies")):
+    for name, node in entries(find(root, "project.optional-dependencies")):
         add_list(node, collected, "extra", name)
     groups = find(root, "dependency-groups")
     _add_groups(groups, collected)
     add_list(find(root, "tool.uv.dev-dependencies"), collected, "group", "dev")
     add_list(find(root, "tool.uv.constraint-dependencies"), collected, "constraint")
-    for name, node in _entries(find(root, "tool.pdm.dev-dependencies")):
+    add_list(find(root, "tool.uv.override-dependencies"), collected, "override")
+    for name, node in entries(find(root, "tool.pdm.dev-dependencies")):
         add_list(node, collected, "group", name)
 
 
@@ -75,11 +67,11 @@ def add_string(item: Node, collected: Collected, kind: Kind, group: str = "") ->
 def _add_groups(groups: Node | None, collected: Collected) -> None:
     """The requirements of every dependency group, with those of the groups it includes (PEP 735)."""
     lists: dict[str, list[Sequence]] = {}
-    for key, node in _entries(groups):
+    for key, node in entries(groups):
         if isinstance(node, Sequence):
             lists.setdefault(normalised(key), []).append(node)
     left = _MOST_INCLUDED
-    for name, _ in _entries(groups):
+    for name, _ in entries(groups):
         seen, waiting = {normalised(name)}, [(node.items, 0) for node in reversed(lists.get(normalised(name), []))]
         while waiting:
             items, at = waiting.pop()
@@ -108,7 +100,7 @@ def _collect_poetry(root: Mapping, collected: Collected) -> None:
         ("", "requirement", poetry.get("dependencies")),
         ("dev", "group", poetry.get("dev-dependencies")),
     ]
-    for name, group in _entries(poetry.get("group")):
+    for name, group in entries(poetry.get("group")):
         tables.append((name, "group", find(group, "dependencies")))
     for group_name, kind, table in tables:
         if not isinstance(table, Mapping):
@@ -117,48 +109,6 @@ def _collect_poetry(root: Mapping, collected: Collected) -> None:
             pin = pin_from_poetry(collected.source, entry, kind, group_name)
             if pin is not None:
                 collected.pins.append(pin)
-
-
-def mark_sources(collected: Collected, sources: Node | None) -> list[Pin]:
-    """The pins, those that `[tool.uv.sources]` takes from elsewhere as what they are: not a release."""
-    elsewhere = {
-        normalised(name): parts
-        for name, node in _entries(sources)
-        if (parts := [part for part in _parts(node) if any(part.get(key) for key in _ELSEWHERE)])
-    }
-    return [
-        pin._replace(kind="url", specifier="", specifier_location=None, url=_address(elsewhere[pin.package]))
-        if pin.package in elsewhere
-        else pin
-        for pin in collected.pins
-    ]
-
-
-def _address(parts: list[Mapping]) -> str:
-    """Where a package is taken from; of several places, under different markers, nobody knows which counts."""
-    return address_of(parts[0]) if len(parts) == 1 else "tool.uv.sources"
-
-
-def _links(sources: Node | None, poetry: Node | None, pins: list[Pin]) -> Iterator[Link]:
-    """The projects on the disk that the requirements of a table are taken from."""
-    always = {pin.package for pin in pins if not pin.is_optional}
-    for name, node in (*_entries(sources), *_entries(poetry)):
-        parts = _parts(node)
-        path = value_of(parts[0].get("path")) if len(parts) == 1 else None
-        if isinstance(path, str) and normalised(name) in always:
-            location = next(pin.location for pin in pins if pin.package == normalised(name))
-            yield Link(path, "", "project", location)
-
-
-def _parts(node: Node) -> list[Mapping]:
-    items = node.items if isinstance(node, Sequence) else [node]
-    return [item for item in items if isinstance(item, Mapping)]
-
-
-def _entries(node: Node | None) -> list[tuple[str, Node]]:
-    if not isinstance(node, Mapping):
-        return []
-    return [(str(entry.key.value), entry.value) for entry in node.entries]
 
 
 def _project(root: Mapping, folder: str, files: Files) -> tuple[str, str]:

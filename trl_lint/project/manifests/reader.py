@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from trl_lint.project.pins import LOCKS, Manifest, kind_of
+from trl_lint.project.pins import LOCKS, Manifest, kind_where_named
 from trl_lint.regexes import regex
 from trl_lint.sources import Files, SourceFile
 from trl_lint.sources.text import MAX_BYTES, refuse_large
@@ -23,7 +23,7 @@ _SCRIPT_BLOCK = regex(rb"^# /// script[ \t]*\r?$", re.MULTILINE)
 
 def read_manifest(file: SourceFile, files: Files) -> Manifest | None:
     """The pins of a file, None if it holds none. Raises SourceError if it cannot be read as what it claims to be."""
-    kind = kind_of(file.path)
+    kind = kind_where_named(file.path)
     if not kind or not _may_hold_pins(kind, file.data):
         return None
     if kind != "notebook":  # most of a notebook is output, which nobody parses
@@ -96,7 +96,7 @@ def _may_hold_pins(kind: str, data: bytes) -> bool:
         return kind in ("requirements", "constraints")  # its reader says what is wrong with it
     if kind == "pep723":
         return b"# /// script" in data and _SCRIPT_BLOCK.search(data) is not None
-    if kind in ("shell", "makefile", "dockerfile", "notebook", "workflow", "definition", "devcontainer"):
+    if kind in ("shell", "makefile", "dockerfile", "notebook", "workflow", "definition", "devcontainer", "job"):
         return _may_install(data)
     if kind == "compiled":
         return b"__UNSLOTH_VERSIONING__" in data
