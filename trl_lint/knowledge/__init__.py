@@ -2,9 +2,9 @@
 
 A zip archive compresses each file by itself, and has a name and a hash for each. So the build of a wheel
 (`hatch_build.py`) writes each folder of PACKED, with many texts that say much alike, as one file: `rules/pages.txt`.
-There, lines of comments in tables are empty, and so are those that only tests read: the examples of symptoms. What is
-in COMPRESSED stands there as `NAME.txt.xz`: these histories repeat themselves over longer ways than a zip archive sees,
-and so do the packed files of COMPRESSED_PACKS.
+There, lines of comments in tables are empty, and so are those that only tests read: the examples of symptoms and of
+bugs. What is in COMPRESSED stands there as `NAME.txt.xz`: these histories repeat themselves over longer ways than a zip
+archive sees, and so do the packed files of COMPRESSED_PACKS.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import os
 from functools import cache
 
 PACKED = (
-    "commands", "compat", "configs", "environment", "families", "pages", "releases", "requirements", "semantics",
-    "symptoms",
+    "bugs", "commands", "compat", "configs", "environment", "families", "pages", "releases", "requirements",
+    "semantics", "symptoms",
 )  # fmt: skip
 COMPRESSED = ("api", "conditions")
-COMPRESSED_PACKS = ("releases", "requirements", "symptoms")
-_ONLY_READ_HERE = ("#", "example = ", "printed_by = ")
+COMPRESSED_PACKS = ("bugs", "releases", "requirements", "symptoms")
+_ONLY_READ_HERE = ("#", "example = ", "printed_by = ", "bad = ", "fine = ")
 _HEAD = "===== "  # and the name of the text that follows
 
 

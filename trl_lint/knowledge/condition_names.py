@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import lru_cache
 
 from trl_lint.knowledge.condition_language import CRASH, Block, Evaluation, Mark, World, parse
@@ -34,6 +35,38 @@ def names_in(text: str) -> frozenset[str]:
     """The names that a condition mentions, as `deciding` writes them."""
     tree = parse(text)
     return frozenset() if tree is None else frozenset(_mentioned(tree))
+
+
+@lru_cache(maxsize=1024)
+def dotted_names(text: str) -> tuple[str, ...]:
+    """The settings that a condition names, those of blocks by their dotted names (`a.b`, `arg.x`), in its order."""
+    tree = parse(text)
+    return () if tree is None else tuple(dict.fromkeys(names_of_node(tree)))
+
+
+def names_of_node(node: ast.AST) -> Iterator[str]:
+    """The same of a part of a condition."""
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        parts: list[str] = []
+        inner: ast.AST = node
+        while isinstance(inner, ast.Attribute):
+            parts.append(inner.attr)
+            inner = inner.value
+        if isinstance(inner, ast.Name):
+            if inner.id not in ("_", "base"):
+                yield ".".join((inner.id, *reversed(parts)))
+            return
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute):
+            yield from names_of_node(node.func.value)
+        is_instance = isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+        for part in node.args[:1] if is_instance else node.args:
+            yield from names_of_node(part)
+        return
+    generators = [each for each in getattr(node, "generators", ()) if isinstance(each.target, ast.Name)]
+    bound = {each.target.id for each in generators}
+    for child in ast.iter_child_nodes(node):
+        yield from (name for name in names_of_node(child) if name.partition(".")[0] not in bound)
 
 
 def _deciding(node: ast.expr, evaluation: Evaluation) -> set[str]:

@@ -6,6 +6,8 @@ and writes the API histories, `api --verify` checks them (`trl_lint.knowledge.re
 releases refuse and warn about, `values` reads which texts their trainers know of a field, `models` what they state
 about models, `environment` which variables they stopped reading, and `all` does all of it for the packages.
 
+`bugs` looks for the faulty code of each row of `rules/bugs` in the archives, and writes its releases.
+
 `changes PACKAGE [OLD NEW]` prints what a release refuses and warns about since an older one: the newest two.
 
 A command for those who work on the tool; nothing else imports it. Where the index tells no dates, the date already in
@@ -140,6 +142,9 @@ def parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     of_all = commands.add_parser("all", help="all of the following")
     of_all.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(PACKAGES))
+    of_bugs = commands.add_parser("bugs", help="the releases of each row of rules/bugs, and rules/known_bugs.txt")
+    of_bugs.add_argument("packages", nargs="*", metavar="PACKAGE", help="all that have rows where none is given")
+    of_bugs.add_argument("--index", action="store_true", help="write rules/known_bugs.txt alone, without a network")
     since = commands.add_parser("changes", help="print what a release refuses since an older one, of what is recorded")
     since.add_argument("package", choices=conditions_build.RECORDED)
     since.add_argument("releases", nargs="*", metavar="OLD NEW", help="the newest two where they are not given")
@@ -160,6 +165,24 @@ def parser() -> argparse.ArgumentParser:
         elif table.folder == "conditions":
             one.add_argument("--anew", action="store_true", help="read all releases again, not only new ones")
     return parser
+
+
+def refresh_bugs(packages: list[str], index_alone: bool) -> int:
+    """Write the releases of the rows of `rules/bugs`. Returns 0, 1 where a row is wrong, 2 where there is none."""
+    from trl_lint.knowledge import KnowledgeError, bugs
+    from trl_lint.knowledge.refresher import bugs_build
+
+    if unknown := [name for name in packages if name not in bugs.packages()]:
+        print(f"rules/bugs has no rows of {', '.join(unknown)}", file=sys.stderr)
+        return 2
+    try:
+        if not index_alone:
+            return bugs_build.refresh(packages or bugs.packages())
+        bugs_build.write_index()
+    except KnowledgeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
 
 
 def print_changes(package: str, versions: list[str]) -> int:
@@ -195,6 +218,8 @@ def main(arguments: list[str]) -> int:
     args = asked.parse_args(arguments)
     if args.command == "changes":
         return print_changes(args.package, args.releases)
+    if args.command == "bugs":
+        return refresh_bugs(args.packages, args.index)
     known = PACKAGES if args.command == "all" else TABLES[args.command].packages
     names = args.packages or list(known)
     if unknown := [name for name in names if name not in known]:

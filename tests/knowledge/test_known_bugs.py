@@ -1,0 +1,93 @@
+"""Every row of `rules/bugs`: its releases are those whose archives have the code, its projects tell what they should.
+
+One row alone: `-k NAME`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import tomli
+from fixture_cases import run_json
+from known_bug_projects import Project, projects_of
+
+from trl_lint.knowledge import bugs, read_text, rules_dir, uncommented
+from trl_lint.knowledge.bugs import Bug
+from trl_lint.knowledge.refresher import bugs_build
+
+ROWS = [(package, row) for package in bugs.packages() for row in bugs.bugs(package)]
+ANSWERS = {package: bugs_build.read_answers(package) for package in bugs.packages()}
+EACH = [pytest.param(package, row, id=row.id) for package, row in ROWS]
+
+
+def projects() -> list[object]:
+    return [
+        pytest.param(row, project, id=f"{row.id}: {project.name}")
+        for package, row in ROWS
+        if row.id in ANSWERS[package]
+        for project in projects_of(package, row, ANSWERS[package][row.id])
+    ]
+
+
+def test_names_are_unique():
+    names = [row.id for _, row in ROWS]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(("package", "row"), EACH)
+def test_a_row_is_what_the_archives_say(package: str, row: Bug):
+    """Without a network, by what `refresh bugs` wrote down. Whoever changes `bug.code` runs it again."""
+    answer = ANSWERS[package].get(row.id)
+    assert answer is not None, f"python -m trl_lint.knowledge.refresh bugs {package}"
+    assert answer.digest == bugs_build.digest_of(row), f"python -m trl_lint.knowledge.refresh bugs {package}"
+    assert row.releases == bugs_build.range_of(answer.states)
+    assert bugs_build.faults_of(package, row, answer) == []
+
+
+@pytest.mark.parametrize(("package", "row"), EACH)
+def test_a_row_is_complete(package: str, row: Bug):
+    assert row.id.startswith(f"{package}-") and re.fullmatch(r"[a-z0-9.-]+", row.id)
+    assert all(urlsplit(url).scheme == "https" for url in row.evidence)
+    assert row.bad and len(row.fine) >= (1 if row.condition != "True" else 0), "a bad project, and a fine one beside it"
+    assert not row.title.endswith(".") and not row.message.endswith(".")
+    re.compile(row.symptom)
+
+
+@pytest.mark.parametrize(("row", "project"), projects())
+def test_projects(
+    row: Bug, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    for name, text in project.files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    _, report = run_json(["--select", "TRL206", "."], capsys)
+    told = [each for each in report["findings"] if f"[{row.id}]" in each["message"]]
+    shown = "\n".join(f"--- {name}\n{text}" for name, text in project.files.items())
+    assert bool(told) is project.is_bad, shown
+    if project.is_bad:
+        assert "…" not in told[0]["message"]
+
+
+def test_the_index_is_that_of_the_tables():
+    written = read_text(bugs.INDEX)
+    assert written == bugs.index_text(), "python -m trl_lint.knowledge.refresh bugs --index"
+
+
+@pytest.mark.parametrize("package", bugs.packages())
+def test_a_wheel_reads_the_same_rows(package: str):
+    """In a wheel the projects are left out: a list of them stands on one line."""
+    text = Path(rules_dir(), "bugs", f"{package}.toml").read_text("utf-8")
+    kept = tomli.loads(uncommented(text))["bug"]
+    whole = tomli.loads(text)["bug"]
+    assert kept == [{key: value for key, value in row.items() if key not in ("bad", "fine")} for row in whole]
+
+
+def test_answers_are_of_rows_that_are_there():
+    folder = Path(bugs_build.answers_path("x")).parent
+    assert {os.path.splitext(name)[0] for name in os.listdir(folder)} == set(bugs.packages())
+    assert {name for found in ANSWERS.values() for name in found} == {row.id for _, row in ROWS}

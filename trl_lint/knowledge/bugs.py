@@ -1,0 +1,202 @@
+"""Faults of published releases that a run triggers by what it sets: `rules/bugs/PACKAGE.toml`, one row a fault.
+
+`releases` is written by `python -m trl_lint.knowledge.refresh bugs`, which looks for the faulty code in each archive;
+CONTRIBUTING.md tells how a row comes about. A check reads `rules/known_bugs.txt` alone, which says of each row
+where and when it matters; the row itself is read for a finding.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from functools import cache
+from typing import Literal
+
+from trl_lint.knowledge import read_text, rules_dir, text_names, uncommented
+from trl_lint.knowledge.rows import Range, Ranges, read_rows
+from trl_lint.records import NamedTuple
+
+INDEX = "known_bugs.txt"
+
+Consequence = Literal["silent", "metric", "waste", "crash-at-start", "crash-later"]
+# What a crash tells by itself: the others are said first.
+QUIET = frozenset({"silent", "metric", "waste"})
+
+
+class Elsewhere(NamedTuple):
+    """Another file that has a part in a fault: what stands in one of its lines, and what must not."""
+
+    file: str
+    text: str = ""
+    lacks: str = ""
+
+
+class Code(NamedTuple):
+    """The faulty code: files by a pattern, the function in them (`Class.method`; "" for the whole file), what stands in
+    its lines as `ast.unparse` writes them, and what only the repaired code has.
+    """
+
+    file: str
+    function: str = ""
+    stands: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()
+
+    def fault(self) -> str:
+        return "" if self.stands or self.lacks else "neither `stands` nor `lacks` says how the faulty code is told"
+
+
+class Example(NamedTuple):
+    """A project for the tests of a row.
+
+    `args`: what the class of `where`, the command or the document is given, as it is written there; `trainer`: further
+    arguments of a trainer; `before`: lines above the call; `launch`: a command that starts train.py; `pins`: other
+    releases than the newest of the row; `files`: further files, or others in the place of those.
+    """
+
+    args: str = ""
+    trainer: str = ""
+    before: str = ""
+    launch: str = ""
+    pins: str = ""
+    files: dict[str, str] = {}
+
+
+class Bug(NamedTuple):
+    """One fault; the head of `rules/bugs/trl.toml` explains the fields."""
+
+    id: str
+    where: tuple[str, ...]
+    condition: str
+    title: str
+    message: str
+    consequence: Consequence
+    evidence: tuple[str, ...]
+    checked: Literal["both", "start", "end"]
+    code: Code
+    releases: Range = ""
+    beside: Ranges = {}
+    defaults: dict[str, str | bool | int | float] = {}
+    symptom: str = ""
+    set: dict[str, str | bool | int | float] = {}
+    instead: str = ""
+    twice: str = ""
+    bad: tuple[str | Example, ...] = ()
+    fine: tuple[str | Example, ...] = ()
+
+    @property
+    def upgrade(self) -> str:
+        """The first release after the fault, "" where there is none yet."""
+        last = self.releases.replace(" ", "").split(",")
+        return next((clause[1:] for clause in last if clause.startswith("<") and clause[1] != "="), "")
+
+    def fault(self) -> str:
+        """What is wrong with the row as a whole, "" if nothing is."""
+        from trl_lint.knowledge.condition_language import parse
+
+        if not self.where or not self.evidence:
+            return "`where` and `evidence` have one entry or more"
+        if parse(self.condition) is None:
+            return f"`{self.condition}` is no expression"
+        if any(mark in self.id + self.condition + "".join(self.where) for mark in "\t\n"):
+            return "`id`, `where` and `condition` stand in one line each"
+        return ""
+
+
+class _Table(NamedTuple):
+    bug: tuple[Bug, ...]
+
+
+class Entry(NamedTuple):
+    """What a check has to know of a row: whose releases, which, beside which of others, where, and under which
+    condition. `is_read`: both ends of the releases were looked at. `defaults`: of settings that no history knows.
+    """
+
+    package: str
+    id: str
+    releases: str
+    beside: dict[str, str]
+    where: tuple[str, ...]
+    defaults: dict[str, object]
+    is_read: bool
+    condition: str
+
+
+def packages() -> tuple[str, ...]:
+    """The packages with rows, sorted."""
+    return tuple(name[: -len(".toml")] for name in text_names("bugs") if name.endswith(".toml"))
+
+
+@cache
+def bugs(package: str) -> tuple[Bug, ...]:
+    """The rows of a package, none where it has none. Raises KnowledgeError if its table is malformed."""
+    return read_rows(f"bugs/{package}.toml", _Table, package).bug if package in packages() else ()
+
+
+def bug_of(entry: Entry) -> Bug:
+    """The whole row. Raises KnowledgeError if its table is malformed, or has it no longer."""
+    return next(row for row in bugs(entry.package) if row.id == entry.id)
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """All rows, in the order of their tables. Raises KnowledgeError where a table has to be asked and is malformed."""
+    try:
+        head, *lines = read_text(INDEX).splitlines()
+    except OSError:
+        head, lines = "", []
+    if os.path.isdir(os.path.join(rules_dir(), "bugs")) and head != _head():
+        lines = index_text().splitlines()[1:]  # somebody is at work on the tables
+    return tuple(_entry(line) for line in lines)
+
+
+@cache
+def entries_at() -> dict[str, tuple[Entry, ...]]:
+    """The rows by each place of their `where`; a module ends with `.*` where all below it are meant."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries():
+        for place in entry.where:
+            found.setdefault(place, []).append(entry)
+    return {place: tuple(rows) for place, rows in found.items()}
+
+
+def entries_of(place: str) -> tuple[Entry, ...]:
+    """The rows about a class, a module, a command or a kind of document."""
+    known = entries_at()
+    above = place.rpartition(".")[0]
+    return (*known.get(place, ()), *(known.get(f"{above}.*", ()) if above else ()))
+
+
+def index_text() -> str:
+    """The contents of `rules/known_bugs.txt`. Raises KnowledgeError if a table is malformed."""
+    lines = [_head()]
+    for package in packages():
+        for row in bugs(package):
+            beside = ";".join(f"{name}{text}" for name, text in row.beside.items())
+            checked = "read" if row.checked == "both" else "half"
+            where, defaults = ";".join(row.where), json.dumps(row.defaults) if row.defaults else ""
+            if row.releases:
+                parts = (package, row.id, row.releases, beside, where, defaults, checked, row.condition)
+                lines.append("\t".join(parts))
+    return "\n".join(lines) + "\n"
+
+
+def _entry(line: str) -> Entry:
+    package, name, releases, beside, where, defaults, checked, condition = line.split("\t")
+    others = {}
+    for text in beside.split(";") if beside else ():
+        other = text[: next(at for at, sign in enumerate(text) if sign in "<>=!~")]
+        others[other] = text[len(other) :]
+    known = json.loads(defaults) if defaults else {}
+    return Entry(package, name, releases, others, tuple(where.split(";")), known, checked == "read", condition)
+
+
+@cache
+def _head() -> str:
+    """A line that changes with what any of the tables says."""
+    number = 0
+    for package in packages():
+        said = uncommented(read_text(f"bugs/{package}.toml")).encode()
+        number = zlib.crc32(said, zlib.crc32(package.encode(), number))
+    return f"checksum {number}"
