@@ -1,8 +1,8 @@
 """Faults of published releases that a run triggers by what it sets: `rules/bugs/PACKAGE.toml`, one row a fault.
 
 `releases` is written by `python -m trl_lint.knowledge.refresh bugs`, which looks for the faulty code in each archive;
-CONTRIBUTING.md tells how a row comes about. A check reads `rules/known_bugs.txt` alone, which says of each row
-where and when it matters; the row itself is read for a finding.
+CONTRIBUTING.md tells how a row comes about. A check reads `rules/known_bugs/PACKAGE.txt` alone, where the package is in
+use, which says of each row where and when it matters; the row itself is read for a finding.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trl_lint.knowledge import read_text, rules_dir, text_names, uncommented
 from trl_lint.knowledge.rows import Range, Ranges, read_rows
 from trl_lint.records import NamedTuple
 
-INDEX = "known_bugs.txt"
+INDEX = "known_bugs"
 
 Consequence = Literal["silent", "metric", "waste", "crash-at-start", "crash-later"]
 # What a crash tells by itself: the others are said first.
@@ -140,50 +140,34 @@ def bug_of(entry: Entry) -> Bug:
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
-    """All rows, in the order of their tables. Raises KnowledgeError where a table has to be asked and is malformed."""
-    try:
-        head, *lines = read_text(INDEX).splitlines()
-    except OSError:
-        head, lines = "", []
-    if os.path.isdir(os.path.join(rules_dir(), "bugs")) and head != _head():
-        lines = index_text().splitlines()[1:]  # somebody is at work on the tables
-    return tuple(_entry(line) for line in lines)
+def indexed() -> tuple[str, ...]:
+    """The packages of which a check knows rows, sorted."""
+    return tuple(name[: -len(".txt")] for name in text_names(INDEX))
 
 
 @cache
-def entries_at() -> dict[str, tuple[Entry, ...]]:
-    """The rows by each place of their `where`; a module ends with `.*` where all below it are meant."""
-    found: dict[str, list[Entry]] = {}
-    for entry in entries():
-        for place in entry.where:
-            found.setdefault(place, []).append(entry)
-    return {place: tuple(rows) for place, rows in found.items()}
+def entries(package: str) -> tuple[Entry, ...]:
+    """The rows of a package, in the order of its table. Raises KnowledgeError where that is asked and malformed."""
+    head, *lines = read_text(f"{INDEX}/{package}.txt").splitlines()
+    if os.path.isdir(os.path.join(rules_dir(), "bugs")) and head != _head(package):
+        lines = index_text(package).splitlines()[1:]  # somebody is at work on the table
+    return tuple(_entry(package, line) for line in lines)
 
 
-def entries_of(place: str) -> tuple[Entry, ...]:
-    """The rows about a class, a module, a command or a kind of document."""
-    known = entries_at()
-    above = place.rpartition(".")[0]
-    return (*known.get(place, ()), *(known.get(f"{above}.*", ()) if above else ()))
-
-
-def index_text() -> str:
-    """The contents of `rules/known_bugs.txt`. Raises KnowledgeError if a table is malformed."""
-    lines = [_head()]
-    for package in packages():
-        for row in bugs(package):
-            beside = ";".join(f"{name}{text}" for name, text in row.beside.items())
-            checked = "read" if row.checked == "both" else "half"
-            where, defaults = ";".join(row.where), json.dumps(row.defaults) if row.defaults else ""
-            if row.releases:
-                parts = (package, row.id, row.releases, beside, where, defaults, checked, row.condition)
-                lines.append("\t".join(parts))
+def index_text(package: str) -> str:
+    """The contents of `rules/known_bugs/PACKAGE.txt`. Raises KnowledgeError if the table is malformed."""
+    lines = [_head(package)]
+    for row in bugs(package):
+        beside = ";".join(f"{name}{text}" for name, text in row.beside.items())
+        checked = "read" if row.checked == "both" else "half"
+        where, defaults = ";".join(row.where), json.dumps(row.defaults) if row.defaults else ""
+        if row.releases:
+            lines.append("\t".join((row.id, row.releases, beside, where, defaults, checked, row.condition)))
     return "\n".join(lines) + "\n"
 
 
-def _entry(line: str) -> Entry:
-    package, name, releases, beside, where, defaults, checked, condition = line.split("\t")
+def _entry(package: str, line: str) -> Entry:
+    name, releases, beside, where, defaults, checked, condition = line.split("\t")
     others = {}
     for text in beside.split(";") if beside else ():
         other = text[: next(at for at, sign in enumerate(text) if sign in "<>=!~")]
@@ -192,11 +176,6 @@ def _entry(line: str) -> Entry:
     return Entry(package, name, releases, others, tuple(where.split(";")), known, checked == "read", condition)
 
 
-@cache
-def _head() -> str:
-    """A line that changes with what any of the tables says."""
-    number = 0
-    for package in packages():
-        said = uncommented(read_text(f"bugs/{package}.toml")).encode()
-        number = zlib.crc32(said, zlib.crc32(package.encode(), number))
-    return f"checksum {number}"
+def _head(package: str) -> str:
+    """A line that changes with what the table says."""
+    return f"checksum {zlib.crc32(uncommented(read_text(f'bugs/{package}.toml')).encode())}"

@@ -142,9 +142,10 @@ def parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     of_all = commands.add_parser("all", help="all of the following")
     of_all.add_argument("packages", nargs="*", metavar="PACKAGE", help=", ".join(PACKAGES))
-    of_bugs = commands.add_parser("bugs", help="the releases of each row of rules/bugs, and rules/known_bugs.txt")
+    of_bugs = commands.add_parser("bugs", help="the releases of each row of rules/bugs, and rules/known_bugs")
     of_bugs.add_argument("packages", nargs="*", metavar="PACKAGE", help="all that have rows where none is given")
-    of_bugs.add_argument("--index", action="store_true", help="write rules/known_bugs.txt alone, without a network")
+    of_bugs.add_argument("--index", action="store_true", help="write rules/known_bugs alone, without a network")
+    of_bugs.add_argument("--anew", action="store_true", help="look in all archives again, not only for what is new")
     since = commands.add_parser("changes", help="print what a release refuses since an older one, of what is recorded")
     since.add_argument("package", choices=conditions_build.RECORDED)
     since.add_argument("releases", nargs="*", metavar="OLD NEW", help="the newest two where they are not given")
@@ -167,7 +168,7 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def refresh_bugs(packages: list[str], index_alone: bool) -> int:
+def refresh_bugs(packages: list[str], index_alone: bool, anew: bool) -> int:
     """Write the releases of the rows of `rules/bugs`. Returns 0, 1 where a row is wrong, 2 where there is none."""
     from trl_lint.knowledge import KnowledgeError, bugs
     from trl_lint.knowledge.refresher import bugs_build
@@ -177,7 +178,7 @@ def refresh_bugs(packages: list[str], index_alone: bool) -> int:
         return 2
     try:
         if not index_alone:
-            return bugs_build.refresh(packages or bugs.packages())
+            return bugs_build.refresh(packages or bugs.packages(), anew)
         bugs_build.write_index()
     except KnowledgeError as error:
         print(error, file=sys.stderr)
@@ -219,7 +220,7 @@ def main(arguments: list[str]) -> int:
     if args.command == "changes":
         return print_changes(args.package, args.releases)
     if args.command == "bugs":
-        return refresh_bugs(args.packages, args.index)
+        return refresh_bugs(args.packages, args.index, args.anew)
     known = PACKAGES if args.command == "all" else TABLES[args.command].packages
     names = args.packages or list(known)
     if unknown := [name for name in names if name not in known]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.verdict import Verdict, judge_pins
 from trl_lint.finding import Location, Severity
 from trl_lint.grading import milder
-from trl_lint.knowledge.bugs import Bug, Entry, bug_of, entries
+from trl_lint.knowledge.bugs import Bug, Entry, bug_of, entries, indexed
 from trl_lint.knowledge.condition_language import UNKNOWN, World, parse, truth_of, value_of
 from trl_lint.knowledge.condition_names import deciding
 from trl_lint.knowledge.condition_sentences import filled_in
@@ -57,15 +57,16 @@ def near(environment: Environment) -> dict[str, list[Near]]:
 
 def _near(environment: Environment) -> dict[str, list[Near]]:
     found: dict[str, list[Near]] = {}
-    for entry in entries():
-        package = environment.package(entry.package)
+    for name in indexed():
+        package = environment.package(name)
         # A release that nobody names is no reason to speak of its faults, and the main branch may be past them.
-        if package.source == "assumed" or package.is_own or package.is_tip:
+        if package.source in ("assumed", "unknown") or package.is_own or package.is_tip:
             continue
-        verdict = judge_pins(environment, {entry.package: entry.releases, **entry.beside}, "warning")
-        if verdict is not None and not verdict.only_old:
-            for place in entry.where:
-                found.setdefault(place, []).append(Near(entry, verdict))
+        for entry in entries(name):
+            verdict = judge_pins(environment, {name: entry.releases, **entry.beside}, "warning")
+            if verdict is not None and not verdict.only_old:
+                for place in entry.where:
+                    found.setdefault(place, []).append(Near(entry, verdict))
     return found
 
 

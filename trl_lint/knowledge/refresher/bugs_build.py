@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from packaging.version import Version
 
@@ -50,10 +50,13 @@ def digest_of(row: Bug) -> str:
     return f"{zlib.crc32(repr(row.code).encode()):08x}"
 
 
-def answers(package: str, rows: Iterable[Bug]) -> dict[str, Answer]:
-    """What all archives of a package say of rows. Raises OSError (network) and the errors of damaged archives."""
+def answers(package: str, rows: Iterable[Bug], known: Mapping[str, Answer]) -> dict[str, Answer]:
+    """What all archives of a package say of rows; what is `known` is not looked for again.
+
+    Raises OSError (network) and the errors of damaged archives.
+    """
     asked = list(rows)
-    found: dict[str, dict[str, str]] = {row.id: {} for row in asked}
+    found = {row.id: _kept(row, known.get(row.id)) for row in asked}
     root = _ROOTS.get(package, package)
 
     def is_wanted(path: str) -> bool:
@@ -61,10 +64,16 @@ def answers(package: str, rows: Iterable[Bug]) -> dict[str, Answer]:
             return True
         return package not in _LARGE and path.startswith(f"{root}/") and path.endswith((".py", ".yaml", ".yml"))
 
-    for version, contents in read_releases(package, SINCE.get(package, "0"), is_wanted):
+    of_all = set.intersection(*(set(states) for states in found.values())) if found else set()
+    for version, contents in read_releases(package, SINCE.get(package, "0"), is_wanted, of_all):
         for row in asked:
-            found[row.id][version] = state_of(row, contents.members)
+            if version not in found[row.id]:
+                found[row.id][version] = state_of(row, contents.members)
     return {row.id: Answer(digest_of(row), found[row.id]) for row in asked}
+
+
+def _kept(row: Bug, known: Answer | None) -> dict[str, str]:
+    return dict(known.states) if known is not None and known.digest == digest_of(row) else {}
 
 
 def range_of(states: dict[str, str]) -> str:
@@ -166,12 +175,15 @@ def answers_text(found: dict[str, Answer]) -> str:
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
-def refresh(packages: Iterable[str]) -> int:
-    """Write the releases of all rows of packages, and what is read by a check. Returns 0, or 1 where a row is wrong."""
+def refresh(packages: Iterable[str], anew: bool) -> int:
+    """Write the releases of all rows of packages, and what is read by a check; `anew`: also where they are known.
+
+    Returns 0, or 1 where a row is wrong.
+    """
     failed = 0
     for package in packages:
         rows = table.bugs(package)
-        found = answers(package, rows)
+        found = answers(package, rows, {} if anew else read_answers(package))
         for row in rows:
             releases = range_of(found[row.id].states)
             faults = faults_of(package, row, found[row.id])
@@ -192,9 +204,11 @@ def refresh(packages: Iterable[str]) -> int:
 
 def write_index() -> None:
     """Write what a check reads, from the tables as they stand."""
-    for known in (table.bugs, table.entries, table.entries_at, table._head):
-        known.cache_clear()
-    _write_text(os.path.join(rules_dir(), table.INDEX), table.index_text())
+    table.bugs.cache_clear()
+    for package in table.packages():
+        path = os.path.join(rules_dir(), table.INDEX, f"{package}.txt")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        _write_text(path, table.index_text(package))
 
 
 def _write(package: str, ranges: dict[str, str]) -> None:
