@@ -11,11 +11,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-import tomli
 from fixture_cases import run_json
 from known_bug_projects import Project, projects_of
 
-from trl_lint.knowledge import bugs, read_text, rules_dir, uncommented
+from trl_lint.knowledge import bugs, read_text
 from trl_lint.knowledge.bugs import Bug
 from trl_lint.knowledge.refresher import bugs_build
 
@@ -78,15 +77,6 @@ def test_the_index_is_that_of_the_table(package: str):
     written = read_text(f"{bugs.INDEX}/{package}.txt")
     assert written == bugs.index_text(package), "python -m trl_lint.knowledge.refresh bugs --index"
     assert bugs.indexed() == bugs.packages()
-
-
-@pytest.mark.parametrize("package", bugs.packages())
-def test_a_wheel_reads_the_same_rows(package: str):
-    """In a wheel the projects are left out: a list of them stands on one line."""
-    text = Path(rules_dir(), "bugs", f"{package}.toml").read_text("utf-8")
-    kept = tomli.loads(uncommented(text))["bug"]
-    whole = tomli.loads(text)["bug"]
-    assert kept == [{key: value for key, value in row.items() if key not in ("bad", "fine")} for row in whole]
 
 
 def test_answers_are_of_rows_that_are_there():

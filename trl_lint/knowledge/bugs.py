@@ -7,7 +7,6 @@ use, which says of each row where and when it matters; the row itself is read fo
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from functools import cache
@@ -156,6 +155,8 @@ def entries(package: str) -> tuple[Entry, ...]:
 
 def index_text(package: str) -> str:
     """The contents of `rules/known_bugs/PACKAGE.txt`. Raises KnowledgeError if the table is malformed."""
+    import json
+
     lines = [_head(package)]
     for row in bugs(package):
         beside = ";".join(f"{name}{text}" for name, text in row.beside.items())
@@ -172,8 +173,18 @@ def _entry(package: str, line: str) -> Entry:
     for text in beside.split(";") if beside else ():
         other = text[: next(at for at, sign in enumerate(text) if sign in "<>=!~")]
         others[other] = text[len(other) :]
-    known = json.loads(defaults) if defaults else {}
-    return Entry(package, name, releases, others, tuple(where.split(";")), known, checked == "read", condition)
+    return Entry(
+        package, name, releases, others, tuple(where.split(";")), _defaults(defaults), checked == "read", condition
+    )
+
+
+def _defaults(text: str) -> dict[str, object]:
+    if not text:
+        return {}
+    import json
+
+    found: dict[str, object] = json.loads(text)
+    return found
 
 
 def _head(package: str) -> str:

@@ -8,23 +8,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from trl_lint.checks.configs._release_says import Speaker
+from trl_lint.finding import Location
+from trl_lint.knowledge.bugs import Entry
 from trl_lint.knowledge.condition_language import UNKNOWN, Block, World
 from trl_lint.knowledge.condition_names import dotted_names
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.missing import UNKNOWN as UNKNOWN_VALUE
-from trl_lint.project.effective import Setting, as_bool, as_number, of_default, of_document
+from trl_lint.project.documents import Document
+from trl_lint.project.effective import Said, Setting, Unknown, as_bool, as_number, of_default, of_document
+from trl_lint.project.runs import Run
+from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
-
-if TYPE_CHECKING:
-    from trl_lint.checks.configs._release_says import Speaker
-    from trl_lint.finding import Location
-    from trl_lint.knowledge.bugs import Entry
-    from trl_lint.project.documents import Document
-    from trl_lint.project.runs import Run
-    from trl_lint.python.module import PythonModule
-    from trl_lint.run.config import Config
+from trl_lint.run.config import Config
 
 _PACKAGES = ("trl", "transformers")
 _BITS = {"4bit": 4, "8bit": 8, "none": 0}
@@ -266,15 +264,15 @@ class OfProgram:
     def _value(self, name: str, entry: Entry, versions: dict[str, str]) -> object:
         from trl_lint.knowledge.programs import followed
 
-        said, given = self._config.value(name), self._config.given(name)
+        said, given = self._config.final(name), self._config.given(name)
         if self._is_open and not isinstance(given, Setting):
             # Arguments from outside may bring another one: that is told more mildly.
             said = self._config.default(name)
             self.leaning.add(name)
-        if said is UNKNOWN_VALUE and self.run.framework == "verl":
+        if isinstance(said, Unknown) and self.run.framework == "verl":
             other = followed(name, versions.get("verl", ""))
-            said = self._config.value(other) if other else said
-        if said is UNKNOWN_VALUE and given is ABSENT:
+            said = self._config.final(other) if other else said
+        if isinstance(said, Unknown) and given is ABSENT:
             return entry.defaults.get(name, UNKNOWN)
         return typed(said)
 
@@ -287,7 +285,8 @@ class OfProgram:
 
 def _of_overrides(run: Run) -> Config | None:
     """The overrides of a command of verl whose config no release ships in one piece; None for all else."""
-    from trl_lint.run.config import Config
+    from trl_lint.coverage import CONFIGURATION
+    from trl_lint.run.config import Config, Layer
     from trl_lint.run.readers.verl import place_of, read_run
 
     found = read_run(run.launch, run.project) if run.framework == "verl" else None
@@ -298,15 +297,17 @@ def _of_overrides(run: Run) -> Config | None:
     launch, overrides = run.launch, {override.key: override for override in found.line.overrides}
     is_whole = all(override.is_certain for override in found.line.overrides)
 
-    def given(name: str) -> Setting | Missing:
+    unknown = Unknown(CONFIGURATION)
+
+    def given(name: str) -> Said:
         said = overrides.get(name)
         if said is None:
             around = any(key.startswith(f"{name}.") or name.startswith(f"{key}.") for key in overrides)
-            return ABSENT if is_whole and not around else UNKNOWN_VALUE
+            return ABSENT if is_whole and not around else unknown
         is_plain = said.value is not None and not said.is_container and not said.sign and said.is_certain
         return Setting(said.value if is_plain else UNKNOWN_VALUE, "flag", place_of(said, launch))
 
-    return Config("verl", given, lambda name: UNKNOWN_VALUE, lambda: iter(overrides))
+    return Config("verl", (Layer(given, lambda: overrides),), lambda name: unknown)
 
 
 class OfDocument:
@@ -381,7 +382,7 @@ class OfCall:
         return None if isinstance(node, Missing) else self.module.location(node)
 
 
-def typed(said: Setting | Missing) -> object:
+def typed(said: Said | Missing) -> object:
     """A setting as its program has it: numbers and truths of a command line are no texts there."""
     if not isinstance(said, Setting) or isinstance(said.value, Missing):
         return UNKNOWN

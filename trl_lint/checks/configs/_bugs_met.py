@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from trl_lint.checks.verdict import Verdict, judge_pins
+from trl_lint.checks.configs._bug_subjects import Subject
+from trl_lint.checks.configs._bugs_near import Near, near
 from trl_lint.finding import Location, Severity
 from trl_lint.grading import milder
-from trl_lint.knowledge.bugs import Bug, Entry, bug_of, entries, indexed
+from trl_lint.knowledge.bugs import Bug, bug_of
 from trl_lint.knowledge.condition_language import UNKNOWN, World, parse, truth_of, value_of
 from trl_lint.knowledge.condition_names import deciding
 from trl_lint.knowledge.condition_sentences import filled_in
 from trl_lint.knowledge.condition_things import Thing
+from trl_lint.project.environment import Environment
 from trl_lint.project.stack import PACKAGES
 from trl_lint.records import NamedTuple
 from trl_lint.words import listed
-
-if TYPE_CHECKING:
-    from trl_lint.checks.configs._bug_subjects import Subject
-    from trl_lint.project.environment import Environment
 
 # What nobody may know of a run, in words.
 _FACTS = {
@@ -33,13 +30,6 @@ _FACTS = {
 }
 
 
-class Near(NamedTuple):
-    """A row that concerns the releases in use, and what the pins prove."""
-
-    entry: Entry
-    verdict: Verdict
-
-
 class Met(NamedTuple):
     """A fault that a subject meets: where, in which words, how severe, and the other places."""
 
@@ -48,26 +38,6 @@ class Met(NamedTuple):
     message: str
     severity: Severity
     related: tuple[Location, ...]
-
-
-def near(environment: Environment) -> dict[str, list[Near]]:
-    """The rows that concern the releases of an environment, by each place of their `where`."""
-    return environment.choices.remembered(("TRL206",), lambda: _near(environment))
-
-
-def _near(environment: Environment) -> dict[str, list[Near]]:
-    found: dict[str, list[Near]] = {}
-    for name in indexed():
-        package = environment.package(name)
-        # A release that nobody names is no reason to speak of its faults, and the main branch may be past them.
-        if package.source in ("assumed", "unknown") or package.is_own or package.is_tip:
-            continue
-        for entry in entries(name):
-            verdict = judge_pins(environment, {name: entry.releases, **entry.beside}, "warning")
-            if verdict is not None and not verdict.only_old:
-                for place in entry.where:
-                    found.setdefault(place, []).append(Near(entry, verdict))
-    return found
 
 
 def met_by(subject: Subject, environment: Environment) -> Iterator[Met]:

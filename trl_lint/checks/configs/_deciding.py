@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trl_lint.checks._phrases import places
+from trl_lint.checks.configs._run_world import RunWorld
+from trl_lint.finding import Location
 from trl_lint.knowledge.condition_names import deciding, words_in
 from trl_lint.knowledge.condition_things import Thing
+from trl_lint.knowledge.conditions_join import Statement
 from trl_lint.missing import Missing
 from trl_lint.project.effective import Setting
 from trl_lint.records import NamedTuple
 from trl_lint.words import with_article
-
-if TYPE_CHECKING:
-    from trl_lint.checks.configs._run_world import RunWorld
-    from trl_lint.finding import Location
-    from trl_lint.knowledge.conditions_join import Statement
 
 
 class Deciding(NamedTuple):

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
 from trl_lint.grading import milder
+from trl_lint.project import Project
+from trl_lint.project.environment import Environment
+from trl_lint.project.runs import Run
+from trl_lint.python.module import PythonModule
 
 if TYPE_CHECKING:
     from trl_lint.checks.configs._bug_subjects import Subject
-    from trl_lint.project import Project
     from trl_lint.project.documents import Document
-    from trl_lint.project.environment import Environment
-    from trl_lint.project.runs import Run
-    from trl_lint.python.module import PythonModule
 
 
 class KnownBugOfRelease(Rule):
@@ -25,7 +25,7 @@ class KnownBugOfRelease(Rule):
     imports: ClassVar[tuple[str, ...]] = ("accelerate", "deepspeed", "peft", "transformers", "trl", "vllm")
 
     def check_run(self, run: Run) -> Iterator[Finding]:
-        from trl_lint.checks.configs._bugs_met import near
+        from trl_lint.checks.configs._bugs_near import near
 
         if near(run.environment):
             from trl_lint.checks.configs._bug_subjects import subjects_of
@@ -35,7 +35,7 @@ class KnownBugOfRelease(Rule):
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
         from trl_lint.checks._runs import naming_launches
-        from trl_lint.checks.configs._bugs_met import near
+        from trl_lint.checks.configs._bugs_near import near
 
         environment = project.environment(document.path)
         root = document.mapping
@@ -54,7 +54,7 @@ class KnownBugOfRelease(Rule):
         yield from self._report(OfDocument(document, (place,)), environment)
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
-        from trl_lint.checks.configs._bugs_met import near
+        from trl_lint.checks.configs._bugs_near import near
 
         environment = project.environment(module.path)
         known = {place for place in near(environment) if not place.endswith("Trainer")}
