@@ -17,7 +17,6 @@ from trl_lint.knowledge.condition_language import UNKNOWN, Block, World
 from trl_lint.knowledge.condition_names import dotted_names
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.missing import UNKNOWN as UNKNOWN_VALUE
-from trl_lint.project.documents import Document
 from trl_lint.project.effective import Said, Setting, Unknown, as_bool, as_number, of_default, of_document
 from trl_lint.project.runs import Run
 from trl_lint.python.module import PythonModule
@@ -119,7 +118,6 @@ class RunFacts:
         return kind if isinstance(kind, str) else ""
 
     def _of_accelerate(self, key: str) -> Location | None:
-        from trl_lint.project.effective import of_document
 
         said = of_document(self.run.accelerate, key, "accelerate") if self.run.accelerate is not None else ABSENT
         return said.location if isinstance(said, Setting) else None
@@ -308,42 +306,6 @@ def _of_overrides(run: Run) -> Config | None:
         return Setting(said.value if is_plain else UNKNOWN_VALUE, "flag", place_of(said, launch))
 
     return Config("verl", (Layer(given, lambda: overrides),), lambda name: unknown)
-
-
-class OfDocument:
-    """A config document that no command names, or one of DeepSpeed or accelerate."""
-
-    is_certain = True
-
-    def __init__(self, document: Document, places: tuple[str, ...]) -> None:
-        root = document.mapping
-        assert root is not None and root.entries
-        self.document = document
-        self.leaning: set[str] = set()
-        self.places = places
-        self.location = document.source.location(root.entries[0].key.start, root.entries[0].key.end)
-
-    def world(self, entry: Entry, versions: dict[str, str]) -> World:
-        return Settings(entry.condition, lambda name: self._value(name, versions))
-
-    def _value(self, name: str, versions: dict[str, str]) -> object:
-        from trl_lint.knowledge.command_keys import defaults_of
-        from trl_lint.knowledge.families import arguments_of_kind
-
-        said = of_document(self.document, name)
-        arguments = arguments_of_kind(self.document.kind)
-        if said is ABSENT and arguments is not None:
-            command = self.document.definition.command
-            known = defaults_of(arguments.package, command, versions.get(arguments.package, ""))
-            said = of_default(known[name]) if name in known else UNKNOWN_VALUE
-            self.leaning.add(name)  # a command may give it
-        elif said is ABSENT:
-            return None
-        return typed(said)
-
-    def written(self, name: str, versions: dict[str, str]) -> Location | None:
-        said = of_document(self.document, name)
-        return said.location if isinstance(said, Setting) else None
 
 
 class OfCall:

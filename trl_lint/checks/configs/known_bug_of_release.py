@@ -41,7 +41,7 @@ class KnownBugOfRelease(Rule):
         root = document.mapping
         if root is None or not root.entries or not near(environment):
             return
-        from trl_lint.checks.configs._bug_subjects import OfDocument
+        from trl_lint.checks.configs._bug_documents import OfDocument
         from trl_lint.knowledge.families import arguments_of_kind
 
         arguments = arguments_of_kind(document.kind)
