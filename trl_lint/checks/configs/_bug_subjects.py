@@ -305,7 +305,7 @@ def _of_overrides(run: Run) -> Config | None:
         is_plain = said.value is not None and not said.is_container and not said.sign and said.is_certain
         return Setting(said.value if is_plain else UNKNOWN_VALUE, "flag", place_of(said, launch))
 
-    return Config("verl", (Layer(given, lambda: overrides),), lambda name: unknown)
+    return Config("verl", (Layer(given, lambda: overrides),), lambda name, release: unknown)
 
 
 class OfCall:
