@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Callable
 from functools import cache
 from typing import Literal
 
@@ -110,6 +111,7 @@ class _Table(NamedTuple):
 class Entry(NamedTuple):
     """What a check has to know of a row: whose releases, which, beside which of others, where, and under which
     condition. `is_read`: both ends of the releases were looked at. `defaults`: of settings that no history knows.
+    `words`: one of these is written wherever the condition is true; none where it may be true by default.
     """
 
     package: str
@@ -119,6 +121,7 @@ class Entry(NamedTuple):
     where: tuple[str, ...]
     defaults: dict[str, object]
     is_read: bool
+    words: tuple[str, ...]
     condition: str
 
 
@@ -153,7 +156,7 @@ def entries(package: str) -> tuple[Entry, ...]:
     return tuple(_entry(package, line) for line in lines)
 
 
-def index_text(package: str) -> str:
+def index_text(package: str, words_of: Callable[[str, Bug], tuple[str, ...]] = lambda package, row: ()) -> str:
     """The contents of `rules/known_bugs/PACKAGE.txt`. Raises KnowledgeError if the table is malformed."""
     import json
 
@@ -163,19 +166,19 @@ def index_text(package: str) -> str:
         checked = "read" if row.checked == "both" else "half"
         where, defaults = ";".join(row.where), json.dumps(row.defaults) if row.defaults else ""
         if row.releases:
-            lines.append("\t".join((row.id, row.releases, beside, where, defaults, checked, row.condition)))
+            words = " ".join(words_of(package, row))
+            lines.append("\t".join((row.id, row.releases, beside, where, defaults, checked, words, row.condition)))
     return "\n".join(lines) + "\n"
 
 
 def _entry(package: str, line: str) -> Entry:
-    name, releases, beside, where, defaults, checked, condition = line.split("\t")
+    name, releases, beside, where, defaults, checked, words, condition = line.split("\t")
     others = {}
     for text in beside.split(";") if beside else ():
         other = text[: next(at for at, sign in enumerate(text) if sign in "<>=!~")]
         others[other] = text[len(other) :]
-    return Entry(
-        package, name, releases, others, tuple(where.split(";")), _defaults(defaults), checked == "read", condition
-    )
+    places, known, is_read = tuple(where.split(";")), _defaults(defaults), checked == "read"
+    return Entry(package, name, releases, others, places, known, is_read, tuple(words.split()), condition)
 
 
 def _defaults(text: str) -> dict[str, object]:

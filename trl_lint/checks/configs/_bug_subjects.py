@@ -152,10 +152,10 @@ class WithFacts:
 class OfTrainer:
     """A class that a run certainly builds, with its arguments."""
 
-    def __init__(self, run: Run, speaker: Speaker) -> None:
+    def __init__(self, run: Run, speaker: Speaker, instead: str = "") -> None:
         self.run = run
         self.speaker = speaker
-        self.places = places_of(speaker.dotted)
+        self.places = places_of(instead or speaker.dotted)
         call = speaker.given.location if speaker.given is not None else None
         script = run.script
         if call is None and script is not None and script.call is not None:
@@ -374,8 +374,32 @@ def subjects_of(run: Run) -> Iterator[OfTrainer | OfProgram]:
     elif run.config:
         from trl_lint.checks.configs._release_says import speakers
 
-        for speaker in speakers(run):
+        found = list(speakers(run))
+        for speaker in found:
             yield OfTrainer(run, speaker)
+        if not any(speaker.is_trainer for speaker in found) and not _builds_trainer(run):
+            yield from (OfTrainer(run, speaker, trainer_of(speaker.dotted)) for speaker in found[:1])
+
+
+def trainer_of(config: str) -> str:
+    """The trainer that the arguments of a class are for, by its name."""
+    stem, _, name = config.rpartition(".")
+    if name == "TrainingArguments":
+        return f"{stem}.Trainer"
+    return f"{stem}.{name.removesuffix('Config')}Trainer"
+
+
+def _builds_trainer(run: Run) -> bool:
+    """Whether the script builds a trainer of which nobody can tell what it is, or changes those of the libraries."""
+    from trl_lint.checks.drift._calls import is_patched, is_unsloth
+    from trl_lint.python.guards import last_name
+
+    if run.script is None:
+        return False
+    module = run.script.module
+    if is_unsloth(module) or is_patched(module):
+        return True
+    return any(last_name(call.func).endswith("Trainer") for call in module.calls)
 
 
 def _program(run: Run) -> str:

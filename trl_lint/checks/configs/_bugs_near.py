@@ -5,6 +5,7 @@ from __future__ import annotations
 from trl_lint.checks.verdict import Verdict, judge_pins
 from trl_lint.knowledge.bugs import Entry, entries, indexed
 from trl_lint.project.environment import Environment
+from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
 
 
@@ -33,3 +34,33 @@ def _near(environment: Environment) -> dict[str, list[Near]]:
                 for place in entry.where:
                     found.setdefault(place, []).append(Near(entry, verdict))
     return found
+
+
+def may_concern(run: Run) -> bool:
+    """Whether a row may concern a run that builds a trainer, by the class and the words of its files alone."""
+    known = near(run.environment)
+    if not run.config or not known:
+        return bool(known)
+    rows = [one for place, ones in known.items() if _is_about(place, run.config) for one in ones]
+    return bool(rows) and any(not one.entry.words or _holds_word(run, one.entry.words) for one in rows)
+
+
+def _is_about(place: str, config: str) -> bool:
+    """Whether a class may be met by a run whose arguments are of a class: its trainer, or one that all are built on."""
+    if not place.endswith("Trainer"):
+        return place == config
+    return place.startswith("transformers.") or _stem(place) == _stem(config)
+
+
+def _stem(dotted: str) -> str:
+    return dotted.rpartition(".")[2].removesuffix("Trainer").removesuffix("Config")
+
+
+def _holds_word(run: Run, words: tuple[str, ...]) -> bool:
+    """Whether one of these stands in what says the settings of a run."""
+    texts = [run.launch.source.text]
+    if run.script is not None:
+        texts.append(run.script.module.source.text)
+    if run.recipe is not None:
+        texts.append(run.recipe.source.text)
+    return any(word in text for text in texts for word in words)

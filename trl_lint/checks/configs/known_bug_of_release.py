@@ -25,9 +25,9 @@ class KnownBugOfRelease(Rule):
     imports: ClassVar[tuple[str, ...]] = ("accelerate", "deepspeed", "peft", "transformers", "trl", "vllm")
 
     def check_run(self, run: Run) -> Iterator[Finding]:
-        from trl_lint.checks.configs._bugs_near import near
+        from trl_lint.checks.configs._bugs_near import may_concern
 
-        if near(run.environment):
+        if may_concern(run):
             from trl_lint.checks.configs._bug_subjects import subjects_of
 
             for subject in subjects_of(run):

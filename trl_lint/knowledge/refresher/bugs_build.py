@@ -19,7 +19,7 @@ from trl_lint.knowledge import read_text, rules_dir
 from trl_lint.knowledge.bugs import Bug
 from trl_lint.knowledge.ranges import spans
 from trl_lint.knowledge.refresher.bugs_code import ABSENT, FAULTY, is_asked, state_of
-from trl_lint.knowledge.refresher.bugs_fields import lacking
+from trl_lint.knowledge.refresher.bugs_fields import lacking, needed_words
 from trl_lint.knowledge.refresher.tables import read_releases
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -208,7 +208,7 @@ def write_index() -> None:
     for package in table.packages():
         path = os.path.join(rules_dir(), table.INDEX, f"{package}.txt")
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        _write_text(path, table.index_text(package))
+        _write_text(path, table.index_text(package, needed_words))
 
 
 def _write(package: str, ranges: dict[str, str]) -> None:
