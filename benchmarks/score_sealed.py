@@ -8,8 +8,9 @@ into `benchmarks/sealed/log.jsonl`. The first run after the code is frozen is th
     python -m benchmarks.score_sealed --open cases.json             the other half, case by case, not logged
 
 A case is a small project (`files`) with its corrected twin (`fixed`), and the places where the fault is to be told
-(`wanted`: `path`, `line` or 0, `codes` or ""; none where there is no fault and nothing may be said). It is found where
-a warning or an error stands at one of the places, within three lines, that the twin does not have as well. It is
+(`wanted`: `path` or "", `line` or 0, `codes` or "", and `words`, of which the message has to hold one, where only they
+are known; none where there is no fault and nothing may be said). It is found where a warning or an error stands at one
+of the places, within three lines, that the twin does not have as well; it is hinted at where only a hint does. It is
 accused falsely where its twin, or a case without a fault, has a warning or an error.
 """
 
@@ -59,6 +60,7 @@ class Told(NamedTuple):
     path: str
     line: int
     message: str
+    is_hint: bool = False
 
 
 class Score(NamedTuple):
@@ -66,6 +68,7 @@ class Score(NamedTuple):
 
     case: Case
     is_found: bool
+    is_hinted: bool
     is_accused: bool
     told: tuple[Told, ...]
     told_of_twin: tuple[Told, ...]
@@ -92,7 +95,7 @@ def pack(cases: str, name: str) -> Path:
 
 
 def lint(tool: Sequence[str], files: dict[str, str], args: Sequence[str]) -> tuple[Told, ...]:
-    """The warnings and errors about a project.
+    """What is said about a project.
 
     Raises RuntimeError where the tool gives no answer.
     """
@@ -108,9 +111,14 @@ def lint(tool: Sequence[str], files: dict[str, str], args: Sequence[str]) -> tup
     except (ValueError, KeyError):
         raise RuntimeError(f"no answer: {answer.stderr[-300:]}") from None
     return tuple(
-        Told(one["code"], one["path"].removeprefix("./"), _line(one["start"]), one["message"])
+        Told(
+            one["code"],
+            one["path"].removeprefix("./"),
+            _line(one["start"]),
+            one["message"],
+            one["severity"] == "info",
+        )
         for one in found
-        if one["severity"] != "info"
     )
 
 
@@ -123,15 +131,19 @@ def score(case: Case, tool: Sequence[str]) -> Score:
     told, of_twin = lint(tool, case.files, case.args), lint(tool, case.fixed, case.args)
     known = {(one.code, one.path, one.message) for one in of_twin}
     new = [one for one in told if (one.code, one.path, one.message) not in known]
-    is_found = any(_is_at(one, place) for one in new for place in case.wanted)
-    return Score(case, is_found, bool(of_twin) or (case.is_fine and bool(told)), told, of_twin)
+    fitting = [one for one in new if any(_is_at(one, place) for place in case.wanted)]
+    is_found = any(not one.is_hint for one in fitting)
+    accused = [one for one in (*of_twin, *(told if case.is_fine else ())) if not one.is_hint]
+    return Score(case, is_found, bool(fitting) and not is_found, bool(accused), told, of_twin)
 
 
 def _is_at(one: Told, place: dict[str, Any]) -> bool:
     codes = [code for code in str(place.get("codes", "")).split("|") if code]
     line = int(place.get("line") or 0)
-    is_near = one.path == place["path"] and (not line or not one.line or abs(one.line - line) <= _NEAR)
-    return is_near and (not codes or one.code in codes)
+    is_near = place["path"] in ("", one.path) and (not line or not one.line or abs(one.line - line) <= _NEAR)
+    words = [word.lower() for word in place.get("words", ())]
+    says = not words or any(word in one.message.lower() for word in words)
+    return is_near and says and (not codes or one.code in codes)
 
 
 def totals(scores: Iterable[Score]) -> dict[str, Any]:
@@ -143,6 +155,7 @@ def totals(scores: Iterable[Score]) -> dict[str, Any]:
     return {
         "faults": len(faulty),
         "found": sum(found.values()),
+        "hinted": sum(one.is_hinted for one in faulty),
         "percent_between": [round(100 * low), round(100 * high)],
         "by_kind": {kind: [found[kind], of[kind]] for kind in sorted(of)},
         "fine_or_corrected": len(scores),
@@ -210,9 +223,10 @@ def main() -> int:
 
 def _show(scores: list[Score]) -> None:
     for one in scores:
-        verdict = "fine  " if one.case.is_fine else "found " if one.is_found else "MISSED"
+        missed = "hinted" if one.is_hinted else "MISSED"
+        verdict = "fine  " if one.case.is_fine else "found " if one.is_found else missed
         print(verdict, "ACCUSED" if one.is_accused else "", one.case.kind, one.case.id)
-        for told in one.told:
+        for told in (told for told in one.told if one.is_hinted or not told.is_hint):
             print("    ", told.path, told.line, told.code, told.message[:110])
         for told in one.told_of_twin if one.is_accused else ():
             print("  of the twin:", told.path, told.line, told.code, told.message[:110])

@@ -29,6 +29,8 @@ def case(before: str, after: str, **wanted: object) -> Case:
         (case(GONE, FINE, path="train.py", line=2, codes="TRL302"), False, False),
         (case(GONE, FINE, path="train.py", line=20, codes=""), False, False),
         (case(GONE, GONE, path="train.py", line=2, codes=""), False, True),
+        (case(GONE, FINE, path="", words=["max_SEQ_length"]), True, False),
+        (case(GONE, FINE, path="", words=["packing"]), False, False),
         (case(FINE, FINE), False, False),
         (case(GONE, FINE), False, True),
     ],
@@ -40,10 +42,11 @@ def test_a_case_is_found_where_its_twin_is_not_told_the_same(given, is_found, is
 
 def test_the_totals_count_by_kind_and_name_no_case():
     told = (Told("TRL301", "train.py", 2, "secret"),)
-    scores = [Score(case(GONE, FINE, path="train.py"), found, not found, told, ()) for found in (True, False, True)]
+    one = case(GONE, FINE, path="train.py")
+    scores = [Score(one, found, not found, not found, told, ()) for found in (True, False, True)]
     result = totals(scores)
     assert result["by_kind"] == {"1": [2, 3]}
-    assert (result["found"], result["faults"], result["accused"]) == (2, 3, 1)
+    assert (result["found"], result["hinted"], result["faults"], result["accused"]) == (2, 1, 3, 1)
     assert "secret" not in json.dumps(result)
     assert "train.py" not in json.dumps(result)
 
