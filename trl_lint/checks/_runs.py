@@ -170,7 +170,10 @@ def after_commands(severity: Severity, names: tuple[str, ...], document: Documen
         if arguments_of(run.framework) is None:
             return script_flag(launch, name)
         found = config_of(run).given(name)
-        return None if isinstance(found, Unknown) else isinstance(found, Setting) and found.origin == "flag"
+        if not isinstance(found, Setting):
+            return None if isinstance(found, Unknown) else False
+        in_file = found.location is not None and found.location.path == document.path  # a flag that stands for a key
+        return found.origin == "flag" and not in_file
 
     return after_flags(severity, names, recipe_launches(document, project), has_flag)
 

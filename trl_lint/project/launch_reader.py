@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os.path
 import re
-from typing import TYPE_CHECKING
 
 from trl_lint import budget
+from trl_lint.knowledge.families import Program
 from trl_lint.knowledge.wrappers import names_of_wrappers
 from trl_lint.project.launch import Launch, Variables
 from trl_lint.project.launchers import (
@@ -19,11 +19,7 @@ from trl_lint.project.launchers import (
 )
 from trl_lint.project.peeling import Peeled, peel
 from trl_lint.sources import Source
-
-if TYPE_CHECKING:
-    from trl_lint.knowledge.families import Program
-    from trl_lint.sources.shell import Command, Word
-
+from trl_lint.sources.shell import Command, Word
 
 _MOST_OUTER = 200  # words around each of the commands in one text: they are read for each of these
 

@@ -24,6 +24,7 @@ from trl_lint.sources.nodes import Mapping, Scalar, Sequence
 if TYPE_CHECKING:
     from trl_lint.checks.configs._conditions import Read
     from trl_lint.checks.configs._trainer_given import Given, Value
+    from trl_lint.knowledge.loaders import Loader
     from trl_lint.project.runs import Run
 
 # Whoever trains with these has them: without torch or accelerate there are no training arguments.
@@ -116,7 +117,7 @@ class RunWorld:
         """The value as the parser hands it on: text from a command line or a file gets the type of the field."""
         value = said.value
         if isinstance(value, bool) and isinstance(self.default(name), str):
-            return UNKNOWN  # `no` in YAML is a trap of its own
+            return value if said.origin == "script" or self._keeps_truth(name, said) else UNKNOWN
         if not isinstance(value, str) or said.origin in ("script", "default"):
             return value
         from trl_lint.sources.placeholders import is_blank
@@ -130,10 +131,30 @@ class RunWorld:
         if isinstance(kind, str):
             return value
         number = as_number(value)
+        if said.origin == "recipe" and any(row.filling in ("fields", "attributes") for row in self._way):
+            return UNKNOWN  # it stays a text, which is a trap of its own
         if number is not None:
             # The type of a field without default is not recorded: the text may stay a text.
             return number if isinstance(kind, (int, float)) or name in _NUMBERS else UNKNOWN
         return UNKNOWN if isinstance(kind, (int, float)) or as_bool(value) is not None else value
+
+    def _keeps_truth(self, name: str, said: Setting) -> bool:
+        """Whether a truth in the recipe gets as such into a field for texts, and TRL405 does not tell of it."""
+        from trl_lint.checks.configs._scalar_traps import STRATEGY_FIELDS, is_negative_word
+
+        recipe = self.run.recipe
+        node = recipe.root.get(name) if recipe is not None and isinstance(recipe.root, Mapping) else None
+        if said.origin != "recipe" or (name in STRATEGY_FIELDS and is_negative_word(node)):
+            return False
+        return bool(self._way) and all(row.filling in ("argparse", "fields") for row in self._way)
+
+    @cached_property
+    def _way(self) -> tuple[Loader, ...]:
+        """Who loads the recipe."""
+        from trl_lint.project.loaders import loader_of
+
+        recipe = self.run.recipe
+        return loader_of(recipe, self.run.project, self.run) if recipe is not None else ()
 
     def _structured(self, name: str, said: Setting) -> object:
         """A list or a dict that the script or the recipe writes out."""

@@ -16,12 +16,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trl_lint import tracked
+from trl_lint.knowledge.loaders import as_read
 from trl_lint.memos import per_project
 from trl_lint.missing import UNKNOWN
 from trl_lint.project import Project
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.run.readers.hydra import MISSING, Tree, read_value
+from trl_lint.run.readers.hydra import MISSING, Tree
 from trl_lint.sources import Source, SourceError
 from trl_lint.sources import nodes as yaml_nodes
 
@@ -326,6 +327,4 @@ def _value(node: yaml_nodes.Node) -> Any:
         return MISSING
     if "${" in node.value:
         return UNKNOWN
-    # PyYAML takes `1e-6` for a string, OmegaConf for a number.
-    number = None if node.quoted else read_value(node.value)
-    return number if isinstance(number, float) else node.value
+    return as_read(node, "OmegaConf")
