@@ -192,6 +192,8 @@ class Checker:
             except Exception as error:
                 self._report_crash(path, "reading the file", error)
                 return
+        if file.other_encoding and (is_concerned or explicit):
+            self._note(path, f"not in UTF-8 ({file.other_encoding}): what is beyond ASCII in it was not understood")
         if is_concerned:
             self._note_unjudged(file)
 

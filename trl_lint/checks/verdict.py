@@ -212,7 +212,8 @@ def _verdict(chosen: Choice, bad: Sequence[str], evidence: Evidence, level: Leve
         return None
     why = basis_of(chosen)
     if evidence.always:
-        why, bad = f"true of every known release up to {chosen.package.name} {chosen.newest}", chosen.releases
+        last = releases(chosen.package.name)[-1]
+        why, bad = f"true of every known release up to {chosen.package.name} {last}", chosen.releases
     return Verdict(
         level.graded(evidence),
         scope(chosen.package.name, bad, chosen.releases, why),

@@ -64,7 +64,7 @@ def read_document(file: SourceFile) -> Document | None:
     candidate is malformed; whether it is broken, or a template, is for `templates.py` to say.
     """
     extension = os.path.splitext(file.path)[1].lower()
-    if extension not in (".yaml", ".yml", ".json") or not may_be_document(file.data) or _is_of_editor(file.path):
+    if extension not in (".yaml", ".yml", ".json") or not may_be_document(file.searched) or _is_of_editor(file.path):
         return None
     return _document(Source(file, "json" if extension == ".json" else "yaml"))
 

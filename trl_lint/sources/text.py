@@ -20,8 +20,18 @@ _CODING_COOKIE = regex(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK_OR_COMMENT = regex(rb"^[ \t\f]*(?:#.*)?$")
 
 
-# What PowerShell writes with `pip freeze > requirements.txt` is UTF-16, and pip reads it.
-_BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+# What PowerShell writes with `pip freeze > requirements.txt` is UTF-16, and pip reads it. YAML may be UTF-32 as well,
+# whose mark begins with that of UTF-16.
+_BOMS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+# What a program decodes before it reads it, and refuses if it cannot. To a shell, make, Docker and people who read a
+# page a byte beyond ASCII is as good as any other.
+_DECODED = (".py", ".pyi", ".ipynb", ".json", ".yaml", ".yml", ".toml", ".cfg", ".ini", ".txt", ".lock", "Pipfile")
 
 
 class SourceError(Exception):
@@ -132,15 +142,20 @@ class SourceFile:
 
     `path` is absolute. `text` has no byte order mark and keeps its line ends; reading it raises SourceError. `tree` is
     that of the text, where somebody has parsed it already; `commands` are those of its shell texts, once they are read.
+    `other_encoding` is where a text for people or a shell is in no encoding that is known: its bytes beyond ASCII stand
+    for themselves (Latin-1). "" for all others, and until the text is read.
     """
 
-    __slots__ = ("_lines", "_mentions_noqa", "_text", "bom", "commands", "data", "encoding", "path", "tree")
+    __slots__ = (
+        "_lines", "_mentions_noqa", "_text", "bom", "commands", "data", "encoding", "other_encoding", "path", "tree",
+    )  # fmt: skip
 
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
         self.data = data
         self.bom = next((bom for bom in _BOMS if data.startswith(bom)), b"")
         self.encoding = "utf-8"
+        self.other_encoding = ""
         self.tree: ast.Module | None = None
         self.commands: dict[tuple[str, str, bool], list[Command]] = {}
         self._text: str | None = None
@@ -167,10 +182,18 @@ class SourceFile:
             raise SourceError(f"unknown encoding {self.encoding!r}") from None
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
-            byte = data[error.start]
-            raise SourceError(f"not valid {self.encoding}: byte 0x{byte:02x} on line {line}") from None
+            place = f"byte 0x{data[error.start]:02x} on line {line}"
+            if self.encoding == "utf-8" and not self.bom and not self.path.endswith(_DECODED):
+                self.encoding, self.other_encoding = "latin-1", place
+                return data.decode("latin-1")
+            raise SourceError(f"not valid {self.encoding}: {place}") from None
         except UnicodeError:  # some of Python's odder encodings say no more than that
             raise SourceError(f"not valid {self.encoding}") from None
+
+    @property
+    def searched(self) -> bytes:
+        """The bytes in which words are looked for: those of the text, where each character of the file has several."""
+        return self.data if len(self.bom) in (0, 3) else self.text.encode("utf-8", "replace")
 
     def encode(self, text: str) -> bytes:
         """The bytes of the file if its text were `text`. Raises UnicodeEncodeError if its encoding cannot hold it."""

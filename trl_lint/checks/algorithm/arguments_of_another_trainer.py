@@ -9,6 +9,7 @@ from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import judge, level_in
 from trl_lint.finding import Finding, Fix
 from trl_lint.knowledge.api import resolve, signature
+from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.knowledge.trainer_arguments import field_read_by, fields_read
 from trl_lint.project.runs import Run
@@ -39,7 +40,7 @@ class ArgumentsOfAnotherTrainer(TrainerRule):
             return None
         if any(one.kind != "absent" for name in fields for one in call.field(name)):
             return None  # it is set on the object
-        points = {"trl": frozenset[int]()}
+        points = {"trl": frozenset(range(len(releases("trl"))))}  # which field is read differs from one to the next
         for name in fields:
             for package, found in points_of_parameter(made.origin, name).items():
                 points[package] = points.get(package, frozenset()) | found
