@@ -549,6 +549,12 @@ class Checker:
         roots = (self.project(path).root, self.settings.root)
         if finding.code != "TRL003" and any(is_retired(path, root) for root in roots):
             finding = finding._replace(severity=milder(finding.severity))
+        elif finding.severity != "info" and path.endswith(".py") and finding.code != "TRL003":
+            from trl_lint.project.reached import is_unreached
+
+            if is_unreached(path, self.project(path)):
+                message = f"{finding.message}; nothing in this project imports this module"
+                finding = finding._replace(severity=milder(finding.severity), message=message)
         if finding.fix is not None and (rule := self._by_code.get(finding.code)) is not None:
             finding = trusted(finding, rule.page.severity)
         self.found_in.setdefault(self._checking, {}).setdefault(finding)
