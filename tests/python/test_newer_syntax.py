@@ -1,9 +1,6 @@
-import sys
-
 import pytest
-from fixture_cases import run_json
 
-from trl_lint.python.newer_syntax import UNCHECKED, is_newer_syntax
+from trl_lint.python.newer_syntax import is_newer_syntax
 
 
 @pytest.mark.parametrize(
@@ -29,13 +26,3 @@ def test_newer_syntax_is_told_from_wrong_syntax(text, at, newer):
 )
 def test_endless_expressions_are_not_tried(text):
     assert is_newer_syntax(text, 5) is False
-
-
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="this Python reads it")
-def test_a_file_for_a_newer_python_is_said_to_be_unchecked(tmp_path, monkeypatch, capsys):
-    text = "import trl\n\ntry:\n    trl.train()\nexcept ValueError, TypeError:\n    pass\n"
-    (tmp_path / "train.py").write_text(text, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    status, report = run_json([], capsys)
-    assert (status, report["findings"]) == (0, [])
-    assert [(notice["path"], notice["message"]) for notice in report["notices"]] == [("train.py", UNCHECKED)]

@@ -1,9 +1,9 @@
 """Which modules of a project something runs: an entry point, a test, or what these import.
 
-A module that defines functions and classes alone does nothing when it is started. Where nothing names it, what is wrong
-in it strikes nobody as long as that is so. Who names it is judged widely: an import anywhere in a file, a word in a text
-of a program, a config, a script, a notebook or the code that a page shows. A project that is installed as a package, or
-that imports by names which only show when it runs, reaches all of its modules.
+A module that defines functions and classes alone does nothing when it is started. Where nothing names it, what is
+wrong in it strikes nobody as long as that is so. Who names it is judged widely: an import anywhere in a file, a word in
+a text of a program, a config, a script, a notebook or the code that a page shows. A project that is installed as a
+package, or that imports by names which only show when it runs, reaches all of its modules.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ _TREE = regex("[\u2500-\u257f]|\\|--|`--")
 # Calls at the top of a module that prepare it, and decorators that leave a function to those who call it.
 _PREPARING = frozenset(
     ("getLogger", "get_logger", "TypeVar", "ParamSpec", "NewType", "namedtuple", "compile", "getenv", "get", "Path",
-     "basicConfig", "filterwarnings", "simplefilter", "load_dotenv", "insert", "append", "setdefault", "frozenset", "set",
-     "dict", "list", "tuple", "int", "float", "str", "bool", "join", "dirname", "abspath", "resolve", "device", "field")
+     "basicConfig", "filterwarnings", "simplefilter", "load_dotenv", "insert", "append", "setdefault", "frozenset",
+     "set", "dict", "list", "tuple", "int", "float", "str", "bool", "join", "dirname", "abspath", "resolve", "device",
+     "field")
 )  # fmt: skip
 _INERT = frozenset(
     ("dataclass", "staticmethod", "classmethod", "property", "no_grad", "inference_mode", "contextmanager", "wraps",

@@ -292,7 +292,10 @@ def _place(node: ast.expr | ast.stmt) -> tuple[int, int, int, int]:
 
 
 def parse(text: str) -> ast.Module:
-    """`ast.parse` whose failures are SourceErrors with the offset of the fault; the parser's warnings are dropped."""
+    """`ast.parse` whose failures are SourceErrors with the offset of the fault; the parser's warnings are dropped.
+
+    What is written for a newer Python gets a tree with the same places (`lowered.py`), where that can be made.
+    """
     import warnings
 
     if "\0" in text:  # Python versions differ in what they raise, and none says where
@@ -302,6 +305,11 @@ def parse(text: str) -> ast.Module:
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except SyntaxError as error:
+        from trl_lint.python.lowered import lowered_tree
+
+        tree = lowered_tree(text)
+        if tree is not None:
+            return tree
         offset = 0
         if error.lineno:
             from trl_lint.sources.text import LineIndex
