@@ -550,14 +550,22 @@ class Checker:
         if finding.code != "TRL003" and any(is_retired(path, root) for root in roots):
             finding = finding._replace(severity=milder(finding.severity))
         elif finding.severity != "info" and path.endswith(".py") and finding.code != "TRL003":
-            from trl_lint.project.reached import is_unreached
-
-            if is_unreached(path, self.project(path)):
-                message = f"{finding.message}; nothing in this project imports this module"
-                finding = finding._replace(severity=milder(finding.severity), message=message)
+            finding = self._as_reached(finding)
         if finding.fix is not None and (rule := self._by_code.get(finding.code)) is not None:
             finding = trusted(finding, rule.page.severity)
         self.found_in.setdefault(self._checking, {}).setdefault(finding)
+
+    def _as_reached(self, finding: Finding) -> Finding:
+        """A finding one level lower where nothing runs the module in which it stands."""
+        from trl_lint.project.reached import is_replaced, is_unreached
+
+        path = finding.location.path
+        project = self.project(path)
+        is_idle = is_unreached(path, project)
+        if not is_idle and not is_replaced(path, project):
+            return finding
+        message = f"{finding.message}; nothing in this project imports this module" if is_idle else finding.message
+        return finding._replace(severity=milder(finding.severity), message=message)
 
 
 def _check_launch(rule: Rule, run: Run) -> Iterator[Finding]:

@@ -15,7 +15,10 @@ from trl_lint.wildcards import ANYTHING, FOLDERS, MANY
 _TEST_FILE = regex(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^/]*_test)\.py$")
 
 # Folders of what nobody works on any more.
-_RETIRED = frozenset(("archive", "archived", "attic", "deprecated", "legacy", "obsolete", "old"))
+_RETIRED = frozenset(
+    ("archive", "archived", "attic", "backup", "backups", "bak", "deprecated", "legacy", "obsolete", "old")
+)
+_RETIRED_NAME = regex(r"[._-](?:backup|bak|deprecated|obsolete|old)[._-]?\d*\.(?:py|ipynb)\Z", re.IGNORECASE)
 MARKDOWN = (".md", ".markdown", ".mdx")
 DOCUMENTS = (".yaml", ".yml", ".json")
 # Texts that tell what was done once.
@@ -38,6 +41,11 @@ def is_retired(path: str, root: str) -> bool:
         return False
     *folders, name = path[len(root) :].lower().split(os.sep)
     return name in _RECORDS or any(folder.lstrip("._") in _RETIRED for folder in folders)
+
+
+def is_retired_name(path: str) -> bool:
+    """Whether a script is called like one that another has taken the place of: `train_old.py`, `train_bak2.py`."""
+    return _RETIRED_NAME.search(path) is not None
 
 
 class Glob(NamedTuple):

@@ -15,11 +15,12 @@ from contextlib import suppress
 
 from trl_lint import budget, tracked
 from trl_lint.memos import read_per_project
-from trl_lint.paths import MARKDOWN, is_test_file, repository_around
+from trl_lint.paths import MARKDOWN, is_retired_name, is_test_file, repository_around
 from trl_lint.project import CONTEXT_FILE_BYTES, Project, is_larger
 from trl_lint.python.guards import key_of
 from trl_lint.python.imports import imports_in
 from trl_lint.python.module import FUNCTIONS, PythonModule
+from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 from trl_lint.sources.files import words_of
@@ -37,6 +38,7 @@ _BY_UNKNOWN_NAME = regex(
     rb"import_module\(\s*(?!\s|[\"'])|__import__\(\s*(?!\s|[\"'])|import_module\([^)\n]{0,80}[%+{]|\bwalk_packages\b"
     rb"|\biter_modules\b|\bspec_from_file_location\b|\brun_path\b|\brun_module\b|\bexec\(|\bload_module\b|\bload_source\b"
 )
+_STAR = regex(rb"\bfrom[ \t]+([.\w]{1,200})[ \t]+import[ \t]*\*")
 _TEXT = regex(rb"\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'")
 # A line at the first column that only defines: whatever else stands there may do something.
 _DEFINING = regex(
@@ -66,8 +68,13 @@ def is_unreached(path: str, project: Project) -> bool:
     if _is_installed(path, project):
         return False
     with suppress(OSError, SourceError):
-        return not runs_alone(project.module_in(path)) and path in _unreached(project)
+        return not runs_alone(project.module_in(path)) and path in _reach(project).unreached
     return False
+
+
+def is_replaced(path: str, project: Project) -> bool:
+    """Whether a script is called like one that another has taken the place of, and no other file names it."""
+    return is_retired_name(path) and _is_whole(project) and path in _reach(project).unnamed
 
 
 def runs_alone(module: PythonModule) -> bool:
@@ -132,14 +139,21 @@ def _is_installed(path: str, project: Project) -> bool:
         folder = os.path.dirname(folder)
 
 
+class _Reach(NamedTuple):
+    """The Python files of a project that no file names which runs, and those that no other file names at all."""
+
+    unreached: frozenset[str] = frozenset()
+    unnamed: frozenset[str] = frozenset()
+
+
 @read_per_project
-def _unreached(project: Project) -> frozenset[str]:
-    """The Python files of a project that no file names which runs; none where that cannot be told."""
+def _reach(project: Project) -> _Reach:
+    """What is reached in a project; all of it where that cannot be told."""
     code = [path for path in project.paths if path.endswith(".py") and not is_larger(path, CONTEXT_FILE_BYTES)]
     others = [path for path in project.paths if not path.endswith(".py") and not is_larger(path, CONTEXT_FILE_BYTES)]
     if len(code) + len(others) > _MOST_FILES:
         budget.note(project.root, f"of more than {_MOST_FILES:,} files it was not asked which of them nothing imports")
-        return frozenset()
+        return _Reach()
     by_name: dict[bytes, list[str]] = {}
     for path in code:
         by_name.setdefault(_name_of(path).encode(), []).append(path)
@@ -153,21 +167,22 @@ def _unreached(project: Project) -> frozenset[str]:
             budget.note(
                 project.root, f"of more than {_MOST_BYTES:,} bytes it was not asked which modules nothing imports"
             )
-            return frozenset()
+            return _Reach()
         if path.endswith(".py") and _BY_UNKNOWN_NAME.search(data):
-            return frozenset()
+            return _Reach()
         mentions[path] = _words(path, data) & by_name.keys()
         if not path.endswith(".py") or is_test_file(path) or _may_run(data) or _name_of(path) in _LOADED:
             waiting.append(path)
     if not any(path.endswith((".py", ".ipynb")) for path in waiting):
-        return frozenset()  # nothing here starts anything: others do
+        return _Reach()  # nothing here starts anything: others do
     reached = set(waiting)
     while waiting:
         for name in mentions[waiting.pop()]:
             found = [path for path in by_name[name] if path not in reached]
             reached.update(found)
             waiting += found
-    return frozenset(code) - reached
+    named = {other for path, names in mentions.items() for name in names for other in by_name[name] if other != path}
+    return _Reach(frozenset(code) - reached, frozenset(code) - named)
 
 
 def _data(path: str, project: Project) -> bytes:
@@ -182,8 +197,8 @@ def _words(path: str, data: bytes) -> set[bytes]:
         return words_of(b"\n".join(_shown(data)))
     if not path.endswith(".py"):
         return words_of(data)
-    names = (part for one in imports_in(data) for part in (one.module, one.name))
-    return words_of(b" ".join(_TEXT.findall(data))) | words_of(" ".join(names).encode())
+    names = " ".join(part for one in imports_in(data) for part in (one.module, one.name)).encode()
+    return words_of(b" ".join((names, *_STAR.findall(data), *_TEXT.findall(data))))
 
 
 def _shown(data: bytes) -> Iterator[bytes]:

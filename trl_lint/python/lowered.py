@@ -18,15 +18,12 @@ import ast
 import re
 import sys
 import warnings
-from typing import TYPE_CHECKING
+from typing import Any
 
 from trl_lint.python.newer_syntax import is_harmless
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.text import LineIndex
-
-if TYPE_CHECKING:
-    import libcst as cst
 
 # Without one of these a text that is refused is no text for a newer Python.
 _NEWER = regex(
@@ -129,14 +126,14 @@ def _applied(text: str, changes: list[_Change]) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def _commas(node: cst.Tuple, places: object, lines: LineIndex) -> list[_Change]:
+def _commas(node: Any, places: Any, lines: LineIndex) -> list[_Change]:
     """`A, B` as `A+ B`: one expression, of which the tree makes a tuple again."""
     import libcst as cst
 
     found = []
     for element in node.elements:
         if isinstance(element.comma, cst.Comma):
-            place = places[element.comma].start  # type: ignore[index]
+            place = places[element.comma].start
             at = lines.text.index(",", lines.offset(place.line, place.column + 1))
             found.append(_Change(at, at + 1, "+"))
     return found
@@ -152,7 +149,7 @@ def _blank(text: str) -> str:
     return "".join(found)
 
 
-def _is_of_new_grammar(node: cst.FormattedString, text: str) -> bool:
+def _is_of_new_grammar(node: Any, text: str) -> bool:
     """Whether an expression in an f-string has what it could not have before Python 3.12: its own quotes, `\\`, `#`."""
     import libcst as cst
 
@@ -169,7 +166,7 @@ def _is_of_new_grammar(node: cst.FormattedString, text: str) -> bool:
     )
 
 
-def _of_text(node: cst.FormattedString | cst.TemplatedString, text: str, start: int, end: int) -> _Change | None:
+def _of_text(node: Any, text: str, start: int, end: int) -> _Change | None:
     """An f-string of the same bytes with a value that nobody knows."""
     opening, quote = node.start.replace("t", "f").replace("T", "F"), node.end
     lines = text[start:end].splitlines(keepends=True)
