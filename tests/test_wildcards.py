@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.paths import Glob, as_regex, is_quick, matcher
+from trl_lint.paths import Glob, Globs, as_regex, is_quick, matcher
 from trl_lint.project.discovery import collect
 from trl_lint.settings import Settings
 from trl_lint.wildcards import ANYTHING, FOLDERS, NAME
@@ -59,3 +59,18 @@ def test_a_setting_that_tries_for_ever(pattern: str):
     began = time.process_time()
     assert not Glob(pattern, "/p").matches(f"/p/{'a/' * 100}{LONG}")
     assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_many_patterns_at_once_fit_what_each_of_them_fits(seed: int):
+    chance = random.Random(seed)
+    words = ("a", "b", "ab", "*", "**/", "/", "?", "[ab]", "[!a]", "[z-a]", "./", ".py", "é")
+    roots = ("/p", "/p/q", "/", "/p[x]")
+    globs = [
+        Glob("".join(chance.choice(words) for _ in range(chance.randint(1, 6))), chance.choice(roots))
+        for _ in range(chance.randint(17, 60))
+    ] + [Glob("/p/*a", "/q"), Glob("", "/p")]
+    together = Globs(globs)
+    for _ in range(60):
+        path = chance.choice(roots).rstrip("/") + "/" + "".join(chance.choice("aab/é.p") for _ in range(6))
+        assert together.fitting(path) == [number for number, glob in enumerate(globs) if glob.matches(path)], path

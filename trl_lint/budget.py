@@ -38,6 +38,8 @@ FILE_SECONDS = 60.0  # all of one file: its readers, and its rules
 PROJECT_SECONDS = 120.0  # each question about all files of a project, less the readers
 RUN_SECONDS = 1800.0  # of each process that takes part
 
+MOST_FINDINGS = 1000  # of one rule in one file: who has so many reads no more of them
+
 _TICK = 0.25
 _SHARED = "\0"  # before the root of a project: what is worked out once for all its files
 _BEGIN = "work on it was cut short: "

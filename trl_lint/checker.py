@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trl_lint import asked, budget, tracked
-from trl_lint.budget import READER_SECONDS, RULE_SECONDS, OverBudgetError
+from trl_lint.budget import MOST_FINDINGS, READER_SECONDS, RULE_SECONDS, OverBudgetError
 from trl_lint.checks.agreement import agreed
 from trl_lint.checks.registry import declared_rules
 from trl_lint.checks.rule import Rule, Site
@@ -66,6 +66,7 @@ class Checker:
         self.problems: list[Problem] = []
         self.found_in: dict[str, dict[Finding, None]] = {}
         self.notices_in: dict[str, dict[Notice, None]] = {}
+        self._counts: dict[tuple[str, str], int] = {}  # of findings, by rule and the file that is looked at
         self.seen_in: dict[str, list[Seen]] = {}
         self._checking = ""
         self._named: set[str] = set()  # files that a person or a command names
@@ -474,7 +475,7 @@ class Checker:
                 asked.Answer("looks at", rule.code, what, place() if place is not None else Location(path, 0, 0))
             )
         try:
-            budget.within(f"rule {rule.code}", path, RULE_SECONDS, partial(self._add_all, hook))
+            budget.within(f"rule {rule.code}", path, RULE_SECONDS, partial(self._add_all, rule, path, hook))
         except OverBudgetError as error:
             self._note_stopped(path, error)
         except (SourceError, RecursionError) as error:
@@ -493,10 +494,16 @@ class Checker:
         if self._module is not None:
             self._module.memo.clear()
 
-    def _add_all(self, hook: Callable[[], Iterable[Finding]]) -> None:
+    def _add_all(self, rule: Rule, path: str, hook: Callable[[], Iterable[Finding]]) -> None:
+        key = rule.code, path
+        if self._counts.get(key, 0) >= MOST_FINDINGS:
+            return
         for finding in hook():
-            if self.settings.is_enabled(finding.code, finding.location.path):
-                self._add(finding)
+            if self.settings.is_enabled(finding.code, finding.location.path) and self._add(finding):
+                count = self._counts[key] = self._counts.get(key, 0) + 1
+                if count >= MOST_FINDINGS:
+                    budget.limit(MOST_FINDINGS, f"rule {rule.code} stopped at its finding number {{}}", path)
+                    return
 
     def _report_crash(self, path: str, what: str, error: Exception) -> None:
         import traceback
@@ -533,7 +540,8 @@ class Checker:
         if self.settings.is_enabled("TRL001", path):
             self._add(finding)
 
-    def _add(self, finding: Finding) -> None:
+    def _add(self, finding: Finding) -> bool:
+        """Whether a finding is a new one."""
         from trl_lint.paths import is_retired, without_root
 
         path = finding.location.path
@@ -543,7 +551,7 @@ class Checker:
         finding = excerpted(finding)
         foreign = self._foreign(path) if path != self._checking else None
         if foreign is not None and not foreign.package:
-            return  # what generates it is at fault, and nobody can say what that is
+            return False  # what generates it is at fault, and nobody can say what that is
         if finding.fix is not None and any(self._foreign(edit.path) for edit in finding.fix.edits):
             finding = finding._replace(fix=None)
         roots = (self.project(path).root, self.settings.root)
@@ -553,7 +561,10 @@ class Checker:
             finding = self._as_reached(finding)
         if finding.fix is not None and (rule := self._by_code.get(finding.code)) is not None:
             finding = trusted(finding, rule.page.severity)
-        self.found_in.setdefault(self._checking, {}).setdefault(finding)
+        found = self.found_in.setdefault(self._checking, {})
+        count = len(found)
+        found.setdefault(finding)
+        return len(found) > count
 
     def _as_reached(self, finding: Finding) -> Finding:
         """A finding one level lower where nothing runs the module in which it stands."""

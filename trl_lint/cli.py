@@ -88,7 +88,8 @@ def _run(arguments: list[str]) -> int:
 
 def _command_meant(word: str) -> str:
     """The command that somebody may mean by a word that is no path; "" where none is near."""
-    from trl_lint.selection import known_codes, nearest
+    from trl_lint.selection import known_codes
+    from trl_lint.words import nearest
 
     if word.upper() in known_codes():
         return f"rule {word.upper()}"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from trl_lint import tracked
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.wildcards import ANYTHING, FOLDERS, MANY
+
+if TYPE_CHECKING:
+    from trl_lint.wildcards import Places
 
 _TEST_FILE = regex(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^/]*_test)\.py$")
 
@@ -27,6 +31,7 @@ _RECORDS = frozenset(("changelog.md", "scratch.md", "scratchpad.md"))
 
 # The longest path has 4,096 characters, the longest name 255.
 _MOST_LOOPS = 2
+_FEW = 16  # patterns that are asked one by one
 
 
 def is_test_file(path: str) -> bool:
@@ -72,8 +77,50 @@ def _slashes(path: str) -> str:
     return path if os.sep == "/" else path.replace(os.sep, "/")
 
 
+class Globs:
+    """Patterns that a path is held against; many of them all at once."""
+
+    __slots__ = ("_globs", "_sets")
+
+    def __init__(self, globs: Sequence[Glob]) -> None:
+        self._globs = globs
+        self._sets: list[tuple[str, list[int], Places, Places]] | None = None
+
+    def fitting(self, path: str) -> list[int]:
+        """The numbers of the patterns that name an absolute path, in their order."""
+        if len(self._globs) <= _FEW:
+            return [number for number, glob in enumerate(self._globs) if glob.matches(path)]
+        if self._sets is None:
+            self._sets = list(self._made())
+        whole = _slashes(path)
+        name = whole.rpartition("/")[2]
+        found: set[int] = set()
+        for root, numbers, names, paths in self._sets:
+            found.update(numbers[at] for at in names.fitting(name))
+            if whole.startswith(root):
+                found.update(numbers[at] for at in paths.fitting(whole[len(root) :]))
+        return sorted(found)
+
+    def _made(self) -> Iterator[tuple[str, list[int], Places, Places]]:
+        """For each folder that patterns are relative to: their numbers, and what fits a name and a path below it."""
+        from trl_lint.wildcards import Places
+
+        by_root: dict[str, list[int]] = {}
+        for number, glob in enumerate(self._globs):
+            root = "" if os.path.isabs(glob.pattern) else _slashes(glob.root).rstrip("/") + "/"
+            by_root.setdefault(root, []).append(number)
+        for root, numbers in by_root.items():
+            patterns = [self._globs[number].pattern for number in numbers]
+            names = Places(list(map(_pieces, patterns)))
+            yield root, numbers, names, Places([_pieces(pattern.removeprefix("./")) for pattern in patterns])
+
+
 @lru_cache(maxsize=16384)
 def _matcher(pattern: str) -> Callable[[str], object]:
+    return matcher(_pieces(pattern))
+
+
+def _pieces(pattern: str) -> list[str]:
     """`*` crosses folders, as in ruff; `**/` may also stand for no folder at all; a final slash changes nothing."""
     pattern = pattern.rstrip("/") or pattern
     out = []
@@ -92,15 +139,15 @@ def _matcher(pattern: str) -> Callable[[str], object]:
             body = pattern[i + 1 : end]
             negated = body.startswith(("!", "^"))
             body = re.sub(r"([\[\\&|~])", r"\\\1", body[negated:])
-            out.append(f"[{'^' * negated}{body}]")
+            try:
+                out.append(re.compile(f"[{'^' * negated}{body}]").pattern)
+            except re.error:  # such as [z-a]: the text itself is all it can mean
+                return list(map(re.escape, pattern))
             i = end
         else:
             out.append(re.escape(char))
         i += 1
-    try:
-        return matcher(out)
-    except re.error:  # a character class such as [z-a]: the text itself is all it can mean
-        return pattern.__eq__
+    return out
 
 
 def is_quick(pieces: Sequence[str]) -> bool:
@@ -118,7 +165,7 @@ def matcher(pieces: Sequence[str]) -> Callable[[str], object]:
         return re.compile(as_regex(pieces), re.DOTALL).match
     from trl_lint.wildcards import Places
 
-    return Places(pieces).match
+    return Places([pieces]).match
 
 
 def relative_to(path: str, folder: str) -> str:

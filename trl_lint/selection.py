@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.words import nearest
 
 # Topics are part of the interface, so a selector for one without rules yet is valid.
 _TOPIC = regex(r"TRL[0-9]\Z")
@@ -106,19 +107,3 @@ def is_selected(code: str, layers: Sequence[Selection]) -> bool:
 def _longest(code: str, selectors: Iterable[str]) -> int:
     """How specific the best matching selector is: -1 for none, 0 for ALL, else its length."""
     return max((0 if s == "ALL" else len(s) for s in selectors if covers(s, code)), default=-1)
-
-
-def nearest(word: str, choices: Iterable[str], likeness: float = 0.6) -> str:
-    """The choice a mistyped word most likely meant, "" if none is as like it (from 0 to 1)."""
-    return _nearest(word, tuple(choices), likeness)
-
-
-@lru_cache(maxsize=1024)
-def _nearest(word: str, choices: tuple[str, ...], likeness: float) -> str:
-    from difflib import get_close_matches
-
-    lowered = {choice.lower(): choice for choice in choices}
-    if word.lower() in lowered:
-        return lowered[word.lower()]
-    found = get_close_matches(word.lower(), lowered, n=1, cutoff=likeness)
-    return lowered[found[0]] if found else ""

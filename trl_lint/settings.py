@@ -13,7 +13,7 @@ from typing import Any
 from trl_lint import tracked
 from trl_lint.finding import Severity
 from trl_lint.options import SETTINGS, option
-from trl_lint.paths import Glob
+from trl_lint.paths import Glob, Globs
 from trl_lint.records import NamedTuple
 from trl_lint.selection import Selection, covers, is_selected
 from trl_lint.settings_file import NOTHING_UNSAVED, Reader, SettingsError, Unsaved, own_table, shown, unreadable
@@ -95,6 +95,8 @@ class Settings:
         # Whether somebody reads or makes the edits of fixes; else their titles are enough.
         self.wants_edits = True
         self._selected: dict[str, bool] = {}
+        self._ignoring = Globs([one.glob for one in self.per_file_ignores])
+        self._excluding = Globs([*(self.exclude or ()), *self.extend_exclude])
         self._ignored: tuple[str, tuple[str, ...]] = "", ()
 
     def is_selected(self, code: str) -> bool:
@@ -114,7 +116,9 @@ class Settings:
         """What the settings ignore in a file; each pattern is held against it once."""
         known, ignored = self._ignored
         if known != path:
-            fitting = (one for one in self.per_file_ignores if one.glob.matches(path) != one.negated)
+            named = set(self._ignoring.fitting(path))
+            numbered = enumerate(self.per_file_ignores)
+            fitting = (one for number, one in numbered if (number in named) != one.negated)
             ignored = tuple(dict.fromkeys(selector for one in fitting for selector in one.selectors))
             self._ignored = path, ignored
         return ignored
@@ -125,9 +129,7 @@ class Settings:
             name = os.path.basename(path)
             if name in DEFAULT_EXCLUDES or name.endswith(".egg-info"):
                 return True
-        return any(glob.matches(path) for glob in self.exclude or ()) or any(
-            glob.matches(path) for glob in self.extend_exclude
-        )
+        return bool(self._excluding.fitting(path))
 
 
 # -- finding and reading configuration files --------------------------------------------------------------------------

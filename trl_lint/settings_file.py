@@ -12,7 +12,8 @@ from trl_lint.finding import SEVERITIES
 from trl_lint.options import SETTINGS, Setting
 from trl_lint.paths import leads_below, relative_to, repository_around
 from trl_lint.regexes import regex
-from trl_lint.selection import SelectorError, nearest, read_selectors
+from trl_lint.selection import SelectorError, read_selectors
+from trl_lint.words import nearest
 
 _TARGET = regex(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*={2,3}\s*(\S+)\s*\Z")
 

@@ -16,31 +16,49 @@ MANY = (NAME, ANYTHING, FOLDERS)
 
 
 class Places:
-    """The places in a pattern that a text may have come to, as the bits of a number.
+    """The places in patterns that a text may have come to, as the bits of a number: those of all patterns in a row.
 
     A wildcard has a place where it may take more of the text, or none of it: whoever is there is at the next one too. A
     wildcard for folders has a second place, once it has begun: only a slash leads on from there.
     """
 
-    def __init__(self, pieces: Sequence[str]) -> None:
-        self._tests: list[tuple[int, re.Pattern[str]]] = []  # what leads from one place to the next
-        self._stays: list[tuple[int, re.Pattern[str]]] = []  # what leads from a place to itself
-        self._skips = 0  # places that may be taken for the next
-        self._folders = 0
+    def __init__(self, patterns: Sequence[Sequence[str]]) -> None:
+        places: dict[str, list[int]] = {}  # of each piece
+        starts: list[int] = []
+        self._numbers: dict[int, int] = {}  # of the patterns, by the places behind their last pieces
+        place = 0
+        for number, pieces in enumerate(patterns):
+            starts.append(place)
+            for piece in pieces:
+                places.setdefault(piece, []).append(place)
+                place += 1
+            self._numbers[place] = number
+            place += 1
+        bits = {piece: _bits(found, place) for piece, found in places.items()}
+        self._starts, self._ends = _bits(starts, place), _bits(list(self._numbers), place)
+        self._skips = sum(bits.get(piece, 0) for piece in MANY)  # places that may be taken for the next
+        self._folders = bits.get(FOLDERS, 0)
+        # What leads from one place to the next, and what from a place to itself.
+        self._tests = [(_one(piece), found) for piece, found in bits.items() if piece not in MANY]
+        stays = ((ANYTHING, "."), (NAME, "[^/]"))
+        self._stays = [(_one(test), bits[piece]) for piece, test in stays if piece in bits]
         self._known: dict[str, tuple[int, int]] = {}
-        for place, piece in enumerate(pieces):
-            if piece in MANY:
-                self._skips |= 1 << place
-                if piece == FOLDERS:
-                    self._folders |= 1 << place
-                else:
-                    self._stays.append((place, _one("." if piece == ANYTHING else "[^/]")))
-            else:
-                self._tests.append((place, _one(piece)))
-        self._end = len(pieces)
 
     def match(self, text: str) -> bool:
-        places = self._with_skips(1)
+        """Whether one of the patterns fits a text."""
+        return bool(self._reached(text))
+
+    def fitting(self, text: str) -> list[int]:
+        """The numbers of the patterns that fit a text."""
+        left, found = self._reached(text), []
+        while left:
+            end = left.bit_length() - 1
+            found.append(self._numbers[end])
+            left ^= 1 << end
+        return found[::-1]
+
+    def _reached(self, text: str) -> int:
+        places = self._with_skips(self._starts)
         begun = places & self._folders
         for character in text:
             on, stay = self._of(character)
@@ -48,14 +66,14 @@ class Places:
             places = self._with_skips(moved | begun << 1 if character == "/" else moved)
             begun |= places & self._folders
             if not places | begun:
-                return False
-        return bool(places >> self._end & 1)
+                return 0
+        return places & self._ends
 
     def _of(self, character: str) -> tuple[int, int]:
         known = self._known.get(character)
         if known is None:
-            on = sum(1 << place for place, test in self._tests if test.match(character))
-            stay = sum(1 << place for place, test in self._stays if test.match(character))
+            on = sum(bits for test, bits in self._tests if test.match(character))
+            stay = sum(bits for test, bits in self._stays if test.match(character))
             known = self._known[character] = on, stay
         return known
 
@@ -67,3 +85,11 @@ class Places:
 
 def _one(piece: str) -> re.Pattern[str]:
     return re.compile(piece, re.DOTALL)
+
+
+def _bits(places: Sequence[int], count: int) -> int:
+    """A number with these bits: made at once, for a sum would copy it for each of them."""
+    found = bytearray(count // 8 + 1)
+    for place in places:
+        found[place >> 3] |= 1 << (place & 7)
+    return int.from_bytes(found, "little")

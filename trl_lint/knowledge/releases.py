@@ -143,6 +143,7 @@ def ends_of(specifier: str) -> tuple[Version, ...]:
     return tuple(sorted(version for version in named if clauses is not None and clauses.contains(version)))
 
 
+@lru_cache(maxsize=4096)
 def allowed(package: str, specifier: str) -> tuple[Version, ...] | None:
     """The known releases a specifier allows, oldest first, as pip chooses them; None if nothing is known.
 

@@ -246,10 +246,10 @@ def _record(record: Any) -> Check:
 
 
 def _no_key(key: str, known: list[str]) -> str:
-    from difflib import get_close_matches
+    from trl_lint.words import nearest
 
-    close = get_close_matches(key, known, 1)
-    return "nothing reads this key" + (f"; did you mean `{close[0]}`?" if close else "")
+    close = nearest(key, known)
+    return "nothing reads this key" + (f"; did you mean `{close}`?" if close else "")
 
 
 def _shown(value: Any) -> str:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 
 from trl_lint import tracked
-from trl_lint.paths import as_regex, is_quick, matcher
+from trl_lint.paths import as_regex, is_quick
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.wildcards import ANYTHING, FOLDERS, NAME
+from trl_lint.wildcards import ANYTHING, FOLDERS, NAME, Places
 
 _NAME = ".gitignore"
 _CLASSES = {
@@ -37,12 +36,12 @@ class Pattern(NamedTuple):
 class Patterns:
     """The patterns of one file and the folder they are relative to."""
 
-    __slots__ = ("_any", "_has_slow", "_matchers", "_patterns", "_prefix")
+    __slots__ = ("_any", "_has_slow", "_patterns", "_prefix", "_together")
 
     def __init__(self, folder: str, patterns: list[Pattern]) -> None:
         self._prefix = len(os.path.join(folder, ""))
         self._patterns = patterns
-        self._matchers: list[Callable[[str], object]] | None = None
+        self._together: list[tuple[list[int], Places]] | None = None
         # Most paths match nothing: one look at each of two alternations says so.
         quick = [(as_regex(p.pieces), p.anchored) for p in patterns if is_quick(p.pieces)]
         self._has_slow = len(quick) < len(patterns)
@@ -57,12 +56,20 @@ class Patterns:
         names, paths = self._any
         if not self._has_slow and not names.match(name) and not paths.match(below):
             return None
-        if self._matchers is None:
-            self._matchers = [matcher(pattern.pieces) for pattern in self._patterns]
-        for pattern, fits in zip(reversed(self._patterns), reversed(self._matchers), strict=True):
-            if (is_folder or not pattern.folders_only) and fits(below if pattern.anchored else name):
+        if self._together is None:
+            self._together = [_together(self._patterns, is_anchored) for is_anchored in (False, True)]
+        (of_names, by_name), (of_paths, by_path) = self._together
+        found = [*map(of_names.__getitem__, by_name.fitting(name)), *map(of_paths.__getitem__, by_path.fitting(below))]
+        for pattern in map(self._patterns.__getitem__, sorted(found, reverse=True)):
+            if is_folder or not pattern.folders_only:
                 return not pattern.negated
         return None
+
+
+def _together(patterns: list[Pattern], is_anchored: bool) -> tuple[list[int], Places]:
+    """The patterns for paths, or those for names: their numbers, and what says which of them fit."""
+    numbers = [number for number, pattern in enumerate(patterns) if pattern.anchored == is_anchored]
+    return numbers, Places([patterns[number].pieces for number in numbers])
 
 
 Chain = tuple[Patterns, ...]

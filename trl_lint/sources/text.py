@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from trl_lint.sources.shell import Command
 
 _NEWLINE = regex(r"\r\n|\r|\n")
+# The encodings of host names work in a time that grows with the square of a text. A file is refused (TRL001).
+_OF_LABELS = ("idna", "punycode")
+_LARGEST_OF_LABELS = 10_000  # bytes, beyond which TRL001 says so
+
 _CODING_COOKIE = regex(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK_OR_COMMENT = regex(rb"^[ \t\f]*(?:#.*)?$")
 
@@ -177,6 +181,8 @@ class SourceFile:
         elif self.bom:
             self.encoding = _BOMS[self.bom]
         try:
+            if len(data) > _LARGEST_OF_LABELS and codecs.lookup(self.encoding).name in _OF_LABELS:
+                raise SourceError(f"encoded as {self.encoding}, which is not read beyond {_LARGEST_OF_LABELS:,} bytes")
             return data.decode(self.encoding)
         except LookupError:
             raise SourceError(f"unknown encoding {self.encoding!r}") from None

@@ -20,9 +20,9 @@ from trl_lint.project import Project, is_larger
 from trl_lint.project.documents import Document
 from trl_lint.project.effective import Setting, of_document
 from trl_lint.project.links import linked_files
-from trl_lint.selection import nearest
 from trl_lint.sources.nodes import Entry, Scalar, Sequence
 from trl_lint.sources.placeholders import is_marked
+from trl_lint.words import nearest
 
 _LARGEST = 1_000_000  # bytes of such a file; that of LLaMA-Factory has 20,000
 _LIKENESS = 0.75

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
-from functools import lru_cache
 from math import prod
 
 from trl_lint.checks.configs._problems import (
@@ -24,6 +22,7 @@ from trl_lint.knowledge.configs import ValueRow
 from trl_lint.knowledge.ranges import holds
 from trl_lint.project.documents import Document
 from trl_lint.sources.nodes import Entry, Mapping, Scalar, find, find_entry, value_of
+from trl_lint.words import nearest
 
 
 def read_deepspeed(document: Document) -> Mapping | None:
@@ -71,10 +70,8 @@ def _is_meant_for_deepspeed(name: str, entry: Entry) -> bool:
     return isinstance(entry.value, Mapping) or bool(_nearest(name))
 
 
-@lru_cache(maxsize=1024)
 def _nearest(name: str) -> str:
-    near = get_close_matches(name, configs.keys_of_any_release(), 1, 0.85)
-    return near[0] if near else ""
+    return nearest(name, configs.keys_of_any_release(), 0.85)
 
 
 def _ignored(name: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from difflib import SequenceMatcher
 
 from trl_lint import tracked
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
 from trl_lint.run.readers.hydra import Fault, Override, Tree, apply_all, copied, find
 from trl_lint.sources import SourceError
+from trl_lint.words import nearest
 
 # How like a known key must be that a misspelt one is taken for: `grad_offload` is no `param_offload` (0.8).
 _LIKENESS = 0.85
@@ -43,8 +43,8 @@ def _beside(key: str, tree: Tree, given: frozenset[str]) -> list[str]:
     at = {child: ".".join([*parts[:known], child, *rest]) for child in node}
     there = {child: whole for child, whole in at.items() if whole not in given and _is_value(tree, whole)}
     longer = [whole for child, whole in there.items() if _is_longer(child, wanted)]
-    like = sorted(there, key=lambda child: -_likeness(child, wanted))[:1]
-    return [there[child] for child in like if _likeness(child, wanted) >= _LIKENESS] or longer
+    like = nearest(wanted, there, _LIKENESS)
+    return [there[like]] if like else longer
 
 
 def _elsewhere(key: str, tree: Tree, given: frozenset[str]) -> list[str]:
@@ -81,6 +81,8 @@ def _is_longer(name: str, wanted: str) -> bool:
 
 
 def _likeness(one: str, other: str) -> float:
+    from difflib import SequenceMatcher
+
     return SequenceMatcher(None, one.lower(), other.lower()).ratio()
 
 

@@ -18,9 +18,9 @@ from trl_lint.missing import Missing
 from trl_lint.project import Project
 from trl_lint.project.callers import files_calling
 from trl_lint.project.documents import Document
-from trl_lint.selection import nearest
 from trl_lint.sources.nodes import Scalar
 from trl_lint.sources.placeholders import is_marked
+from trl_lint.words import nearest
 
 _REGISTERS = "register_template("
 _LIKENESS = 0.75

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 
 from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.drift._calls import is_patched, is_unsloth
@@ -78,7 +78,7 @@ def _run(
     module = _module(parser, project)
     if parser.location is not None and (module is None or is_unsloth(module) or is_patched(module)):
         return Run(parser, known, [])
-    usable = partial(_usable, parser, module, known, names, project) if between is None else between.releases
+    usable = cache(partial(_usable, parser, module, known, names, project)) if between is None else between.releases
     if module is not None:
         given = partial(_unless_stored, stored(module), given)
     found: dict[str, Drift] = {}

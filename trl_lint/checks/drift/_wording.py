@@ -45,7 +45,7 @@ def next_release(package: str, version: str) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`did you mean `x`?` for a name that is nearly a known one, "" for any other."""
-    from trl_lint.selection import nearest
+    from trl_lint.words import nearest
 
     guess = nearest(name, known, _LIKENESS)
     return f"did you mean `{guess}`?" if guess else ""
