@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, TypeVar
@@ -13,7 +14,9 @@ from trl_lint.memos import Circle, Memo, per_module
 from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.python.names import Names
 from trl_lint.python.values import literal
+from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError
+from trl_lint.sources.text import TooLargeError
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -291,6 +294,32 @@ def _place(node: ast.expr | ast.stmt) -> tuple[int, int, int, int]:
     return (node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
 
 
+# Before Python 3.12, `ast.parse` looks through all of an f-string for the place of each field of a field's format.
+_FORMAT = regex(r"(?<!\w)(?:[fF][rR]?|[rR][fF])('{3}|\"{3}|['\"])")
+_SINGLE = regex(r"(?:[^'\\\n]|\\.)*", re.DOTALL)
+_DOUBLE = regex(r'(?:[^"\\\n]|\\.)*', re.DOTALL)
+_LONG = 20_000  # characters; no shorter text takes long
+_MOST_LOOKS = 1_000_000_000  # at characters, about half a second; more is refused, with its place
+_HAS_SLOW_FORMATS = sys.version_info < (3, 12)
+
+
+def _refuse_slow_formats(text: str) -> None:
+    """Raises TooLargeError where the fields of f-strings, each times the length of its own one, are too many."""
+    looks, at = 0, 0
+    while (match := _FORMAT.search(text, at)) is not None:
+        quote, start = match[1], match.end()
+        if len(quote) == 3:
+            end = text.find(quote, start) % (len(text) + 1)  # its last place where it has no end
+        else:
+            rest = _SINGLE.match(text, start) if quote == "'" else _DOUBLE.match(text, start)
+            end = rest.end() if rest is not None else start
+        looks += text.count("{", start, end) * (end - start)
+        if looks > _MOST_LOOKS:
+            size = f"{end - start:,} characters"
+            raise TooLargeError(f"not checked: Python 3.12 and newer can parse an f-string of {size}", match.start())
+        at = end + len(quote)
+
+
 def parse(text: str) -> ast.Module:
     """`ast.parse` whose failures are SourceErrors with the offset of the fault; the parser's warnings are dropped.
 
@@ -300,6 +329,8 @@ def parse(text: str) -> ast.Module:
 
     if "\0" in text:  # Python versions differ in what they raise, and none says where
         raise SourceError("NUL byte in the source", text.index("\0"))
+    if _HAS_SLOW_FORMATS and len(text) > _LONG:
+        _refuse_slow_formats(text)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

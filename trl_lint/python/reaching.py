@@ -124,7 +124,7 @@ class _Walk:
         child = node
         while child is not scope:
             parent = self.parents[child]
-            block = _block_around(parent, child)
+            block = block_around(parent, child)
             if block is not None:
                 more, complete, missed = self._block(block, place_of(child), missed, 0)
                 found += more
@@ -287,7 +287,7 @@ class _Walk:
         return found, False
 
 
-def _block_around(parent: ast.AST, child: ast.AST) -> Sequence[ast.stmt] | None:
+def block_around(parent: ast.AST, child: ast.AST) -> Sequence[ast.stmt] | None:
     """The block of `parent` that `child` is a statement of."""
     if not isinstance(child, ast.stmt):
         return None
