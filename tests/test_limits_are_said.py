@@ -109,3 +109,23 @@ def test_lists_of_setup_py_that_double_are_read_or_said(steps: int, tmp_path: Pa
     said = [one for one in result.notices if one.kind == "budget"]
     assert "TRL301" in {one.code for one in result.findings} or said
     assert bool(said) == (steps > 11)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "last"),
+    [
+        ("train.py", "from trl import GRPOConfig\n{}", "GRPOConfig(output_dir='o', max_seq_length={})\n"),
+        ("train.py", "from trl import GRPOConfig\nGRPOConfig(output_dir='o'{})\n", ", no_such_{}=1"),
+        ("run.sh", f"{SFT}{{}}\n", " --no_such_{} 1"),
+    ],
+)
+@pytest.mark.parametrize("count", [900, 1400])
+def test_more_findings_than_anybody_reads_are_not_looked_for(
+    name: str, text: str, last: str, count: int, tmp_path: Path
+):
+    (tmp_path / "requirements.txt").write_text("trl==0.20.0\n")
+    (tmp_path / name).write_text(text.format("".join(last.format(number) for number in range(count))))
+    found = check([str(tmp_path)], Settings(str(tmp_path)))
+    assert sum(finding.code == "TRL301" for finding in found.findings) == min(count, 1000)
+    said = [notice.message for notice in found.notices if "finding number 1,000" in notice.message]
+    assert bool(said) == (count > 1000)

@@ -151,3 +151,16 @@ def columns_of_data_sets(count: int) -> Files:
 def configs_of_llamafactory(count: int) -> Files:
     names = [f"c{i}.yaml" for i in range(count)]
     return llamafactory({name: f"{LLAMAFACTORY}dataset: d{i}\n" for i, name in enumerate(names)}, names, count)
+
+
+@law(3200)
+def texts_of_a_recipe(count: int) -> Files:
+    return recipe(RECIPE + lines(count, lambda i: f"num_generation{i}: |\n  a: b\n  c"))
+
+
+@law(1600)
+def patterns_of_ignores_for_files(count: int) -> Files:
+    rows = lines(count, lambda i: f'"**/*{i}*/x*{i}.py" = ["TRL301"]')
+    call = "from trl import GRPOConfig\n\nGRPOConfig(output_dir='o', max_seq_length=5)\n"
+    files = {f"{'b' * 60}/{i}.py": call for i in range(30)}
+    return {"trl-lint.toml": f"[per-file-ignores]\n{rows}", "requirements.txt": "trl==0.20.0\n", **files}

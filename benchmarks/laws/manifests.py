@@ -157,3 +157,10 @@ def environments_of_folders(count: int) -> Files:
         found[f"f{i}/requirements.txt"] = f"transformers==4.{i % 28 + 30}.0\naccelerate>=0.{i % 30}\n"
         found[f"f{i}/train.py"] = HEAD
     return found
+
+
+@law(1600)
+def pins_with_a_series_left_out(count: int) -> Files:
+    """TRL201 tries a repair of each, which all the others hold against."""
+    pins = lines(count, lambda i: f"transformers>=4.{i}.0,!=4.{i}.*")
+    return {"requirements.txt": f"trl==0.20.0\n{pins}", "train.py": HEAD}

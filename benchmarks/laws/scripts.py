@@ -469,3 +469,21 @@ def helpers_that_read_a_row(count: int) -> Files:
 def modules_that_import_unsloth_late(count: int) -> Files:
     module = "from trl import SFTTrainer\nfrom unsloth import FastLanguageModel\n"
     return {"requirements.txt": "unsloth==2025.11.6\n", **{f"step_{i}.py": module for i in range(count)}}
+
+
+@law(20_000)
+def fields_with_a_format(count: int) -> Files:
+    """Of one f-string, which Python before 3.12 looks through for each."""
+    return script(f"x = f'{'{a:{b}}' * count}'\n")
+
+
+@law(3200)
+def keys_put_into_a_dict(count: int) -> Files:
+    puts = lines(count, lambda i: f"d['a{i % 70}'] = {i}")
+    return script(f"d = dict(output_dir='o')\n{puts}GRPOConfig(**d)\n")
+
+
+@law(200_000)
+def letters_of_a_host_name(count: int) -> Files:
+    """In the encodings of which, Python's own readers take the square of them."""
+    return {"train.py": f"# coding: punycode\n{'x' * count}-{'a' * (count // 2)}\n"}

@@ -225,6 +225,16 @@ def test_quoted_text_of_other_programs_is_no_command():
     assert [texts(command)[0] for command in read("echo bash -c 'python a.py'")] == ["echo"]
 
 
+@pytest.mark.parametrize("depth", range(1, 7))
+@pytest.mark.parametrize(("before", "behind"), [("", ""), ("X=", ""), ("echo a ", " b"), ('echo "', '"')])
+def test_backquotes_in_backquotes(depth: int, before: str, behind: str):
+    text = "python a.py --x $Y"
+    for _ in range(depth):
+        text = "`" + text.replace("\\", "\\\\").replace("`", "\\`") + "`"
+    found = [command for command in read(f"Y=1\n{before}{text}{behind}") if command.words[0].text == "python"]
+    assert [texts(command) for command in found] == [["python", "a.py", "--x", "1"]]
+
+
 def test_commands_in_substitutions_are_read():
     assert [texts(command)[0] for command in read('X="$(python a.py)"\necho `python b.py`')] == [
         "python",

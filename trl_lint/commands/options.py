@@ -10,9 +10,10 @@ from trl_lint import tracked
 from trl_lint.commands import UsageError
 from trl_lint.options import OPTIONS, SETTINGS, Setting
 from trl_lint.reports import FORMATS, visible
-from trl_lint.selection import SelectorError, nearest, read_selectors
+from trl_lint.selection import SelectorError, read_selectors
 from trl_lint.settings import PerFileIgnore, Said, Settings, per_file_ignore, settings_for
 from trl_lint.settings_file import SettingsError, read_targets
+from trl_lint.words import nearest
 
 if TYPE_CHECKING:
     import argparse

@@ -10,7 +10,7 @@ from trl_lint import __version__
 from trl_lint.commands import UsageError
 from trl_lint.options import OPTIONS, Option, option
 from trl_lint.reports import FORMATS
-from trl_lint.selection import nearest
+from trl_lint.words import nearest
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite

@@ -8,8 +8,9 @@ from typing import Any
 
 from trl_lint.commands import UsageError
 from trl_lint.knowledge.pages import Page, all_pages, page, page_text
-from trl_lint.selection import known_codes, nearest, with_zeros
+from trl_lint.selection import known_codes, with_zeros
 from trl_lint.streams import say
+from trl_lint.words import nearest
 
 
 def run(args: argparse.Namespace) -> int:

@@ -114,7 +114,7 @@ def newer_release(name: str, version: str, known: str, location: Location | None
 def unjudged_targets(targets: Mapping[str, str]) -> Iterator[Notice]:
     """The notices about targets: packages of which nothing is known, and releases newer than all known ones."""
     from trl_lint.knowledge.releases import known_packages, newer_than_known, newest
-    from trl_lint.selection import nearest
+    from trl_lint.words import nearest
 
     packages = known_packages()
     for name, version in targets.items():

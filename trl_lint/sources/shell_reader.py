@@ -8,6 +8,7 @@ from weakref import proxy
 from tree_sitter import Node
 
 from trl_lint import budget
+from trl_lint.regexes import regex
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell_commands import MAXIMUM_DEPTH, Around, Commands, Tail
 from trl_lint.sources.shell_fragments import Fragments
@@ -31,6 +32,7 @@ from trl_lint.sources.shell_values import Value, Word
 from trl_lint.sources.shell_words import Words
 from trl_lint.sources.simple_commands import Command, Heredoc, Redirect
 
+_ESCAPED_IN_BACKQUOTES = regex(r"\\([`\\$])")
 _LONGEST_PIPE = 50  # programs remembered behind a command
 
 
@@ -347,8 +349,15 @@ class Reader:
         if self.around.depth >= MAXIMUM_DEPTH:
             self.simple.leave_out(node)
             return None
-        self.around.depth += 1
         mark, count = self.state.mark(), len(self.commands)
+        if (escaped := self._with_backquotes_in_it(node)) is not None:
+            if self.around.depth >= MAXIMUM_DEPTH // 2:
+                self.simple.leave_out(node)
+            else:
+                self.commands.extend(self.read_inner(escaped, self.state))
+            self.state.undo(mark)
+            return None
+        self.around.depth += 1
         self._block(node.children)
         directory = self.state.directory
         self.state.undo(mark)
@@ -361,6 +370,20 @@ class Reader:
         if parts[0].type == "list" and last[0] != "pwd":
             return None
         return printed_path(last, directory)
+
+    def _with_backquotes_in_it(self, node: Node) -> Pieces | None:
+        r"""The script between backquotes that has others in it, written with `\``: the grammar takes them for words."""
+        start, end = self.shell.span(node)
+        text = self.shell.text
+        if text[start : start + 1] != "`" or "\\`" not in text[start:end]:
+            return None
+        pieces, position = Pieces(self.shell.pieces), start + 1
+        for match in _ESCAPED_IN_BACKQUOTES.finditer(text, position, end - 1):
+            pieces.copy(text, position, match.start())
+            pieces.put(match[1], match.start(), match.end())
+            position = match.end()
+        pieces.copy(text, position, end - 1)
+        return pieces
 
     def read_inner(self, pieces: Pieces, state: State) -> list[Command]:
         """The commands of a script inside a word of this one."""

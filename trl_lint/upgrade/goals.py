@@ -10,8 +10,8 @@ from trl_lint.knowledge.releases import allowed, installable, known_packages, ne
 from trl_lint.knowledge.releases import versions as every_release
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.selection import nearest
 from trl_lint.sources.requirements import normalised
+from trl_lint.words import nearest
 
 LATEST = "latest"
 _GOAL = regex(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:@(?P<tag>[^@]+)|(?P<range>[=<>!~][^@]*))?")

@@ -88,7 +88,9 @@ def _put_in(bound: ast.Name, module: PythonModule) -> tuple[Argument, ...]:
     """
     found = dict_bound_by(bound, module)
     made = module.parents[bound]
-    row = {each: number for number, each in enumerate(block_around(module.parents[made], made) or ())}
+    row: dict[ast.AST, int] = {
+        each: number for number, each in enumerate(block_around(module.parents[made], made) or ())
+    }
     if found is None or not row:
         return ()
     first: ast.AST = found.readers[0]
