@@ -480,6 +480,8 @@ class Checker:
             self._note_stopped(path, error)
         except (SourceError, RecursionError) as error:
             # LibCST refused what `ast` accepted, or it is nested too deeply to be walked: nothing is certain of it.
+            what_kept = "could not follow what is nested in it" if isinstance(error, RecursionError) else error.message
+            budget.note(path, f"rule {rule.code}: {what_kept}")
             if tracked.variable("TRL_LINT_DEBUG"):
                 raise RuntimeError(f"{path}: {error}") from error
         except KnowledgeError:

@@ -60,7 +60,7 @@ class _WrongError(Exception):
     """What is wrong with one value; the reader adds file, line and key."""
 
 
-_MOST_EXTENDED = 8
+_MOST_EXTENDED = 8  # more are refused
 # What files add to each other; any other setting of a file replaces that of the file it extends.
 _ADDED = ("extend-select", "extend-exclude", "knowledge")
 _MERGED = ("per-file-ignores", "target")

@@ -21,8 +21,8 @@ _RUN = 8
 _LAST_RUN = 2
 # All numbers of the queue stand in a pipe from the beginning, and the smallest pipes hold 16 kB.
 _NUMBER = 4
-_MOST_RUNS = 3000
-_MOST = 8
+_MOST_RUNS = 3000  # shares of the files, which take all of them
+_MOST = 8  # processes
 
 
 def usable_processors() -> int:

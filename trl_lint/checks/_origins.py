@@ -6,7 +6,7 @@ import fnmatch
 import os
 import re
 
-from trl_lint import tracked
+from trl_lint import budget, tracked
 from trl_lint.project import Project
 from trl_lint.regexes import regex
 
@@ -99,7 +99,9 @@ def is_mentioned(name: str, project: Project) -> bool:
     for path in project.paths:
         if path.endswith((".py", ".sh", ".ipynb")) or os.path.basename(path) == "Makefile":
             try:
-                if not tracked.is_larger(path, _LARGEST) and _writes(project, path, wanted):
+                if tracked.is_larger(path, _LARGEST):
+                    budget.limit(_LARGEST, "it has more than {} bytes, and was not searched for files it writes", path)
+                elif _writes(project, path, wanted):
                     return True
             except OSError:
                 continue

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # What a message is about: the names of fields and keys in it, but no file.
 _NAME = regex(r"`([A-Za-z_][\w.-]*)`")
 _FILE = regex(r"\.(?:ya?ml|json|py|sh)\Z")
-_MOST_LABELS = 4
+_MOST_LABELS = 4  # shown; a message counts the others
 
 
 def agreed(run: Run, check: Callable[[Run], Iterable[Finding]]) -> Iterator[Finding]:

@@ -36,7 +36,7 @@ UNKNOWN = Mark("UNKNOWN")
 CRASH = Mark("CRASH")
 
 _LONGEST = 10_000  # items of a range or a list that are walked
-_LARGEST_TEXT = 100_000
+_LARGEST_TEXT = 100_000  # characters; what is done to a longer one is unknown
 
 
 class Block(dict[str, object]):

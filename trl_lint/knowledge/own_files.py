@@ -19,8 +19,8 @@ from trl_lint.knowledge.rows import ANY_PACKAGE, line_of, read_record
 from trl_lint.records import NamedTuple
 from trl_lint.sources.requirements import normalised
 
-MOST_BYTES = 256_000
-MOST_FILES = 16
+MOST_BYTES = 256_000  # a larger file is refused
+MOST_FILES = 16  # more are refused
 # What goes into files that a fix writes is for the tool's own tables; of own rows, a rename is.
 _REWRITING = ("renamed", "dropped", "written", "call", "understood", "leave_out")
 _MOST_CHARACTERS = 500  # of a text: it goes into messages

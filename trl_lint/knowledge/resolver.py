@@ -20,7 +20,7 @@ from trl_lint.records import NamedTuple
 USUAL_PYTHON = "3.11"
 # Real environments take 20 to 200 steps: a release that is looked at is one.
 MOST_STEPS = 3_000
-_MOST_DEPTH = 120
+_MOST_DEPTH = 120  # packages; whoever asks is told that the search was cut
 
 
 class Wish(NamedTuple):

@@ -12,7 +12,7 @@ from trl_lint.paths import is_test_file
 from trl_lint.project import Project
 from trl_lint.sources import SourceError
 
-_MOST_FILES = 1_000
+_MOST_FILES = 1_000  # `has_more_files` tells who asks that there are more
 
 
 @per_project

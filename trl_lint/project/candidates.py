@@ -20,8 +20,8 @@ from trl_lint.sources.shell_options import MOST_OPTIONS, decided, decisions_of, 
 
 # The variable that decides how a run is placed, beside the words of its command and the variables of its program.
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
-_LONGEST = 40
-_MOST_PARTS = 4
+_LONGEST = 40  # characters of a label
+_MOST_PARTS = 4  # parts of a label; dots stand for the others
 
 
 class Candidate(NamedTuple):

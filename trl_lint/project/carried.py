@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from trl_lint import budget
 from trl_lint.project.launchers import basename
 from trl_lint.project.peeling import Peeled, peel
 from trl_lint.regexes import regex
@@ -29,7 +30,10 @@ def with_carried(commands: Iterable[Command], text: str, depth: int = 0) -> list
     found: list[Command] = []
     for command in commands:
         found.append(command)
-        inner = list(_carried(command, text)) if depth < _DEEPEST and command.words else []
+        inner = list(_carried(command, text)) if command.words else []
+        if inner and depth >= _DEEPEST:
+            budget.limit(_DEEPEST, "commands in words of commands more than {} deep were not read", start=command.start)
+            continue
         if inner:
             found += with_carried(inner, text, depth + 1)
     return found

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import cast
 
+from trl_lint import budget
 from trl_lint.finding import Location
 from trl_lint.memos import per_module
 from trl_lint.missing import UNKNOWN
@@ -44,8 +45,8 @@ _MINIMUM = ("check_min_version",)
 _REQUIREMENT = regex(r"\s*([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\]\s*)?((?:[<>=!~][\w.*+!<>=~,\s-]*)?)\Z")
 _NAMED = regex(r"\s*([A-Za-z][\w-]*)\s*(?:[<>=!~]|\Z)")
 _NEEDLES = (b"require_version", b"check_min_version")
-_LONGEST = 200
-_DEEP = 3
+_LONGEST = 200  # characters of a requirement
+_DEEP = 3  # callers of callers, bases of bases; what those further away ask for is unknown
 _MOST_STEPS = 20_000
 
 
@@ -221,6 +222,8 @@ class _Reader:
     def _made_by_statement(self, statement: ast.stmt, bound: Bound, depth: int) -> Iterator[Demand]:
         self._steps[0] -= 1
         if self._steps[0] < 0:
+            what = "what it requires of releases takes more than {} steps to find, and was not all found"
+            budget.limit(_MOST_STEPS, what, self.module.path)
             return
         if isinstance(statement, (ast.Expr, ast.Return)):
             if isinstance(statement.value, ast.Call):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from trl_lint import tracked
+from trl_lint import budget, tracked
 from trl_lint.paths import leads_below, repository_around
 from trl_lint.sources import Source
 from trl_lint.sources.shell import Word
@@ -81,9 +81,11 @@ def fitting_files(word: Word, source: Source, directory: str | None) -> list[str
         for path in tracked.matching(os.path.join(base, directory or ""), pattern):
             path = os.path.normpath(path)
             if tracked.is_file(path) and path not in found and is_own_file(path, source.path):
+                if len(found) >= _MOST_CANDIDATES:
+                    what = "more than {} files have a name that a command may mean; the others were not looked at"
+                    budget.limit(_MOST_CANDIDATES, what, source.path, source.file_offset(word.start))
+                    return sorted(found)
                 found.append(path)
-            if len(found) >= _MOST_CANDIDATES:
-                return found
     return sorted(found)
 
 

@@ -273,7 +273,10 @@ def _class_names(module: PythonModule) -> set[str]:
 
 def fields_of(node: ast.expr, module: PythonModule, project: Project, depth: int = 0) -> Fields | None:
     """The names that the dataclass an expression stands for accepts; None if that is not known."""
-    if depth > _DEEP or not isinstance(node, (ast.Name, ast.Attribute)):
+    if depth > _DEEP:
+        budget.limit(_DEEP, "bases of a dataclass more than {} classes away were not read", module.path)
+        return None
+    if not isinstance(node, (ast.Name, ast.Attribute)):
         return None
     if isinstance(node, ast.Name) and not module.names.is_imported(node.id):
         same = [cls for cls in module.classes if cls.name == node.id]

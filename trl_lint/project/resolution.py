@@ -20,8 +20,8 @@ from trl_lint.project.pins import Pin, Step
 from trl_lint.project.sequences import run_of
 from trl_lint.project.tiers import resolve as resolve_pins
 
-_MOST_KEPT = 512
-_MOST_PYTHON = 16
+_MOST_KEPT = 512  # answers that are kept
+_MOST_PYTHON = 16  # as in 3.16, which nobody has
 
 
 def taken(environment: Environment, name: str) -> Version | None:

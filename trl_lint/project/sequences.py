@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+from trl_lint import budget
 from trl_lint.knowledge.ranges import holds
 from trl_lint.project.packages import allowed_by, alternatives
 from trl_lint.project.pins import Installations, Pin, Step, kind_of
@@ -135,6 +136,10 @@ def _together(name: str, first: list[str], second: list[str]) -> list[str]:
     """Two sets of alternatives that hold together: those of their pairs that some release satisfies."""
     if not first or not second:
         return first or second
+    if len(first) * len(second) > _MOST_ALTERNATIVES:
+        budget.limit(
+            _MOST_ALTERNATIVES, f"commands leave more than {{}} alternatives of {name}; others were not followed"
+        )
     pairs = islice(((one, other) for one in first for other in second), _MOST_ALTERNATIVES)
     joined = dict.fromkeys(one if one == other else f"{one},{other}" for one, other in pairs)
     return [specifier for specifier in joined if allowed_by(name, specifier)]

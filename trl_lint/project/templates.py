@@ -21,7 +21,7 @@ _OPEN = regex(r"\{[{%#]|<%")
 _IN_VALUE = tuple(f"while scanning a {kind} scalar" for kind in ("block", "plain", "quoted"))
 _COMMENT = regex(r"(?:^|\s)#")
 _NO_BLANK = ("NULL", "TRUE", "FALSE", "NONE")
-_LONGEST_LINE = 1000
+_LONGEST_LINE = 1000  # characters around a fault in which a blank to fill in is looked for
 _NAME = regex(
     r"(?:\A|[._\-]|\b)(?:template|tmpl|tpl|skeleton|j2|jinja2?|mustache|cookiecutter)s?(?=[._\-]|\Z)|\.in(?=\.|\Z)|\{\{",
     re.IGNORECASE,

@@ -45,7 +45,7 @@ def added(node: ast.expr, known: dict[str, ast.expr]) -> Sum:
     return Sum(terms, constant, {text: found.exponents[text] for text in terms if text in found.exponents})
 
 
-_MOST_DEEP = 12
+_MOST_DEEP = 12  # sums in products in sums; what is further in is one term
 
 
 def _collect(node: ast.expr, factor: float, known: dict[str, ast.expr], into: Sum, depth: int) -> float:

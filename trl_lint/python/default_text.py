@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 
 REQUIRED = "*"
-_LONGEST_LITERAL = 160
-_LONGEST_EXPRESSION = 60
+_LONGEST_LITERAL = 160  # characters; a longer value is one that is not known
+_LONGEST_EXPRESSION = 60  # characters that are kept, with dots for the others
 # Calls that give their argument back, in other clothes (DeepSpeed: an int that prints as 5e8).
 _TRANSPARENT_CALLS = {"pp_int"}
 

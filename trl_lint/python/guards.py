@@ -21,7 +21,7 @@ Atom = Callable[[ast.expr], Truth]
 Reach = Literal["excluded", "reached", "unsure"]
 
 _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_CALLERS_DEEP = 3
+_CALLERS_DEEP = 3  # callers of callers; from further away a place is reached
 # What holds a place that may fail, and is to: a `with`, or a decorator of a test.
 EXPECTING = regex(r"raises|assertRaises|suppress|importorskip|skip|require|deprecat|warns|xfail", re.IGNORECASE)
 # The marks of a test that is to fail: `pytest.mark.xfail`, and `unittest.expectedFailure`.

@@ -13,7 +13,7 @@ _NONE: frozenset[str] = frozenset()
 # Names that are assigned to each other in turn (lists that are walked, trees that are rotated) have more readings than
 # can be counted. Such a name is certain of nothing: it gets two origins that are no names.
 _TANGLED = frozenset(("?", "??"))
-_MOST_STEPS = 200
+_MOST_STEPS = 200  # from name to name; then a name is certain of nothing
 
 
 class Names:

@@ -15,8 +15,8 @@ _TOP_LEVEL = regex(r"^(?!else\b|elif\b|except\b|finally\b)[^\s)\]}#]", re.MULTIL
 _STRUCTURE = regex(r"[()\[\]{}\n]")
 # LibCST takes quadratic time for a chain of operators, and overflows its native stack at some thousand brackets.
 _LONGEST_STATEMENT = 4_000
-_MOST_CHARACTERS = 100_000
-_MOST_NESTED = 100
+_MOST_CHARACTERS = 100_000  # a longer statement is a fault of the file, TRL001
+_MOST_NESTED = 100  # brackets, likewise
 
 
 def is_newer_syntax(text: str, offset: int) -> bool:

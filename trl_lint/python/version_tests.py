@@ -24,8 +24,8 @@ _PARSERS = frozenset({"parse", "Version", "LooseVersion", "parse_version"})
 _RELEASE = regex(r"[0-9]+(?:\.[0-9]+)*(?:\.?(?:a|b|rc|dev|post)[0-9]+)*\Z")
 _COMPARING = regex(r"is_([a-z]+)_version\Z")
 _AVAILABLE = regex(r"is_([a-z]+)_available\Z")
-_NAMES_DEEP = 2
-_MOST_VALUES = 4
+_NAMES_DEEP = 2  # from name to name; then a test is unknown
+_MOST_VALUES = 4  # of a name; one with more is unknown
 
 
 class Asked(NamedTuple):

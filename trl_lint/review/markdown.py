@@ -23,7 +23,7 @@ from trl_lint.words import counted
 MAX_BODY = 65_536
 _ROOM = MAX_BODY - 500
 _TOO_LONG = "What trl-lint found here is too long for a comment; the log of the run has it."
-_MAX_RELATED = 10
+_MAX_RELATED = 10  # shown; the last row counts the others
 _PLACES = 40  # in one line, which is left out whole where a body gets too long
 _LEVELS = {"error": "error", "warning": "warning", "info": "hint"}
 

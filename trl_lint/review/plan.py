@@ -13,7 +13,7 @@ from trl_lint.review.report import Place, Reading, Reported
 from trl_lint.review.state import State, Thread
 from trl_lint.review.suggestion import Suggestion, renames_alone, suggest
 
-MAX_COMMENTS = 30
+MAX_COMMENTS = 30  # at once; the summary counts the others
 # A file that cannot be parsed, and a rule that crashed on one.
 ABOUT_A_FILE = frozenset({"TRL001", "TRL003"})
 

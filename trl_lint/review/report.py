@@ -21,12 +21,12 @@ from trl_lint.review import ReportError
 
 # The name that a report has inside an archive, where it is the only file that is looked at.
 MEMBER = "trl-lint.json"
-MAX_BYTES = 10_000_000
-_MAX_FINDINGS = 10_000
-_MAX_LINE = 10_000_000
-_MAX_PATH = 1_000
-_MAX_TEXT = 4_000
-_MAX_CONTENT = 100_000
+MAX_BYTES = 10_000_000  # a larger report is refused
+_MAX_FINDINGS = 10_000  # a report with more is refused
+_MAX_LINE = 10_000_000  # likewise
+_MAX_PATH = 1_000  # characters, likewise
+_MAX_TEXT = 4_000  # characters; dots stand for the others
+_MAX_CONTENT = 100_000  # characters of an edit; a report with more is refused
 _CODE = regex(r"TRL[0-9]{3}")
 _FINGERPRINT = regex(r"[0-9a-f]{16}:[1-9][0-9]{0,6}")
 _CAUSE = regex(r"[0-9a-f]{16}")

@@ -46,7 +46,7 @@ class Fragment(NamedTuple):
     options: Texts = ()
 
 
-_LONGEST_WORD = 1_000_000
+_LONGEST_WORD = 1_000_000  # characters; a longer one is a hole, as any that is not known
 HOLE = Fragment(None)
 SPLITTING_HOLE = Fragment(None, True)
 

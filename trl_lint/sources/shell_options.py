@@ -15,7 +15,7 @@ from trl_lint.sources.shell_values import LONGEST_VALUE, Array, Option, Value, W
 MOST_OPTIONS = 20  # a value of more than these stays unknown
 # Every step of `A+=(x)` is remembered whole: ten thousand of them would fill the memory.
 LONGEST_ARRAY = 1_000
-_LARGEST = 1 << 31
+_LARGEST = 1 << 31  # the shell's numbers overflow, and a sum is unknown
 Key = frozenset[tuple[int, int]]
 NO_KEY: Key = frozenset()
 Texts = tuple[tuple[Key, str], ...]

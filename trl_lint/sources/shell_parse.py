@@ -24,7 +24,7 @@ _SECONDS_PER_BYTE = 5e-6
 _SHORT, _LONG = 2000, 16_000
 _SLOW = 0.1  # seconds for so many bytes: ten times what fine syntax takes
 _CHUNK = 4096
-_MOST_KEPT = 4
+_MOST_KEPT = 4  # texts that are kept
 
 
 class Stretch(NamedTuple):

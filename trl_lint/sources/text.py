@@ -55,7 +55,7 @@ class TookTooLongError(SourceError):
     """A file was not read to its end, because that took too long; a notice says so."""
 
 
-MAX_BYTES = 2_000_000
+MAX_BYTES = 2_000_000  # a larger file is refused, and TRL001 says so
 
 
 def refuse_large(size: int, limit: int = MAX_BYTES) -> None:

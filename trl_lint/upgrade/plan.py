@@ -21,7 +21,7 @@ TITLES: dict[Kind, str] = {
     "pin": "Pins",
     "lock": "Locks",
 }
-MOST_PLACES = 8
+MOST_PLACES = 8  # shown; the row counts the others
 _FIRST = "<!-- trl-lint upgrade from: "
 _HEAD = f"{_FIRST}{{}} to: {{}} -->"
 _ITEM = regex(r"- \[(?P<tick>[ xX])\] (?P<text>.+)")

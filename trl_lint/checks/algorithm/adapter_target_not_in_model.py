@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.models import Family
 
 _TRANSFORMERS = "models/transformers"
-_MOST_SHOWN = 8
+_MOST_SHOWN = 8  # names in a message
 _HEADS = frozenset({"lm_head", "score", "qa_outputs", "classifier", "summary"})
 # With these the names are taken otherwise, or other modules are adapted besides.
 _OTHER_WAYS = ("target_parameters", "exclude_modules", "layer_replication")

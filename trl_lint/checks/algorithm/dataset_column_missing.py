@@ -17,7 +17,7 @@ from trl_lint.project.trainercall import Options, TrainerCall, is_absent, litera
 from trl_lint.python.module import PythonModule
 from trl_lint.words import listed
 
-_MOST_SHOWN = 6
+_MOST_SHOWN = 6  # names in a message, which counts the others
 
 
 class DatasetColumnMissing(Rule):

@@ -15,8 +15,8 @@ from trl_lint.words import nearest
 
 # How like a known key must be that a misspelt one is taken for: `grad_offload` is no `param_offload` (0.8).
 _LIKENESS = 0.85
-_MOST_NEAR = 2
-_MOST_CONFIGS = 40
+_MOST_NEAR = 2  # of more, none is told: it is no good advice
+_MOST_CONFIGS = 40  # that are called most alike; the finding stands without one
 # What a configuration is called in code: `config.mode`, `self.cfg["mode"]`, `actor_config.get("mode")`; not `args`,
 # which are those of other programs.
 _HOLDER = r"\w*(?:conf|config|cfg)"

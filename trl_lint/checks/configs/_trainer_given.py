@@ -18,8 +18,8 @@ from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 
-_DEEP = 8
-_MOST = 1000
+_DEEP = 8  # names and operators around a value; further in it is unknown
+_MOST = 1000  # as many as a starred argument may stand for
 
 
 class Value(NamedTuple):

@@ -13,7 +13,7 @@ from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.records import NamedTuple
 
 _PREPARING = frozenset({"prepare", "prepare_model", "prepare_optimizer"})
-_CALLERS_DEEP = 2
+_CALLERS_DEEP = 2  # callers of callers; beyond them it is unknown
 
 
 class Evidence(NamedTuple):

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from trl_lint.python.dataflow.device import Passed
     from trl_lint.python.dataflow.places import Value
 
-_CALLERS_DEEP = 3
+_CALLERS_DEEP = 3  # callers of callers; beyond them it is unknown
 # What is looked at for one finding: calls, names that are searched for in other files, files with such a name that are
 # asked for an import, and files that are parsed. What lies beyond is not known.
 _MOST_SITES = 12
-_MOST_NAMES = 3
-_MOST_ASKED = 50
-_MOST_PARSED = 8
+_MOST_NAMES = 3  # functions, whose callers are looked for; those of more are unknown
+_MOST_ASKED = 50  # files that name one; with more, it is unknown
+_MOST_PARSED = 8  # files that are parsed for a finding; with more, it is unknown
 # Methods that a framework calls with what it has moved to the accelerator before, by a word in a base of their class.
 _FED = {
     "forward": ("Module", "Model", "Function", "Layer", "PreTrained"),
@@ -136,6 +136,7 @@ class _Callers:
         self.sites = _MOST_SITES
         self.names = _MOST_NAMES
         self.parsed: set[str] = set()
+        self.is_cut = False  # there may be callers that were not looked at
 
     def argument(self, module: PythonModule, function: FunctionNode, name: str, depth: int) -> Argument:
         """Where what is passed for a parameter lives. One caller that has it on the CPU decides."""
@@ -152,7 +153,7 @@ class _Callers:
                 shown = at if place == "accelerator" and is_certain else shown
         if "cpu" in places:
             return Argument("cpu", None)
-        is_proved = places == {"accelerator"}
+        is_proved = places == {"accelerator"} and not self.is_cut
         return Argument("accelerator" if is_proved else "unknown", shown if is_proved else None)
 
     def _sites(self, module: PythonModule, function: FunctionNode) -> Iterator[tuple[PythonModule, ast.Call, bool]]:
@@ -171,11 +172,13 @@ class _Callers:
         """The other modules of the project, no tests, in which a function of a module may be called."""
         self.names -= 1
         found = files_calling(f"{'.' if is_method else ''}{name}(", self.project) if self.names >= 0 else []
+        self.is_cut = self.is_cut or self.names < 0 or len(found) > _MOST_ASKED
         for path in found[:_MOST_ASKED]:
             if path == module.path or (not is_method and not may_import(path, module.path, self.project)):
                 continue
             self.parsed.add(path)
             if len(self.parsed) > _MOST_PARSED:
+                self.is_cut = True
                 return
             with suppress(OSError, SourceError):
                 yield self.project.module_in(path, by=module.path)

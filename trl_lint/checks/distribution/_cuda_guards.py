@@ -24,7 +24,7 @@ _OFF = regex(r"_*(?:(?:no|not|without|disable)_?(?:cuda|gpu|gpus)|(?:(?:use|forc
 _ASKING = frozenset({"is_available", "is_torch_cuda_available", "cuda_is_available"})
 # What is not one accelerator in place of another: where MPS is missing, there may be a CUDA device.
 _OTHERS = regex(r"mps|npu|xpu|mlu|hpu|tpu|xla")
-_MOST_STEPS = 4
+_MOST_STEPS = 4  # from name to name; then a test is unknown
 
 
 def runs_without_accelerator(module: PythonModule, node: ast.AST, project: Project) -> bool:

@@ -30,7 +30,7 @@ _FSDP_FLAG = regex(r"_*(?:is|use|using|has|with)?_?fsdp(?:_enabled|_plugin|_trai
 _DEEPSPEED_FLAG = regex(
     r"_*(?:is|use|using|has|with)?_?(?:deepspeed|zero3|deepspeed_zero3)(?:_enabled|_plugin|_training)?"
 )
-_SYMBOLS_DEEP = 3
+_SYMBOLS_DEEP = 3  # from name to name; then a test is unknown
 # Words a command line gives for "off"; every other value of `--fsdp` switches it on.
 _OFF = frozenset({"", "no", "none", "false", "False", "0"})
 

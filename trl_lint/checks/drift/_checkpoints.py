@@ -6,7 +6,9 @@ import ast
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 
+from trl_lint import budget
 from trl_lint.finding import Location
 from trl_lint.memos import per_module, read_per_project
 from trl_lint.paths import is_test_file
@@ -18,8 +20,8 @@ from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 
-_NAMES_DEEP = 5
-_MOST_VALUES = 3
+_NAMES_DEEP = 5  # from name to name; then it is no checkpoint that is known
+_MOST_VALUES = 3  # of a name; one with more is unknown
 _MOST_SAVED = 200
 _HOLE = "{}"
 # Calls that change where a file is, and not which file it is.
@@ -69,7 +71,12 @@ def written_by_project(call: ast.Call, module: PythonModule, project: Project) -
 def _all_saved(project: Project) -> list[Saved]:
     """What the files of the project save."""
     paths = [path for path in project.paths if path.endswith(".py") and not is_test_file(path)]
-    return [saved for path in paths if _saves(path, project) for saved in _read_saved(path, project)][:_MOST_SAVED]
+    found = (saved for path in paths if _saves(path, project) for saved in _read_saved(path, project))
+    first = list(islice(found, _MOST_SAVED + 1))
+    if len(first) > _MOST_SAVED:
+        what = "files of its project save more than {} checkpoints; the others were not looked at"
+        budget.limit(_MOST_SAVED, what, first[-1].path)
+    return first[:_MOST_SAVED]
 
 
 def _saves(path: str, project: Project) -> bool:

@@ -16,7 +16,7 @@ from trl_lint.records import NamedTuple
 
 _PLAIN_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
 _PLAIN_TRAINERS = frozenset({"transformers.Trainer", "transformers.trainer.Trainer"})
-_BASES_DEEP = 4
+_BASES_DEEP = 4  # bases of bases; beyond them a class is unknown
 _CONSTRUCTION = frozenset({"__init__", "__new__"})
 
 

@@ -256,7 +256,7 @@ def _all_known(name: str) -> tuple[Version, ...]:
 
 # By the identity of a tuple of releases, which is kept with them: a tuple of versions takes long to hash.
 _COUNTED: dict[tuple[str, int], tuple[tuple[Version, ...], tuple[Version, ...], int]] = {}
-_MOST_COUNTED = 1024
+_MOST_COUNTED = 1024  # answers that are kept
 
 
 def _counted(name: str, releases: tuple[Version, ...]) -> tuple[tuple[Version, ...], int]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
+from trl_lint import budget
 from trl_lint.checks.pins._closure import Contradiction, Wish, find_contradiction
 from trl_lint.checks.pins._views import View
 from trl_lint.knowledge.requirements import marker_holds, providers
@@ -103,6 +104,7 @@ def _failures_of(wishes: dict[str, Wish], manifest: Manifest, has_other_index: b
         blamed = blame(found)
         yield Failure(blamed, found)
         wishes = {**wishes, blamed.name: blamed._replace(releases=None)}
+    budget.limit(_MOST_REPORTED, "its pins fail in more than {} ways; the others were not looked for", manifest.path)
 
 
 def blame(contradiction: Contradiction) -> Wish:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from packaging.version import Version
 
+from trl_lint import budget
 from trl_lint.knowledge.releases import parse_version
 from trl_lint.knowledge.requirements import marker_holds
 from trl_lint.memos import per_project
@@ -81,7 +82,7 @@ def _named_releases(path: str, project: Project) -> dict[str, Version | None]:
 
 
 _MOST_ALIKE = 60
-_MOST_KEPT = 256
+_MOST_KEPT = 256  # answers that are kept
 
 
 class _Alike(NamedTuple):
@@ -112,6 +113,9 @@ def _read_alike(pins: tuple[Pin, ...]) -> list[_Alike]:
         where = None if step is None else (step.path, step.environment)
         known = found.setdefault((pin.group, pin.marker, pin.kind, pin.location.path, where), _Alike(pin, set()))
         known.branches.add(() if step is None else step.branch)
+    if len(found) > _MOST_ALIKE:
+        path = pins[0].location.path
+        budget.limit(_MOST_ALIKE, "extras and markers of one package beyond {} were not held against others", path)
     return list(found.values())[:_MOST_ALIKE]
 
 

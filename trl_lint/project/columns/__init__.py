@@ -22,7 +22,7 @@ from trl_lint.project.trainercall.models import is_handed_on
 
 __all__ = ["Columns", "columns_of"]
 
-_DEEP = 30
+_DEEP = 30  # datasets made of datasets; the columns of one further away are unknown
 # Methods that leave the columns as they are.
 _SAME = frozenset(
     {

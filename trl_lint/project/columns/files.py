@@ -12,9 +12,9 @@ from trl_lint.project.columns.returned import Rows
 from trl_lint.project.links import bases, is_own_file
 from trl_lint.python.module import PythonModule
 
-MOST_BYTES = 1_000_000
+MOST_BYTES = 1_000_000  # of a data file; the columns of a larger one are unknown
 JSON = (".json", ".jsonl")
-_MOST_ROWS = 200
+_MOST_ROWS = 200  # whose values tell the kind of a column; the names are those of all
 
 
 @per_module

@@ -14,7 +14,7 @@ from trl_lint.python.values import is_none, literal
 from trl_lint.records import NamedTuple
 
 _SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
-_DEEP = 6
+_DEEP = 6  # expressions around a row; what stands further in is unknown
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 

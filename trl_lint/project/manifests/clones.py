@@ -10,7 +10,7 @@ from trl_lint.regexes import regex
 from trl_lint.sources.shell import Command, Word
 
 _WITH_VALUE = frozenset(("--depth", "-c", "--config", "-o", "--origin", "-j", "--jobs", "--reference", "--filter"))
-_LONGEST_PATH = 2000
+_LONGEST_PATH = 2000  # characters; the folder is unknown then
 _DEEPEST = 40  # folders inside each other, of those that people type
 _REPOSITORY = regex(r"(?:[a-z+]+://|git@)\S+/(?P<name>[^/]+?)(?:\.git)?/?")
 

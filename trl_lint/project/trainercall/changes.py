@@ -13,7 +13,7 @@ from trl_lint.python.module import PythonModule
 from trl_lint.python.reaching import Branches, Place, branches_around, owner_of, place_of
 from trl_lint.python.scopes import scopes
 
-_MOST_CHANGES = 64
+_MOST_CHANGES = 64  # the last ones before a use; those before them are one that is unknown
 
 
 def changes_of(resolver: Resolver, owner: str, site: ast.AST, use: ast.AST, frame: Frame) -> tuple[Change, ...]:

@@ -9,8 +9,8 @@ from trl_lint.finding import Location
 from trl_lint.project.trainercall.made import Change, Conditions, Made, Options
 from trl_lint.records import NamedTuple
 
-_MOST_LINES = 32
-_LONGEST = 24
+_MOST_LINES = 32  # ways; the others end where they are, unknown before that
+_LONGEST = 24  # steps of a way, likewise
 
 # Functions that give back one of their arguments, changed: by the last part of their name and the item of the result,
 # the parameter and its position. Read in peft 0.7.1 and 0.21.2, trl 0.9.6 and 1.16.0, accelerate 1.15.0.

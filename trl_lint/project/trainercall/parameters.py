@@ -17,8 +17,8 @@ from trl_lint.sources import SourceError
 
 # What is looked at for one function: calls, files that name it, and functions whose callers one question may ask for.
 _MOST_SITES = 12
-_MOST_ASKED = 12
-_MOST_FUNCTIONS = 40
+_MOST_ASKED = 12  # files with callers; with more, what is handed over is unknown
+_MOST_FUNCTIONS = 40  # whose callers are looked for; what others get is unknown
 # Decorators, and functions that are given one, which take the arguments from the command line.
 _COMMANDS = frozenset({"command", "main"})
 _FIRE = frozenset({"fire.Fire", "Fire", "typer.run", "tyro.cli"})

@@ -19,8 +19,8 @@ from trl_lint.python.values import literal
 
 # What is looked at for one question, how deep, and how many possibilities are kept. What lies beyond is unknown.
 _STEPS = 4000
-_DEEP = 60
-MOST_OPTIONS = 24
+_DEEP = 60  # expressions in expressions; what is further in is unknown
+MOST_OPTIONS = 24  # and one that is unknown, for the others
 
 
 @per_module

@@ -22,7 +22,7 @@ _NONE_UNLESS = {
     "get_kbit_device_map": (),
     "get_peft_config": ("use_peft",),
 }
-_DEEP = 6
+_DEEP = 6  # tests in tests; one further in is unknown
 
 
 # -- values ---------------------------------------------------------------------------------------------------------

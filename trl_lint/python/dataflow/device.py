@@ -19,7 +19,7 @@ from trl_lint.python.dataflow.device_across_calls import (
     stays_where_it_is,
 )
 from trl_lint.python.dataflow.device_calls import Keywords
-from trl_lint.python.dataflow.interpreter import Env, dotted
+from trl_lint.python.dataflow.interpreter import Env, dotted, too_intricate
 from trl_lint.python.dataflow.places import (
     BATCH,
     CONTAINERS,
@@ -88,6 +88,7 @@ def device_conflicts(module: PythonModule, function: FunctionNode, resolver: Res
         except RecursionError:
             continue
         return Found(domain.conflicts.found(), frozenset(domain.given_from_cpu))
+    too_intricate(module, function, _MOST_STEPS)
     return Found([], frozenset())
 
 
@@ -101,6 +102,7 @@ def passed_in(module: PythonModule, function: FunctionNode, resolver: Resolver |
     try:
         DeviceInterpreter(domain).run(function.body, domain.start())
     except RecursionError:
+        too_intricate(module, function, _MOST_STEPS)
         return {}
     return domain.passed
 

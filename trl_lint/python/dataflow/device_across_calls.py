@@ -38,7 +38,7 @@ from trl_lint.records import NamedTuple
 # Finds the module, and the name in it, that an expression imports from the same project; None if it imports nothing.
 Resolver = Callable[[PythonModule, ast.expr], "tuple[PythonModule, str] | None"]
 
-MOST_CALLS_DEEP = 3
+MOST_CALLS_DEEP = 3  # calls in calls; what one further in returns is unknown
 
 _HARMLESS = frozenset(
     {"len", "print", "isinstance", "sorted", "list", "tuple", "dict", "set", "zip", "enumerate", "repr"}

@@ -8,7 +8,7 @@ from typing import Literal
 from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.python.dataflow import torch_facts as torch
-from trl_lint.python.dataflow.interpreter import Env, Interpreter, Plain, dotted
+from trl_lint.python.dataflow.interpreter import Env, Interpreter, Plain, dotted, too_intricate
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import argument, literal
 
@@ -35,6 +35,7 @@ def precisions(module: PythonModule, function: FunctionNode) -> dict[ast.Call, P
     try:
         Interpreter(domain).run(function.body, {})
     except RecursionError:
+        too_intricate(module, function, _MOST_STEPS)
         domain.seen.clear()
     return domain.seen
 

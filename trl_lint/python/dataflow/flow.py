@@ -20,7 +20,7 @@ ZERO: Form = frozenset()
 ONE = 0
 # Alternatives that a value may have after a branch, before it is given up; and terms of a form.
 _MOST_OPTIONS = 3
-_MOST_TERMS = 24
+_MOST_TERMS = 24  # of a sum; the form of a longer one is unknown
 
 
 class Flow(NamedTuple):

@@ -24,7 +24,7 @@ from trl_lint.python.dataflow.flow import (
     scaled,
 )
 from trl_lint.python.dataflow.gradient_calls import GradientCalls
-from trl_lint.python.dataflow.interpreter import Env, Interpreter, dotted
+from trl_lint.python.dataflow.interpreter import Env, Interpreter, dotted, too_intricate
 from trl_lint.python.dataflow.modes import is_neutral, mode_of_context
 from trl_lint.python.dataflow.recorder import Flows, Root
 from trl_lint.python.module import FunctionNode, PythonModule
@@ -40,6 +40,7 @@ def flows(module: PythonModule, root: Root) -> Flows | None:
     try:
         Interpreter(domain).run(root.body, domain.start())
     except RecursionError:
+        too_intricate(module, root, _MOST_STEPS)
         return None
     return domain.found()
 

@@ -15,7 +15,7 @@ from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode
 from trl_lint.python.values import literal
 
-_MOST_CALLS_DEEP = 3
+_MOST_CALLS_DEEP = 3  # calls in calls; what one further in returns is unknown
 
 
 class GradientCalls(Recorder):

@@ -8,7 +8,8 @@ from itertools import compress
 from operator import is_not
 from typing import Generic, Protocol, TypeVar
 
-from trl_lint.python.module import nodes_in
+from trl_lint import budget
+from trl_lint.python.module import PythonModule, nodes_in
 
 V = TypeVar("V")
 Env = dict[str, V]
@@ -17,6 +18,13 @@ Env = dict[str, V]
 _LOOP_ROUNDS = 3
 # Every branch and loop looks at every name, so a very long function would take the square of its length.
 _MOST_NAMES = 5_000_000
+
+
+def too_intricate(module: PythonModule, root: ast.AST, most: int) -> None:
+    """Say that a function, or the statements of a module, could not be followed to the end."""
+    start = module.location(root).start if isinstance(root, ast.stmt) else 0
+    what = "what a function does with its tensors takes more than {} steps, and was not followed"
+    budget.limit(most, what, module.path, start)
 
 
 class Domain(Protocol[V]):

@@ -18,7 +18,7 @@ Kind = Literal["cpu", "placed", "model", "param", "tensor", "host", "place", "re
 # Whether a CPU tensor has dimensions, and whether certainly two: one that has none meets every device in arithmetic.
 Rank = Literal["many", "some", "none", "unsure"]
 
-_MOST_MEMBERS = 8
+_MOST_MEMBERS = 8  # that differ; a list with more is unknown
 TENSORS: frozenset[Kind] = frozenset({"placed", "model", "param", "tensor"})
 # From the best evidence that a tensor is not on the CPU to none.
 _EVIDENCE: tuple[Kind, ...] = ("placed", "model", "param", "tensor")

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trl_lint import tracked
+from trl_lint import budget, tracked
 from trl_lint.knowledge.loaders import as_read
 from trl_lint.memos import per_project
 from trl_lint.missing import UNKNOWN
@@ -115,6 +115,7 @@ class _Composer:
     def visit(self, path: str, package: str, depth: int) -> Iterator[Entry]:
         """The configs behind a config, in the order in which they are merged."""
         if depth > _DEEPEST:
+            budget.limit(_DEEPEST, "configs that name each other more than {} deep were not read", path)
             raise NotUnderstoodError
         defaults, header, body = self._load(path)
         if header is not None:
