@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from typing import Any
 
 from lsprotocol import types
@@ -16,6 +17,7 @@ from pygls.uris import to_fs_path
 from trl_lint import __version__
 from trl_lint.editors.server import answers
 from trl_lint.editors.server.actions import EXPLAIN, KINDS, offered, resolved
+from trl_lint.editors.server.framing import Messages
 from trl_lint.editors.server.session import Session
 from trl_lint.editors.server.wire import url_of
 
@@ -235,7 +237,7 @@ def _go_to(params: types.InitializeParams) -> None:
 
 def serve(server: Server, **streams: Any) -> int:
     """Serve a client on the standard streams; the exit status the protocol asks for."""
-    server.start_io(**streams)
+    server.start_io(**{**streams, "stdin": Messages(streams.get("stdin") or sys.stdin.buffer)})
     if server.session is not None:
         server.session.end()
     return 0 if server.is_shut_down else 1
