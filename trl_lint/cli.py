@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from trl_lint import windows
 from trl_lint.commands import UsageError
 from trl_lint.commands.plain import plain_arguments
 from trl_lint.knowledge import KnowledgeError
@@ -72,6 +73,8 @@ def _fault(error: Exception) -> str:
 def _run(arguments: list[str]) -> int:
     _check_folder()
     given = list(arguments)
+    if windows.IS_WINDOWS:
+        windows.trust(text.rpartition("=")[2] for text in arguments)
     command = "check"
     if arguments and arguments[0] in COMMANDS:
         command = arguments.pop(0)

@@ -7,6 +7,8 @@ import os
 import stat
 from io import FileIO
 
+from trl_lint import windows
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,11 +33,18 @@ def opened(path: str) -> FileIO:
 
     What stands at a path may change between a look and the opening, so the file that is open is asked.
     """
+    refuse_away(path)
     stream = FileIO(path, opener=_at_once)
     if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
         stream.close()
         raise OSError(errno.EINVAL, NO_FILE, path)
     return stream
+
+
+def refuse_away(path: str) -> None:
+    """Raises OSError for a name that leads to another computer or to a device: there is no such file."""
+    if windows.leads_away(path):
+        raise OSError(errno.ENOENT, "No such file: its name leads to another computer or to a device", path)
 
 
 def _at_once(path: str, flags: int) -> int:
@@ -45,6 +54,7 @@ def _at_once(path: str, flags: int) -> int:
 def kind_of(path: str) -> str:
     """What a path leads to."""
     try:
+        refuse_away(path)
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
         return NOTHING
@@ -54,6 +64,7 @@ def kind_of(path: str) -> str:
 def link_kind_of(path: str) -> str:
     """What stands at a path, without following it."""
     try:
+        refuse_away(path)
         mode = os.lstat(path).st_mode
     except (OSError, ValueError):
         return NOTHING
@@ -61,7 +72,7 @@ def link_kind_of(path: str) -> str:
 
 
 def _real(path: str) -> str:
-    return os.path.realpath(path)
+    return path if windows.leads_away(path) else os.path.realpath(path)
 
 
 def _alike(path: str) -> str:

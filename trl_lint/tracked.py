@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from trl_lint.dependency_record import Record as Record
 from trl_lint.dependency_record import full as full
-from trl_lint.stamps import CACHES, FILE, FOLDER, LINK, NO_FILE, NOTHING, QUESTIONS, kind_of, opened
+from trl_lint.stamps import CACHES, FILE, FOLDER, LINK, NO_FILE, NOTHING, QUESTIONS, kind_of, opened, refuse_away
 
 T = TypeVar("T")
 
@@ -220,6 +220,7 @@ def read_text(path: str) -> str:
 def status(path: str) -> os.stat_result:
     """`os.stat`, of which the size and the kind may be used. Raises OSError and ValueError."""
     try:
+        refuse_away(path)
         found = os.stat(path)
     except OSError as error:
         _note_failure(path, error)
@@ -289,6 +290,7 @@ def entries(folder: str) -> list[os.DirEntry[str]]:
     tools are left out: they hold nothing of anybody's, and come and go while nothing changes.
     """
     try:
+        refuse_away(folder)
         before = None if _record is None else os.stat(folder)
         with os.scandir(folder) as listing:
             found = [entry for entry in listing if entry.name not in CACHES]

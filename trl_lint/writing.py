@@ -15,7 +15,7 @@ from trl_lint import tracked
 from trl_lint.paths import is_below, repository_around
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.stamps import opened
+from trl_lint.stamps import opened, refuse_away
 
 _PREFIX = ".trl-lint-"
 _SUFFIX = ".tmp"
@@ -31,8 +31,9 @@ class WriteError(Exception):
 
 def unwritable(path: str) -> str | None:
     """Why the file at a path must not be written, None if it may."""
-    target = os.path.realpath(path)
     try:
+        refuse_away(path)
+        target = os.path.realpath(path)
         status = os.stat(target)
     except OSError as error:
         return f"cannot be written: {tracked.reason(error)}"
@@ -78,6 +79,7 @@ def put_file(path: str, data: bytes) -> None:
     repository does not decide where its links lead us: none in it is followed.
     """
     path = os.path.abspath(path)
+    refuse_away(path)
     if link := _link_of_the_project(path):
         where = "a link" if link == path else f"behind the link {os.path.basename(link)}"
         raise OSError(errno.ELOOP, f"it is {where} of the project, which may lead anywhere; name the place itself")
