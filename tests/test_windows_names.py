@@ -66,7 +66,7 @@ def test_a_share_that_a_person_named_is_near_and_no_other(named: str):
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the system is asked for, on what is taken for Windows."""
-    monkeypatch.setattr(windows, "IS_WINDOWS", True)
+    monkeypatch.setattr(stamps, "IS_WINDOWS", True)
     monkeypatch.setattr(windows, "_named", set())
     windows._is_folder_away.cache_clear()
     found: list[str] = []

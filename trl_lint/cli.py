@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trl_lint import windows
 from trl_lint.commands import UsageError
 from trl_lint.commands.plain import plain_arguments
 from trl_lint.knowledge import KnowledgeError
@@ -73,8 +72,10 @@ def _fault(error: Exception) -> str:
 def _run(arguments: list[str]) -> int:
     _check_folder()
     given = list(arguments)
-    if windows.IS_WINDOWS:
-        windows.trust(text.rpartition("=")[2] for text in arguments)
+    if os.sep == "\\":
+        from trl_lint.windows import trust
+
+        trust(text.rpartition("=")[2] for text in arguments)
     command = "check"
     if arguments and arguments[0] in COMMANDS:
         command = arguments.pop(0)

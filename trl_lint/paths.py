@@ -6,15 +6,11 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from trl_lint import tracked
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.wildcards import ANYTHING, FOLDERS, MANY
-
-if TYPE_CHECKING:
-    from trl_lint.wildcards import Places
+from trl_lint.wildcards import ANYTHING, FOLDERS, MANY, Places
 
 _TEST_FILE = regex(r"(?:^|/)(?:tests?|testing)/|(?:^|/)(?:test_[^/]*|conftest|[^/]*_test)\.py$")
 
@@ -103,8 +99,6 @@ class Globs:
 
     def _made(self) -> Iterator[tuple[str, list[int], Places, Places]]:
         """For each folder that patterns are relative to: their numbers, and what fits a name and a path below it."""
-        from trl_lint.wildcards import Places
-
         by_root: dict[str, list[int]] = {}
         for number, glob in enumerate(self._globs):
             root = "" if os.path.isabs(glob.pattern) else _slashes(glob.root).rstrip("/") + "/"
@@ -163,8 +157,6 @@ def matcher(pieces: Sequence[str]) -> Callable[[str], object]:
     """A function that says whether all of a text fits. Raises re.error where a piece is none."""
     if is_quick(pieces):
         return re.compile(as_regex(pieces), re.DOTALL).match
-    from trl_lint.wildcards import Places
-
     return Places([pieces]).match
 
 

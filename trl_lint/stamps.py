@@ -7,8 +7,6 @@ import os
 import stat
 from io import FileIO
 
-from trl_lint import windows
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +23,7 @@ CACHES = frozenset(("__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"
 # Names of folders that rules and readers go by, wherever in a path they stand.
 _MEANINGS = frozenset(("test", "tests", "testing", "requirements", "requirement", "reqs", "constraints"))
 NO_FILE = "Not a regular file"
+IS_WINDOWS = os.sep == "\\"
 _NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
 
 
@@ -43,8 +42,16 @@ def opened(path: str) -> FileIO:
 
 def refuse_away(path: str) -> None:
     """Raises OSError for a name that leads to another computer or to a device: there is no such file."""
-    if windows.leads_away(path):
+    if _leads_away(path):
         raise OSError(errno.ENOENT, "No such file: its name leads to another computer or to a device", path)
+
+
+def _leads_away(path: str) -> bool:
+    if not IS_WINDOWS:
+        return False
+    from trl_lint.windows import leads_away
+
+    return leads_away(path)
 
 
 def _at_once(path: str, flags: int) -> int:
@@ -72,7 +79,7 @@ def link_kind_of(path: str) -> str:
 
 
 def _real(path: str) -> str:
-    return path if windows.leads_away(path) else os.path.realpath(path)
+    return path if _leads_away(path) else os.path.realpath(path)
 
 
 def _alike(path: str) -> str:

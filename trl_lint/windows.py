@@ -8,13 +8,8 @@ share, or works in it.
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable
 from functools import lru_cache
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-IS_WINDOWS = os.sep == "\\"
 
 _PORTS = [f"{kind}{number}" for kind in ("COM", "LPT") for number in "0123456789¹²³"]
 _DEVICES = frozenset(("AUX", "CON", "CONIN$", "CONOUT$", "NUL", "PRN", *_PORTS))
@@ -24,7 +19,7 @@ _named: set[str] = set()
 
 def leads_away(path: str) -> bool:
     """Whether a path is not to be opened, by its own names or by those in a link on its way."""
-    return IS_WINDOWS and (is_away(path, _near()) or _is_link_away(path, 0))
+    return is_away(path, _near()) or _is_link_away(path, 0)
 
 
 def is_away(path: str, near: Collection[str] = ()) -> bool:

@@ -125,7 +125,7 @@ NOT_RECORDED = (
     "diagnose/", "knowledge/", "cli.py", "review/", "upgrade/", "commands/review.py", "commands/clean.py",
     "commands/init.py", "commands/diagnose.py", "commands/runs.py", "commands/server.py", "commands/since.py",
     "commands/suppressions.py", "commands/upgrade.py", "commands/why.py", "checks/registry.py",
-    "selection.py", "workers.py", "reports/html_page.py",
+    "selection.py", "windows.py", "workers.py", "reports/html_page.py",
 )  # fmt: skip
 AROUND = {
     "os": {"stat", "lstat", "scandir", "listdir", "walk", "environ", "getenv", "access", "readlink", "open"},
