@@ -164,12 +164,13 @@ def ask_in_a_row(pip: str, python: str, index: str, one: dict[str, Any]) -> dict
             for each in json.loads(done.stdout)["install"]:
                 _put(site, each["metadata"])
         left = (path.name.removesuffix(".dist-info").rpartition("-") for path in site.glob("*.dist-info"))
-        return {name: version for name, _, version in sorted(left) if name in known}
+        found = {normalised(name): version for name, _, version in left}
+        return {name: found[name] for name in sorted(found) if name in known}
 
 
 def _put(site: Path, metadata: dict[str, Any]) -> None:
     """What pip looks at of a package that is installed."""
-    name = normalised(metadata["name"])
+    name = normalised(metadata["name"]).replace("-", "_")  # pip takes what stands before the first dash for the name
     for before in site.glob(f"{name}-*.dist-info"):
         if before.name.removesuffix(".dist-info").rpartition("-")[0] == name:
             for file in before.iterdir():

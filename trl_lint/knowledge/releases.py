@@ -60,6 +60,12 @@ def releases(package: str) -> tuple[Release, ...]:
     return tuple(map(_read_line, _lines(package)))
 
 
+@cache
+def days(package: str) -> dict[str, str]:
+    """The day (ISO 8601) of each release of a package, "" where the list has none."""
+    return {release.version: release.date for release in releases(package)}
+
+
 def _read_line(line: str) -> Release:
     version, *rest = line.split()
     yanked = "yanked" in rest

@@ -166,7 +166,7 @@ def around(pin: Pin) -> tuple[Version, ...]:
     revision = own_revision(pin)
     if revision is None:
         return ()
-    from trl_lint.knowledge.releases import installable, parse_version, releases
+    from trl_lint.knowledge.releases import days, installable, parse_version
 
     known = installable(pin.package)
     match = _BEHIND_RELEASE.fullmatch(_bare(revision))
@@ -174,7 +174,7 @@ def around(pin: Pin) -> tuple[Version, ...]:
         return tuple(known[known.index(last) : known.index(last) + 2])
     if not pin.dated:
         return ()
-    dates = {release.version: release.date for release in releases(pin.package)}
+    dates = days(pin.package)
     main = [version for version in known if not version.micro and dates.get(str(version))]
     before = [version for version in main if dates[str(version)] <= pin.dated]
     after = [version for version in main if dates[str(version)] > pin.dated]

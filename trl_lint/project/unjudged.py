@@ -59,23 +59,17 @@ def _next_step(name: str, environment: Environment) -> str:
 
 def _likely(name: str, environment: Environment) -> str:
     """The first release, no repair of one, after all that are pinned beside it; without any, the newest known one."""
-    from trl_lint.knowledge.releases import installable, newest, releases
+    from trl_lint.knowledge.releases import days, installable, newest
 
     around = environment.package(name).neighbours
     if around:
         return str(around[-1])
     pinned = {other: str(environment.package(other).resolved) for other in PACKAGES if other != name}
     exact = {other: version for other, version in pinned.items() if len(environment.package(other).allowed or ()) == 1}
-    dates = [
-        release.date
-        for other, version in exact.items()
-        if environment.package(other).source != "assumed"
-        for release in releases(other)
-        if release.version == version
-    ]
-    last = max(dates, default="")
-    days = {release.version: release.date for release in releases(name)}
-    later = (str(version) for version in installable(name) if not version.micro and days.get(str(version), "") > last)
+    stated = {other: text for other, text in exact.items() if environment.package(other).source != "assumed"}
+    last = max((days(other).get(text, "") for other, text in stated.items()), default="")
+    mains = (str(version) for version in installable(name) if not version.micro)
+    later = (text for text in mains if days(name).get(text, "") > last)
     return next(later, str(newest(name))) if last else str(newest(name))
 
 
@@ -100,7 +94,7 @@ def _not_judged(package: Package) -> str:
 
 def _shown(url: str) -> str:
     if is_index(url):
-        return "another index than PyPI, or one with releases that are not final"
+        return "another index than PyPI, or is no final release"
     return "a repository" if url.startswith("git+") else "a file or an address"
 
 

@@ -27,6 +27,7 @@ from trl_lint.finding import Finding, Fix, Location
 from trl_lint.knowledge.api import deprecation, resolve
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.presence import intervals, points_of_name, points_of_parameter
+from trl_lint.knowledge.releases import days
 from trl_lint.knowledge.signatures import Parameter
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project import Project
@@ -269,19 +270,30 @@ def is_ours(chosen: Choice, module: PythonModule, node: ast.AST, project: Projec
 def deprecated_since(
     dotted: str, name: str, newest: dict[str, str], points: Mapping[str, frozenset[int]]
 ) -> tuple[str, str]:
-    """The package whose releases deprecated a parameter, and the first of them in a row."""
+    """The package whose releases deprecated a parameter, and the first of them in a row.
+
+    It is the one that had it before without a word; of several that did, the one whose release came last, because it
+    takes all of them. Where each of them had it deprecated when it came, it is the owner.
+    """
     packages = sorted(newest, key=lambda package: package != dotted.partition(".")[0])
+    turned: list[tuple[str, str]] = []
+    came: list[tuple[str, str]] = []
     for package in packages:
         known = releases(package)[: positions(package)[newest[package]] + 1]
         since = ""
         for interval in reversed(intervals(package, known, points.get(package, frozenset()))):
             found = parameter(dotted, name, {**newest, package: interval[-1]})
-            if found is None or not found.deprecated:
-                if found is not None or signature_of(dotted, {**newest, package: interval[-1]}) is not None:
-                    return package, since
+            if found is not None and not found.deprecated:
+                turned.append((package, since))
+                break
+            if found is None:
+                if signature_of(dotted, {**newest, package: interval[-1]}) is not None:
+                    came.append((package, since))
                 break
             since = interval[0]
-    return packages[0], releases(packages[0])[0]
+    if turned:
+        return max(turned, key=lambda one: days(one[0]).get(one[1], ""))
+    return came[0] if came else (packages[0], releases(packages[0])[0])
 
 
 def gone_in(
