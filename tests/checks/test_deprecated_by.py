@@ -74,9 +74,7 @@ NOTATIONS = [
     {"requirements.txt": "trl=={trl}\ntransformers=={transformers}\n"},
     {"requirements.txt": "transformers=={transformers}\ntrl=={trl}\n"},
     {"setup.sh": "pip install trl=={trl} transformers=={transformers}\n"},
-    {
-        "pyproject.toml": '[project]\nname="a"\nversion="1"\ndependencies=["trl=={trl}", "transformers=={transformers}"]\n'
-    },
+    {"environment.yml": "dependencies:\n  - pip:\n    - trl=={trl}\n    - transformers=={transformers}\n"},
     {"requirements.txt": "trl=={trl}\n-c constraints.txt\n", "constraints.txt": "transformers=={transformers}\n"},
     {"requirements.txt": "trl\ntransformers\n"},
     {},

@@ -170,7 +170,7 @@ LOCKS = {
     [
         ("https://github.com/huggingface/trl", "0.23.0.dev0", "0.22.2 to 0.23.0"),
         ("https://github.com/huggingface/trl.git", "0.23.0.dev0", "0.22.2 to 0.23.0"),
-        ("https://github.com/huggingface/trl", "0.22.1", "lock 0.22.1"),
+        ("https://github.com/huggingface/trl", "0.22.1", "unknown"),
         ("https://github.com/huggingface/trl", "99.0.0.dev0", "unknown"),
         ("{ME}/trl", "0.22.1", "unknown"),
         ("https://gitlab.com/huggingface/trl", "0.22.1", "unknown"),
@@ -181,6 +181,18 @@ def test_a_lock_tells_the_release_of_a_commit(tmp_path, lock, url, version, want
     files = in_project([declared, "transformers"], "")
     files[lock] = LOCKS[lock].format(url=url, version=version, commit=COMMIT)
     assert told(package(tmp_path, files, "trl")) == wanted
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [("v0.22.1", "lock 0.22.1"), ("0.22.1", "lock 0.22.1"), ("main", "unknown"), (COMMIT, "unknown")],
+)
+def test_a_lock_that_names_a_tag(tmp_path, lock, asked, wanted):
+    text = LOCKS[lock].format(url="https://github.com/huggingface/trl", version="0.22.1", commit=COMMIT)
+    text = text.replace("branch=main", f"rev={asked}").replace('reference = "main"', f'reference = "{asked}"')
+    text = text.replace("commit-id", f'requested-revision = "{asked}", commit-id')
+    assert told(package(tmp_path, {**in_project(["trl"], ""), lock: text}, "trl")) == wanted
 
 
 # -- markers ------------------------------------------------------------------------------------------------------
@@ -294,6 +306,39 @@ def test_what_a_branch_may_do_is_an_alternative(tmp_path, script):
     assert found.holds("<0.16") != "none"
 
 
+@pytest.mark.parametrize("kind", ["script", "image", "one line", "page", "makefile"])
+@pytest.mark.parametrize("declared", ["requirements.txt", "pyproject.toml"])
+@pytest.mark.parametrize(
+    ("after", "wanted"),
+    [
+        ("pip install -U trl", ["0.15.2", TRL]),
+        ("pip install trl==1.0.0", ["0.15.2", "1.0.0"]),
+        ("pip install --upgrade 'trl<0.16'", ["0.15.2"]),
+        ("pip install trl", ["0.15.2"]),
+        ("pip install trl==0.15.2", ["0.15.2"]),
+        ("pip install 'trl>=0.15'", ["0.15.2"]),
+        ("pip install -U wandb", ["0.15.2"]),
+        ("python train.py", ["0.15.2"]),
+    ],
+)
+def test_what_a_document_does_after_it_has_installed_a_list(tmp_path, kind, declared, after, wanted):
+    if kind == "page" and after == "pip install trl==1.0.0":
+        wanted = ["0.15.2"]  # what a page names twice are two ways, and the list is one of them
+    is_list = declared == "requirements.txt"
+    files = dict(documents("pip install -r requirements.txt" if is_list else "pip install -e .", after))[kind]
+    files = {**files, **({declared: "trl==0.15.2\n"} if is_list else in_project(["trl==0.15.2"], ""))}
+    found = package(tmp_path, files, "trl")
+    assert [str(version) for version in found.allowed] == wanted
+
+
+@pytest.mark.parametrize(
+    "commands", [("pip install -U trl", "pip install -r requirements.txt"), ("pip install -U trl",)]
+)
+def test_what_is_installed_before_a_list_is_replaced_by_it(tmp_path, commands):
+    files = {**dict(documents(*commands))["script"], "requirements.txt": "trl==0.15.2\n"}
+    assert told(package(tmp_path, files, "trl")) == "pin 0.15.2"
+
+
 # -- where a command looks ------------------------------------------------------------------------------------------
 
 LOOKS = [
@@ -314,7 +359,7 @@ LOOKS = [
 
 @pytest.mark.parametrize(("options", "wanted"), LOOKS)
 @pytest.mark.parametrize(
-    ("front", "is_first"), product(["pip install", "python3 -m pip install", "uv pip install"], [True, False])
+    ("front", "is_first"), list(product(["pip install", "python3 -m pip install", "uv pip install"], [True, False]))
 )
 def test_where_a_command_looks(tmp_path, options, wanted, front, is_first):
     line = f"{front} {options} trl" if is_first else f"{front} trl {options}"

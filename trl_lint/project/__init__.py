@@ -67,11 +67,15 @@ class Project:
             from trl_lint.project.environment import Environment, own_pins
 
             own = own_pins(path, self)
-            # Files that pin nothing themselves share the environment of their folder.
+            # Files that pin nothing themselves share the environment of their folder, or of the one that states it.
             around = os.path.join(os.path.dirname(path), "")
             found = self._environments.get(around)
             if found is None:
-                found = self._environments[around] = Environment(self.folders, around, self.settings.targets)
+                stating = os.path.join(self.folders.stating(os.path.dirname(path)), "")
+                found = self._environments.get(stating)
+                if found is None:
+                    found = self._environments[stating] = Environment(self.folders, stating, self.settings.targets)
+                self._environments[around] = found
             if own:
                 found = Environment(self.folders, path, self.settings.targets, own, found)
             self._environments[path] = found

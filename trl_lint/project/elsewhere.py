@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from trl_lint.project.packages import Package, package_of
-from trl_lint.project.pins import IMAGE_KINDS, Manifest, Pin
+from trl_lint.project.pins import IMAGE_KINDS, SCOPED_KINDS, Manifest, Pin
 from trl_lint.project.tiers import Tier
 from trl_lint.sources.requirements import is_exact
 
@@ -51,7 +51,8 @@ class Elsewhere:
             table.setdefault(pin.package, []).append(pin)
         brought = self._brought(manifest) if manifest.kind in IMAGE_KINDS else []
         if manifest.kind in IMAGE_KINDS and not self._is_of_its_own(here):
-            for folder, part in self._by_folder(manifest).items():
+            parts = self._by_folder(manifest) if manifest.kind in SCOPED_KINDS else {"": manifest}
+            for folder, part in parts.items():
                 pins = [*part.pins, *self._brought(part)]
                 self._images.setdefault(folder or self._place_of(here), []).append(pins)
         for pin in (*manifest.pins, *brought):

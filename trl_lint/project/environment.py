@@ -24,7 +24,7 @@ from trl_lint.knowledge.resolver import Wish
 from trl_lint.project import Project
 from trl_lint.project.folders import Folders
 from trl_lint.project.packages import Package, assumed, package_of
-from trl_lint.project.pins import Pin, is_manifest
+from trl_lint.project.pins import Pin, is_manifest, kind_of
 from trl_lint.project.stack import Choices
 from trl_lint.project.tiers import Tier
 from trl_lint.sources.requirements import is_exact, normalised
@@ -191,8 +191,14 @@ class Environment:
 
     def _with_what_is_beside(self, found: Package, name: str, folder: str) -> Package:
         """What a folder declares, narrowed by what documents install together with it, each of them in its own way."""
-        if found.source not in ("pin", "assumed") or _names_releases(found):
+        if found.source not in ("pin", "assumed"):
             return found
+        if _names_releases(found):
+            places = dict.fromkeys((folder, *(pin.location.path for pin in found.pins)))
+            ways_there = (one for place in places for one in self._folders.beside(place))
+            others = (one.tier.resolve(name) for one in ways_there if kind_of(one.path) != "workflow")
+            moved = [other for other in others if other is not None and _is_moved(found, other)]
+            return _together([found, *moved]) if moved else found
         ways: list[Package] = []
         for installation in self._folders.beside(folder):
             other = installation.tier.resolve(name)
@@ -258,12 +264,21 @@ def _any_of(declared: Package, ways: list[Package]) -> Package:
     """A package that is installed in several ways, which are alternatives."""
     if not ways or any(way is declared for way in ways):
         return declared
-    if len(ways) == 1:
-        return ways[0]
+    return ways[0] if len(ways) == 1 else _together(ways)
+
+
+def _together(ways: list[Package]) -> Package:
     pins = tuple(dict.fromkeys(pin for way in ways for pin in way.pins))
-    together = tuple(sorted({version for way in ways for version in way.allowed or ()}))
-    specifier = " | ".join(dict.fromkeys(way.specifier for way in ways))
-    return Package(declared.name, pins, together, "pin", specifier)
+    releases = tuple(sorted({version for way in ways for version in way.allowed or ()}))
+    specifier = " | ".join(dict.fromkeys(way.specifier or f"=={way.resolved}" for way in ways))
+    return Package(ways[0].name, pins, releases, "pin", specifier)
+
+
+def _is_moved(found: Package, other: Package) -> bool:
+    """Whether a document that installs what a file pins then installs another release."""
+    if other.source == "assumed":
+        return any(pin.step is not None and pin.step.renews for pin in other.pins)
+    return other.source == "pin" and set(found.allowed or ()).isdisjoint(other.allowed or ())
 
 
 def _answer(package: Package) -> asked.Answer:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from trl_lint import tracked
-from trl_lint.project.pins import IMAGE_KINDS, PROJECT_FILES, Manifest, Pin, Step, kind_around, kind_of
+from trl_lint.project.pins import IMAGE_KINDS, PROJECT_FILES, SCOPED_KINDS, Manifest, Pin, Step, kind_around, kind_of
 from trl_lint.project.tiers import Tier
 from trl_lint.sources.requirements import is_exact, normalised
 
@@ -251,6 +251,28 @@ class Folders:
     def is_of_its_own(self, folder: str) -> bool:
         """Whether what is installed in a folder may be for what stands there: it holds code, or builds a project."""
         return self.holds_code(folder) or any(name in PROJECT_FILES for name in self.names(folder))
+
+    def stating(self, folder: str) -> str:
+        """The nearest folder upwards in which, or for which, anything is stated: what is below has its environment."""
+        for upper in self.upwards(folder):
+            if upper == self.root or upper in self._spoken_for or self.manifests(upper):
+                return upper
+            if any(True for _ in self._documents_for(upper)):
+                return upper
+        return folder
+
+    @cached_property
+    def _spoken_for(self) -> frozenset[str]:
+        """The folders that manifests below them, in folders without code, speak for."""
+        found: set[str] = set()
+        for path in self._paths():
+            here = os.path.dirname(path)
+            kind = kind_around(path) if not self.is_of_its_own(here) else ""
+            if kind and kind not in SCRIPT_KINDS:
+                found.add(next((upper for upper in self.upwards(here) if self.is_of_its_own(upper)), here))
+                image = self._read(path) if kind in SCOPED_KINDS else None
+                found.update(self._by_folder(image) if image is not None else ())
+        return frozenset(found)
 
     def holds_code(self, folder: str) -> bool:
         """Whether a folder of the project, or one below it, holds Python."""

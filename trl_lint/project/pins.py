@@ -14,7 +14,9 @@ from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
 PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
-IMAGE_KINDS = frozenset(("dockerfile", "definition", "devcontainer", "job"))
+# Images, of which a folder may be for what they copy, and jobs.
+SCOPED_KINDS = frozenset(("dockerfile", "definition", "devcontainer"))
+IMAGE_KINDS = SCOPED_KINDS | {"job"}
 LOCKS = ("uv-lock", "poetry-lock", "pylock", "script-lock", "pipfile-lock")
 
 _PINNED = " is pinned here"

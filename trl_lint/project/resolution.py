@@ -109,6 +109,8 @@ def possible(environment: Environment, package: Package) -> tuple[Version, ...]:
     All that the pins allow where they contradict each other.
     """
     allowed = package.allowed or ()
+    if any(pin.step is not None and pin.step.renews for pin in package.pins):
+        return allowed  # whatever is there beside it moves with it
     left = allowed
     for wish in environment.wishes:
         if wish.name != package.name and wish.releases is not None:

@@ -25,6 +25,9 @@ _ELSEWHERE = regex(
     re.MULTILINE,
 )
 _GIT = regex(r"(?:\bgit|^url|\burl) = \"(?:git\+)?(https://[^\"?#]+)", re.MULTILINE)
+_ASKED = regex(
+    r"[?&](?:tag|rev)=([^\"&#\n]+)|^reference = \"([^\"\n]+)\"|requested-revision = \"([^\"\n]+)\"", re.MULTILINE
+)
 # The project that the lock is of: what it requires stands in the lock.
 _ITSELF = regex(r"^source = \{ (?:editable|virtual) = \"\.\" \}", re.MULTILINE)
 # The head of an entry: everything of interest stands before its file list and its dependency tables.
@@ -59,11 +62,28 @@ def _read_entry(source: Source, text: str, start: int, end: int, kind: str) -> P
     elsewhere = _ELSEWHERE.search(text, start, head_end)
     if elsewhere is None:
         return Pin(package, exact, place, "lock", text=shown)
-    # A commit of the package's own repository is what its version tells. Whatever it requires stands in the lock.
     git = _GIT.search(text, elsewhere.start(), head_end)
     if git is not None:
-        from trl_lint.project.repositories import own_revision
-
-        if own_revision(Pin(package, "", place, "url", url=f"git+{git[1]}")) is not None:
-            return Pin(package, exact, place, "lock", text=shown)
+        asked = _ASKED.search(text, git.start(), head_end)
+        found = _of_commit(
+            Pin(package, exact, place, "lock", text=shown), git[1], asked[asked.lastindex or 0] if asked else ""
+        )
+        if found is not None:
+            return found
+    # Whatever it requires stands in the lock.
     return Pin(package, "", place, "url", text=shown, url=git[1] if git is not None else "file://elsewhere")
+
+
+def _of_commit(pin: Pin, address: str, asked: str) -> Pin | None:
+    """What a lock tells of a commit of the package's own repository: the release of the tag, or a development version.
+
+    Some repositories carry the number of their last release, or of the next one, between two releases.
+    """
+    from trl_lint.project.repositories import at_revision, own_revision, stated_releases
+
+    fetched = pin._replace(kind="url", specifier="", url=at_revision(address, asked))
+    if own_revision(fetched) is None:
+        return None
+    if stated := stated_releases(fetched):
+        return pin._replace(specifier=stated)
+    return pin if "dev" in pin.specifier else None
