@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
+from trl_lint.engine import check
 from trl_lint.paths import Glob
 from trl_lint.project import discovery
 from trl_lint.project.discovery import collect, is_source
@@ -144,3 +146,20 @@ def test_a_folder_that_cannot_be_listed_is_handed_on_once(locked: Path):
 def test_a_named_folder_that_cannot_be_listed(locked: Path):
     files, missing = collect([str(locked / "locked")], Settings())
     assert (files, missing) == ([], [(str(locked / "locked"), "cannot be listed: permission denied")])
+
+
+def test_a_search_without_end_is_cut_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for number in range(60):
+        (tmp_path / f"{number:02}.py").write_text("x = 1\n")
+
+    def slow(path: str) -> bool:
+        end = time.process_time() + 0.05
+        while time.process_time() < end:
+            pass
+        return True
+
+    monkeypatch.setattr(discovery, "is_source", slow)
+    monkeypatch.setattr(discovery, "SEARCH_SECONDS", 0.5)
+    found = check([str(tmp_path)], Settings(str(tmp_path)))
+    assert [problem.message for problem in found.problems] == ["the search for files took more than 0.5 s"]
+    assert found.problems[0].path == str(tmp_path) and 0 < found.checked < 60

@@ -97,7 +97,9 @@ def check_state(
     try:
         tracked.pop_unread()  # what nobody asked about before
         others: list[str] = []
-        found, missing = collect(paths, settings, files.overlays, others)
+        with budget.watched():
+            found, missing = collect(paths, settings, files.overlays, others)
+            missing += budget.taken_failures()
         run = _Run(Checker(settings, files, projects, rules), found, others)
         problems = [Problem(path, message) for path, message in missing]
         if settings.own is None:

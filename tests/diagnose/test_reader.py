@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from trl_lint.diagnose.blocks import LineCutter
 from trl_lint.diagnose.first import first_failure, why_it_follows
 from trl_lint.diagnose.lines import read_line, read_lines
 from trl_lint.diagnose.reader import Log, read_log
@@ -187,6 +188,23 @@ def test_frames_of_ray_without_indentation_are_read():
 
 def test_utf16_as_powershell_writes_it():
     assert first(TRACE.format(message="wide").encode("utf-16"))[1] == "wide"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 1000])
+@pytest.mark.parametrize("text", ["Traceback\n", "ab", "a", "", "[1] \u4f60\u597d\n\U0001f600\n"])
+def test_wide_characters_without_a_mark(encoding: str, size: int, text: str):
+    data = text.encode(encoding)
+    cutter = LineCutter()
+    pieces = [cutter.feed(data[start : start + size]) for start in range(0, len(data), size)]
+    found = b"".join(pieces) + cutter.rest()
+    assert found == (text.encode() if len(data) >= 4 else data)
+
+
+@pytest.mark.parametrize("data", [b"\0\0\0\0\n", b"ab\0\0\n", b"a\0bc\n", b"\0a\0\0\n", b"a\n", b"\0", b"abcd"])
+def test_other_nul_bytes_are_no_wide_characters(data: bytes):
+    cutter = LineCutter()
+    assert cutter.feed(data) + cutter.rest() == data
 
 
 def test_versions_a_log_names():

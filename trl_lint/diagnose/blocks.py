@@ -10,6 +10,8 @@ _BLOCK = 1 << 18
 # A line that never ends (a progress bar without line ends) is handed on in pieces of about this size.
 LONGEST = 1 << 20
 _WIDEST = 1 << 16
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # PowerShell's `>` and `Tee-Object`
+_TELLING = 4  # bytes that tell UTF-16 without a mark
 
 
 class Readable(Protocol):
@@ -45,7 +47,10 @@ class LineCutter:
 
     def rest(self) -> bytes:
         """The last line, which nothing ends."""
-        rest = bytes(self._carry) + (self._beginning or b"")
+        beginning = self._beginning or b""
+        if beginning[:2] in _MARKS:
+            beginning = beginning.decode("utf-16", "replace").encode("utf-8", "replace")
+        rest = bytes(self._carry) + beginning
         if self._decoder is not None:
             rest += self._decoder.decode(b"", True).encode("utf-8", "replace")
         return rest
@@ -53,13 +58,24 @@ class LineCutter:
     def _as_utf8(self, piece: bytes) -> bytes:
         if self._beginning is not None:
             piece = self._beginning + piece
-            if len(piece) < 2:
+            if len(piece) < _TELLING:
                 self._beginning = piece
                 return b""
-            self._beginning = None
-            if piece[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):  # PowerShell's `>` and `Tee-Object`
-                self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+            self._begin(piece)
         return piece if self._decoder is None else self._decoder.decode(piece).encode("utf-8", "replace")
+
+    def _begin(self, piece: bytes) -> None:
+        """Find out how the log is encoded: from its mark, or from the first two characters of plain English."""
+        self._beginning = None
+        encoding = ""
+        if piece[:2] in _MARKS:
+            encoding = "utf-16"
+        elif len(piece) >= _TELLING and not any(piece[1:_TELLING:2]) and all(piece[0:_TELLING:2]):
+            encoding = "utf-16-le"  # `Add-Content`, and a log that was cut
+        elif len(piece) >= _TELLING and not any(piece[0:_TELLING:2]) and all(piece[1:_TELLING:2]):
+            encoding = "utf-16-be"
+        if encoding:
+            self._decoder = codecs.getincrementaldecoder(encoding)("replace")
 
 
 def blocks(stream: Readable, tick: Callable[[int], None] = lambda size: None) -> Iterator[bytes]:

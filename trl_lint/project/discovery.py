@@ -8,7 +8,8 @@ import stat
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from trl_lint import tracked
+from trl_lint import budget, tracked
+from trl_lint.budget import SEARCH_SECONDS, OverBudgetError
 from trl_lint.paths import MARKDOWN
 from trl_lint.project.gitignore import chain_above, entered, is_ignored
 from trl_lint.project.pins import kind_of
@@ -87,13 +88,25 @@ def collect(
             except OSError as error:
                 missing.append((path, f"cannot be listed: {_reason(error)}"))
                 continue
-            for file in _walk(path, settings, others):
-                found.setdefault(file, False)
+            _take(path, settings, others, found)
         elif stat.S_ISREG(mode):
             found[path] = True
         else:
             missing.append((path, "not a file or a folder (use `-` for standard input)"))
     return sorted(found.items()), missing
+
+
+def _take(folder: str, settings: Settings, others: list[str] | None, found: dict[str, bool]) -> None:
+    """Add the files below a folder: those that are found in the time there is, and a failure if it was too short."""
+
+    def work() -> None:
+        for file in _walk(folder, settings, others):
+            found.setdefault(file, False)
+
+    try:
+        budget.within("the search for files", folder, SEARCH_SECONDS, work)
+    except OverBudgetError as error:
+        budget.fail(folder, str(error))
 
 
 def _reason(error: Exception) -> str:
@@ -156,13 +169,14 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     return False
 
 
-def _walk(root: str, settings: Settings, others: list[str] | None) -> Iterable[str]:
+def _walk(root: str, settings: Settings, others: list[str] | None) -> Iterator[str]:
     """Every source file below a folder; `others` as in `collect`."""
     found: set[str] = set()
     links: list[str] = []
     for folder, entries in listings(root, settings):
         if entries is None:
             found.add(folder)
+            yield folder
             continue
         for entry in entries:
             if not is_source(entry.path):
@@ -175,11 +189,11 @@ def _walk(root: str, settings: Settings, others: list[str] | None) -> Iterable[s
                         links.append(entry.path)
                 elif entry.is_file(follow_symlinks=False) and not settings.is_excluded(entry.path):
                     found.add(entry.path)
+                    yield entry.path
             except OSError:  # it vanished while we looked
                 continue
     if links:
-        found.update(_own_links(links, found, root))
-    return found
+        yield from _own_links(links, found, root)
 
 
 def _own_links(links: list[str], found: set[str], root: str) -> Iterable[str]:
