@@ -29,6 +29,7 @@ _SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
 _PLAIN = frozenset(
     ("ctx", "op", "ops", "id", "attr", "name", "kind", "level", "module", "type_comment", "type_ignores")
 )
+_PARTS = (ast.Constant, ast.FormattedValue, ast.JoinedStr)
 _SHARED = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
 
 
@@ -193,6 +194,19 @@ class PythonModule(Places):
         self.memo.clear()
 
     # -- places ---------------------------------------------------------------------------------------------------
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Start and end offset of a node in the text of its source; for a part of an f-string those of the whole.
+
+        That is where Python stands before 3.12; later ones tell the parts apart, and a report would be another.
+        """
+        while isinstance(node, _PARTS):
+            parent = self.parents.get(node)
+            is_part = isinstance(parent, ast.JoinedStr) or getattr(parent, "format_spec", None) is node
+            if parent is None or not is_part:
+                break
+            node = parent
+        return super().span(node)
 
     def location(self, node: ast.AST, message: str = "") -> Location:
         return self.source.location(*self.span(node), message)
